@@ -30,7 +30,7 @@ DONE, NOTHING_CAME = 0, 3
 SUFFIX = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 telling: ContextVar[Callable[[str], None] | None] = ContextVar("telling", default=None)
-"""Who hears what happens meanwhile: the terminal, where there is one."""
+"""Receives progress messages, if a terminal is attached."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class TuningOutcome:
 
 
 def prepare_tuning(asked: TuningOptions, secrets: Secrets | None = None) -> PreparedTuning:
-    """Raises UserError with all that is wrong; sends and writes nothing."""
+    """Checked order; raises UserError with all problems, and sends and writes nothing."""
     catalog = load_catalog()
     mistakes: list[Problem] = []
     target = made = None
@@ -79,7 +79,7 @@ def prepare_tuning(asked: TuningOptions, secrets: Secrets | None = None) -> Prep
 def prepare_dataset(
     variant: Variant, languages: Sequence[str], seed: int, catalog: Catalog | None = None
 ) -> Dataset:
-    """Raises UserError where there is no such language, or too little to tune on."""
+    """Dataset to tune on; raises UserError if a language is missing or there is too little data."""
     made = dataset(catalog or load_catalog(), variant, languages, seed)
     if found := flaws(made):
         raise UserError(found)
@@ -87,7 +87,7 @@ def prepare_dataset(
 
 
 def write_files(made: Dataset, out: Path, *, force: bool) -> list[Path]:
-    """The files of a dataset in a directory. Raises UserError where one exists and `force` is not given."""
+    """Writes a dataset's files; raises UserError if one exists without `force`."""
     contents = {TRAIN: made.train, VALIDATION: made.validation, "dataset.json": as_json(made.told)}
     there = [out / name for name in contents if (out / name).exists()]
     if there and not force:

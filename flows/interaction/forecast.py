@@ -1,4 +1,4 @@
-"""What an interaction will send, before anything is sent: requests, tokens, money and time."""
+"""Estimates requests, tokens, cost and time of an interaction."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def interaction_forecast(resolved: ResolvedInteraction, lake: Lake | None = None
 
 
 def left_of(resolved: ResolvedInteraction, lake: Lake, run_id: str) -> InteractionForecast:
-    """Less what has been answered in a run that goes on."""
+    """Forecast less stored replies of a resumed run."""
     expected = interaction_forecast(resolved, lake)
     replies = lake.scan("responses", run_id).filter(pl.col("text").is_not_null())
     answered = dict(replies.group_by("model").agg(pl.col("request_key").n_unique()).collect().iter_rows())

@@ -22,7 +22,7 @@ class InteractionOutcome(InteractionFindings, Ended):
     incomplete: bool
     failures: list[tuple[str, int]]
     places: dict[str, Path | str]
-    """Where everything lies."""
+    """Locations of the results."""
 
     @property
     def exit_code(self) -> int:
@@ -40,7 +40,7 @@ class InteractionOutcome(InteractionFindings, Ended):
 
 
 def interaction_outcome(lake: Lake, run_id: str) -> InteractionOutcome:
-    """What an interaction came to. Raises UserError where no warehouse has been built."""
+    """Outcome of an interaction; raises UserError if there is no warehouse."""
     from biasgrid.warehouse.build.build import connect, fetch_rows
 
     with connect(lake) as warehouse:

@@ -88,6 +88,6 @@ def _add_reading(branch: Tree, origin: OtherOrigin, reading: Reading) -> None:
 
 
 def _given(task: Mapping[str, Any]) -> str:
-    """To whom a task goes, or why to nobody."""
+    """Who receives a task, or why no one does."""
     invented = [f"{name} (not of the scene)" for name in task["invented_names"]]
     return " and ".join([*task["assigned_to"], *invented]) or str(task["status"])

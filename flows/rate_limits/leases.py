@@ -32,12 +32,12 @@ from biasgrid.flows.rate_limits.ledger import LeaseLedger
 from biasgrid.flows.rate_limits.pools import Board, Pool, pools
 
 SWITCH = "BIASGRID_LEASES"
-"""`off` where a machine asks alone and shares nothing."""
+"""`off` disables sharing of limits."""
 LEASE_S = 60.0
 """The shortest that Prefect grants: what a killed process held is free again after it."""
 RENEW_S = 20.0
 ROUND_S = 3.0
-"""How often is looked for free slots by who could use more."""
+"""Interval in seconds of checks for free slots."""
 PATIENCE_S = 10.0
 """For one call: Prefect's client tries again by itself for minutes."""
 RELEASE_AFTER_S = (0.0, 0.5, 1.0)
@@ -188,8 +188,7 @@ class _Lessee:
         return time.monotonic() - pool.renewed_at >= self.renew_s
 
     async def _renew(self, pool: Pool) -> None:
-        """Where it is time to. A lease that the server no longer knows is leased again as far as slots are free;
-        until then what was granted is kept."""
+        """Renews a due lease; an unknown lease is leased again from free slots."""
         if not self._is_due(pool):
             return
         async with asyncio.timeout(PATIENCE_S):
@@ -203,7 +202,7 @@ class _Lessee:
         pool.renewed_at = time.monotonic()
 
     async def _limit(self, pool: Pool) -> GlobalConcurrencyLimitResponse:
-        """The limit as it stands; made of the catalog's number where there is none."""
+        """The current limit, created from the catalog's number if absent."""
         async with asyncio.timeout(PATIENCE_S):
             try:
                 return await self.client.read_global_concurrency_limit_by_name(pool.name)
@@ -214,7 +213,7 @@ class _Lessee:
             return await self.client.read_global_concurrency_limit_by_name(pool.name)
 
     async def _gave_back(self) -> bool:
-        """Whether nothing is held any more; what the server does not take back expires."""
+        """Whether all leases were released; the rest expires."""
         for pool in self.pools:
             for lease_id in list(pool.leases):
                 try:
@@ -237,7 +236,7 @@ class _Lessee:
 
 
 async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """A cancellation waits for it, and comes then."""
+    """Completes the work before a cancellation takes effect."""
     task, cancelled = asyncio.create_task(work), None
     while not task.done():
         try:
@@ -250,7 +249,7 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
 
 
 def _holder() -> ConcurrencyLeaseHolder | None:
-    """By which the Prefect UI shows whose slots they are."""
+    """Lease holder shown in the Prefect UI."""
     flow_run_id = flow_run.id
     return ConcurrencyLeaseHolder(type="flow_run", id=UUID(flow_run_id)) if flow_run_id else None
 

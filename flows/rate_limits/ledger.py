@@ -1,4 +1,4 @@
-"""The leases that a run holds, noted beside its lock: who goes on with it after a kill gives them back."""
+"""Records a run's leases next to its lock, so that a resumed run can release them after a kill."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class LeaseLedger:
 
     @classmethod
     def of(cls, lake: Lake, run_id: str, part: str | None = None) -> LeaseLedger:
-        """That of a run, or of what one process has of it."""
+        """Ledger of a run, or of one process's part of it."""
         name = check_name(f"{run_id}-{part}" if part else run_id)
         return cls(lake.locks / f"leases-{name}.txt")
 
     def left_behind(self) -> list[UUID]:
-        """The ids that a process which is gone had not given back."""
+        """Lease ids that a dead process did not release."""
         try:
             return [UUID(line) for line in self.path.read_text(encoding="ascii").split()]
         except (OSError, ValueError):
             return []
 
     def note(self, leases: Iterable[UUID]) -> None:
-        """All that is held from now on."""
+        """Records all leases currently held."""
         held = "".join(f"{lease}\n" for lease in leases)
         with suppress(OSError):
             if held:

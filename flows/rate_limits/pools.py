@@ -1,4 +1,4 @@
-"""What a run takes of limits that it shares with others: a pool of slots for each."""
+"""Pools of concurrency slots that runs share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from biasgrid.catalogs.schema.models import Target
 
 
 class Board(Protocol):
-    """Who hands out slots to requests."""
+    """Grants slots to requests."""
 
     def grant(self, name: str, slots: int, total: int | None = None) -> None:
         """From now on at most `slots` requests in flight to a provider, or to a model of its own concurrency, and
@@ -23,7 +23,7 @@ class Board(Protocol):
 
 @dataclass
 class Pool:
-    """One limit at the server, and what this process holds of it."""
+    """One server-side limit, and the slots this process holds."""
 
     scope: str
     """A provider, or a model whose concurrency is its own."""
@@ -45,8 +45,7 @@ class Pool:
 
 
 def pools(targets: Iterable[Target]) -> list[Pool]:
-    """What is to be leased to ask `targets`, in the order in which every process leases it: whoever waits for one
-    holds only what comes before it, so that no two wait for each other."""
+    """Concurrency limits that `targets` need, in a fixed order so that two processes cannot deadlock."""
     needs: dict[str, int] = {}
     for target in targets:
         if target.connector not in FREE:

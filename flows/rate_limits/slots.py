@@ -1,4 +1,4 @@
-"""The slots of a run: leased while it asks request by request, and given back as soon as nobody does."""
+"""Leases slots while a run sends single requests and releases them afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from biasgrid.flows.rate_limits.pools import Board
 
 @dataclass
 class Slots:
-    """An async context manager, at whose end nothing is held any more."""
+    """Async context manager that releases all slots at its end."""
 
     model_pool: Board
     targets: Sequence[Target]
@@ -37,7 +37,7 @@ class Slots:
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[None]:
-        """Waits for slots, unless others of this run hold them already."""
+        """Waits for slots, unless this run holds them already."""
         async with self._door:
             if not self.users:
                 await self._lease.enter_async_context(leased(self.targets, self.model_pool, self.ledger))

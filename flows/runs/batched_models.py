@@ -1,4 +1,4 @@
-"""Which models of a run are asked in batches. Without Prefect: `plan` asks it too."""
+"""Determines which models are batched, without importing Prefect."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
 
 SPOKEN = "openai"
-"""The connector whose batch API is spoken."""
+"""The connector with a supported batch API."""
 
 
 def is_batched(target: Target, settings: ScenarioSettings) -> bool:
-    """Whether a model is asked in batches."""
+    """Whether a model uses batches."""
     return settings.batch and target.batch is not None and target.connector == SPOKEN
 
 
 def batching_mistakes(targets: Collection[Target], settings: ScenarioSettings) -> list[Problem]:
-    """That batches are asked for, and none of the models has a batch API."""
+    """A problem if batches are requested and no model has a batch API."""
     if not settings.batch or any(is_batched(target, settings) for target in targets):
         return []
     what = f"no batch API is known for {_named(targets)}"
@@ -29,7 +29,7 @@ def batching_mistakes(targets: Collection[Target], settings: ScenarioSettings) -
 
 
 def batching_notices(targets: Collection[Target], settings: ScenarioSettings) -> tuple[str, ...]:
-    """The models that are asked one by one although batches are asked for."""
+    """Notices for models that cannot be batched although batches are requested."""
     without = [target for target in targets if settings.batch and not is_batched(target, settings)]
     return (f"{_named(without)}: no batch API is known; asked one by one",) if without else ()
 

@@ -1,4 +1,4 @@
-"""The batches of a run: one Prefect task for each model that is asked so."""
+"""Runs batches as one Prefect task per batched model."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ async def batch_model(
     retries: int,
     watch: Watch | None = None,
 ) -> None:
-    """Ask the cells of one model in batches. When it returns, every cell's replies and event have landed; a model
-    that stopped has its cells marked so. Raises what else went wrong."""
+    """Processes one model's cells in batches until all replies and events are stored; marks stopped cells."""
     label = Label(f"batch · {target.model.partition('/')[2]}", (target.model, *run_tags(run_id)))
     state: State[Any] = await batch(  # type: ignore[misc]
         lake, run_id, list(cell_ids), target, model_pool, retries, watch, teller(), label, plain, return_state=True
@@ -43,7 +42,7 @@ async def batch_model(
 
 
 def how_batches_go_on(lake: Lake, run_id: str) -> str | None:
-    """What a person who stops a run now should know of its batches; None where none is at the provider."""
+    """Status message of batches at the provider for an interrupted run; None if there are none."""
     waiting = requests_waiting(lake, run_id)
     if not waiting:
         return None

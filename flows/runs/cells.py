@@ -39,8 +39,7 @@ to start a task, and no slot shall be idle meanwhile."""
 
 @dataclass(frozen=True)
 class Line:
-    """The cells of one model, in line: the next begins when one ahead has sent its last case, not when its last
-    answer is in."""
+    """Schedules one model's cells: the next begins when an earlier one has sent its last case."""
 
     hands: asyncio.Semaphore
     gate: asyncio.Semaphore
@@ -51,7 +50,7 @@ class Line:
 
     @asynccontextmanager
     async def begun(self) -> AsyncIterator[CellSlots]:
-        """The turn of one cell: what it shares with the others, and how it lets the next one begin."""
+        """Turn of one cell, with shared slots and the signal that lets the next cell begin."""
         await self.gate.acquire()
         let_next_begin = _once(self.gate.release)
         try:
@@ -61,13 +60,13 @@ class Line:
 
 
 def _once(act: Callable[[], None]) -> Callable[[], None]:
-    """`act`, done when called first; later calls do nothing."""
+    """`act`, run only at the first call."""
     left = [act]
     return lambda: left.pop()() if left else None
 
 
 JUDGED_AT_ONCE = 2
-"""Cells whose replies are read at once: each is held in memory, and Polars has threads of its own."""
+"""Maximum number of cells evaluated at once, because each is held in memory."""
 Cell = dict[str, Any]
 Work = Coroutine[Any, Any, None]
 Reader = Callable[[Grid, Cell], Work]
@@ -75,14 +74,14 @@ Reader = Callable[[Grid, Cell], Work]
 
 @dataclass(frozen=True)
 class Pass:
-    """One way through the cells of a run, and what they share."""
+    """Shared settings of one pass through a run's cells."""
 
     grid: Grid
     slots: Slots
     judges: bool
     spare: Spare | None = None
     reader: Reader | None = None
-    """What is made of a cell's replies in place of oracles' and a judge's verdicts."""
+    """Reads replies instead of oracles and a judge."""
     judging: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(JUDGED_AT_ONCE))
 
     @property
@@ -93,8 +92,7 @@ class Pass:
 async def cells_stage(
     grid: Grid, cells: pl.DataFrame, *, ask: bool = True, judge: bool = True, reader: Reader | None = None
 ) -> list[str]:
-    """Prompt every cell and evaluate each as soon as it is complete, or have it read by `reader`; models run side
-    by side. Returns what became of each model that was asked, in words."""
+    """Prompts and evaluates (or reads) all cells, models in parallel; returns messages about stopped models."""
     by_model = [own.to_dicts() for own in cells.partition_by("model", maintain_order=True)]
     if ask:
         refuse_changed_models(grid, cells)
@@ -111,7 +109,7 @@ async def cells_stage(
 
 
 def _works(own: Pass, by_model: Sequence[Sequence[Cell]], asked: Collection[str]) -> Iterator[Work]:
-    """Those who ask one by one, who need slots for it, and each of the others: in batches, or answered already."""
+    """Work of sequential models, which need slots, and of batched or already complete ones."""
     yield _asking(own, [cells for cells in by_model if cells[0]["model"] in asked])
     for cells in by_model:
         if cells[0]["model"] not in asked:
@@ -127,7 +125,7 @@ async def _asking(own: Pass, by_model: Sequence[Sequence[Cell]]) -> None:
 
 
 async def _one_by_one(grid: Grid) -> dict[str, Target]:
-    """The models that have something to answer yet, request by request, and share their slots with others."""
+    """Models with open requests outside batches, which share rate-limit slots."""
     unanswered = await asyncio.to_thread(open_models, grid.lake, grid.run.run_id)
     targets = {model: grid.resolved.targets[model] for model in sorted(unanswered & grid.resolved.targets.keys())}
     settings = grid.resolved.settings
@@ -154,8 +152,7 @@ def _watch() -> Watch | None:
 
 
 def refuse_changed_models(grid: Grid, cells: pl.DataFrame) -> None:
-    """Raises UserError where a model is not what it was when its cases were planned: its replies would land
-    under the keys of another's."""
+    """Raises UserError if a model's definition changed after its cases were planned."""
     lake, run_id = grid.lake, grid.run.run_id
     first_cells = cells.unique("model", maintain_order=True)["cell_id"]
     if first_cells.is_empty():
@@ -171,7 +168,7 @@ def refuse_changed_models(grid: Grid, cells: pl.DataFrame) -> None:
 
 
 def _prompting(own: Pass, cells: Sequence[Cell]) -> Sequence[Work]:
-    """What there is to do for the cells of one model: all of them in batches, or one by one."""
+    """Work for one model's cells: all in a batch, or one by one."""
     target = own.grid.resolved.targets[cells[0]["model"]]
     if is_batched(target, own.grid.resolved.settings):
         return [_batched(own, target, cells)]
@@ -222,7 +219,7 @@ async def _prompted(grid: Grid, cell: Cell, under_way: CellSlots) -> None:
 
 
 async def _evaluated(own: Pass, cell: Cell) -> None:
-    """A judge is asked one by one; oracles need nobody's slots."""
+    """Evaluates a cell; only a judge needs rate-limit slots."""
     if own.reader:
         async with own.judging:
             await own.reader(own.grid, cell)
@@ -251,7 +248,7 @@ async def _judged(own: Pass, cell: Cell) -> None:
 
 
 def cell_label(verb: str, cell: Cell, tags: Sequence[str] = ()) -> Label:
-    """As people read it in the Prefect UI: `prompt · gpt-4o · sexism · es_es · constrained · utopian`."""
+    """Label in the Prefect UI: `prompt · gpt-4o · sexism · es_es · constrained · utopian`."""
     model = str(cell["model"]).partition("/")[2]
     name = " · ".join((verb, model, cell["concern"], cell["language"], cell["input"], cell["reflection"]))
     asked = (cell["model"], cell["concern"], cell["language"], f"requirement:{cell['requirement']}")

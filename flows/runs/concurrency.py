@@ -1,4 +1,4 @@
-"""Side by side: the first that fails ends the others, so that none outlives the run."""
+"""Runs work concurrently; the first failure cancels the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results, in order. Raises what went wrong first, when the others have ended."""
+    """Results in order; raises the first failure after the others have ended."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(work) for work in works]
@@ -20,7 +20,7 @@ async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def what_broke(several: BaseExceptionGroup) -> BaseException:
-    """What ended them all; the others were stopped for it. A signal, wherever it struck, before all else."""
+    """The exception that caused the failure of the group, signals first."""
     leaves: list[BaseException] = [several]
     while any(isinstance(leaf, BaseExceptionGroup) for leaf in leaves):
         leaves = [

@@ -1,4 +1,4 @@
-"""A run and what its stages share; the first stage: its cases."""
+"""Shared context of a run's stages, and the stage that generates its cases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from biasgrid.warehouse.storage.runs import Run, as_json, record_planned, versio
 
 
 class Watcher(Protocol):
-    """Who is told how a run goes on: the terminal's progress, where there is one."""
+    """Receives progress events of a run."""
 
     def planned(self, run_id: str, requests: dict[str, int]) -> None: ...
 
@@ -45,7 +45,7 @@ watching: ContextVar[Watcher | None] = ContextVar("watching", default=None)
 
 
 def teller() -> Callable[[str], None]:
-    """Says why nothing goes on for a while: in Prefect's log of what is under way, and to who watches now."""
+    """Function that reports the reason of a pause to Prefect's log and the progress listener."""
     watcher = watching.get()
 
     def tell(why: str) -> None:
@@ -59,22 +59,22 @@ def teller() -> Callable[[str], None]:
 
 @dataclass(frozen=True)
 class Grid:
-    """A run with what its stages share."""
+    """A run with the context that its stages share."""
 
     lake: Lake
     run: Run
     resolved: Resolved
     model_pool: ModelPool
     again: str | None = None
-    """The id of a later evaluation, which judges replies that have been judged before."""
+    """Id of a later evaluation of existing replies."""
     part: str | None = None
-    """The name of what this process has of a run that several share."""
+    """Name of this process's part of a run split over several."""
     rules: pl.DataFrame | None = None
     """The oracles of a later evaluation, columns as biasgrid.tasks.evaluate.current_oracles.RULES."""
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
-        """What must hold; nothing but a benchmark has any."""
+        """Requirements of a benchmark; empty for other kinds."""
         return self.resolved.requirements if isinstance(self.resolved, ResolvedScenario) else ()
 
     @property
@@ -85,18 +85,17 @@ class Grid:
 
     @property
     def tags(self) -> list[str]:
-        """By which its task runs are found."""
+        """Tags of its task runs."""
         return run_tags(self.run.run_id, self.part)
 
     @property
     def evaluation_id(self) -> str:
-        """A run's first evaluation bears the run's id; later ones sort after it."""
+        """Evaluation id: the run's id for the first, later ones sort after it."""
         return self.again or self.run.run_id
 
 
 def refuse_changed(grid: Grid, cases: set[str], what: str) -> None:
-    """Raises UserError where a run that goes on would have other cases than it began with, and says what is not
-    what it was."""
+    """Raises UserError with the differences if a resumed run's cases would change."""
     begun = set(grid.lake.scan("cases", grid.run.run_id).select("case_id").collect()["case_id"])
     if begun and begun != cases:
         told = f"{what} is not what it was when the run began"
@@ -104,7 +103,7 @@ def refuse_changed(grid: Grid, cases: set[str], what: str) -> None:
 
 
 async def generate_stage(grid: Grid) -> pl.DataFrame:
-    """Generate every requirement × language, land the cases and the planned cells; returns the cells."""
+    """Generates and stores cases and planned cells of every requirement × language; returns the cells."""
     asked = [(req, language) for req in grid.requirements for language in req.languages]
     plans = await together(_generated(grid, req, language) for req, language in asked)
     catalog, settings = grid.resolved.catalog, grid.resolved.settings
@@ -136,11 +135,11 @@ async def _generated(grid: Grid, requirement: Requirement, language: str) -> str
 
 
 regenerate = generate.with_options(refresh_cache=True)
-"""For a plan that Prefect remembers and that has been deleted from the lake."""
+"""Regenerates a plan that Prefect has cached but the lake no longer holds."""
 
 
 def record_criteria(grid: Grid) -> None:
-    """Lands the rules by which this evaluation's verdicts become findings."""
+    """Stores the rules by which this evaluation's verdicts become findings."""
     settings, now = grid.resolved.settings, datetime.now(UTC)
     hashes, installed = as_json(grid.resolved.catalog.hashes), as_json(versions())
     rows = [

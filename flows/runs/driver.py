@@ -1,4 +1,4 @@
-"""A run of any kind as a flow: prepared, played, aggregated, recorded, and told in artifacts."""
+"""Runs any kind as a flow: prepare, execute, aggregate, record and publish artifacts."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def run_kind(
     play: Callable[[Grid, R], Awaitable[None]],
     publish: Callable[[Lake, E, str], Awaitable[None]] | None = None,
 ) -> E:
-    """A whole run, new or resumed: `play` asks everything and reads what comes back."""
+    """Executes a new or resumed run; `play` sends requests and reads replies."""
     lake: Lake | None = open_lake(given.data) if given.run_id else None
     source = find_run(lake, given.run_id).scenario_resolved if lake else getattr(given, kind.source)
     if source is None and given.models:
@@ -103,8 +103,7 @@ async def run_kind(
 async def conclude(
     lake: Lake, run: Run, kind: RunKind[R, F, E], inspector: Inspector | None = None, *, is_whole: bool = True
 ) -> E:
-    """Aggregates, reads from the marts how the run ended, and records it. A kill in between, and a run that is not
-    whole, stay to be resumed."""
+    """Aggregates a run, reads its outcome from the marts and records it; incomplete runs stay resumable."""
     run.record(lake, "aggregating" if is_whole else "interrupted")
     await build_warehouse(lake, run.run_id, inspector)
     found = kind.outcome(lake, run.run_id, is_checked=inspector is not None)
@@ -116,7 +115,7 @@ async def conclude(
 
 
 async def conclude_again(lake: Lake, run: Run, kind: RunKind[R, F, E], inspector: Inspector | None) -> E:
-    """Aggregates after a later evaluation: a run stays as it ended, unless that made it complete or incomplete."""
+    """Aggregates after a later evaluation and updates the run's state only if its completeness changed."""
     await build_warehouse(lake, run.run_id, inspector)
     found = kind.outcome(lake, run.run_id, is_checked=inspector is not None)
     state: State = "incomplete" if found.incomplete else "completed"
@@ -127,7 +126,7 @@ async def conclude_again(lake: Lake, run: Run, kind: RunKind[R, F, E], inspector
 
 
 async def build_warehouse(lake: Lake, run_id: str, inspector: Inspector | None, name: str = "aggregate") -> None:
-    """Builds the warehouse anew and logs how long that took."""
+    """Rebuilds the warehouse and logs the duration."""
     started = time.monotonic()
     await aggregate(lake, inspector, Label(name, tuple(run_tags(run_id))))
     checked = "built and checked" if inspector else "built"
@@ -135,7 +134,7 @@ async def build_warehouse(lake: Lake, run_id: str, inspector: Inspector | None, 
 
 
 def ended(found: E) -> E:
-    """What a flow returns whose result is `found`: its state shows in the UI how the run ended."""
+    """Flow result whose state shows the run's outcome in the UI."""
     return cast(E, Completed(message=str(found), data=found))
 
 

@@ -21,12 +21,12 @@ class Ended(ABC):
     run_id: str
     incomplete: bool
     failures: list[tuple[str, int]]
-    """Why requests have no reply, with how many each, most first."""
+    """Failure reasons of requests without a reply, with counts, most frequent first."""
 
     @property
     @abstractmethod
     def counts(self) -> str:
-        """How often what was found, in words."""
+        """Counts of the findings, in words."""
 
     @property
     @abstractmethod
@@ -59,9 +59,9 @@ class Outcome(Ended):
     findings: list[dict[str, Any]]
     incomplete: bool
     failures: list[tuple[str, int]]
-    """Why requests have no reply, with how many each, most first; those that got one since are left out."""
+    """Failure reasons of requests still without a reply, with counts, most frequent first."""
     places: dict[str, Path | str]
-    """Where everything lies."""
+    """Locations of the results."""
     silent_judges: list[dict[str, Any]] = field(default_factory=list)
     """Judges without a verdict on some replies: assessor, asked, n that they gave; refused, unreadable, failed."""
 
@@ -75,12 +75,12 @@ class Outcome(Ended):
 
     @property
     def decided(self) -> int:
-        """Verdicts on replies that people have decided."""
+        """Number of verdicts reviewed by people."""
         return sum(row.get("decided_by_people") or 0 for row in self.findings)
 
     @property
     def overridden(self) -> int:
-        """Those of them that were others before."""
+        """Number of verdicts changed by people."""
         return sum(row.get("overridden_by_people") or 0 for row in self.findings)
 
     @property
@@ -89,11 +89,11 @@ class Outcome(Ended):
 
     @property
     def exit_code(self) -> int:
-        """As the point rates have it."""
+        """Exit code by point rates."""
         return self.exit_code_by("point")
 
     def exit_code_by(self, gate: Gate) -> int:
-        """Incomplete before not met (or not evaluated) before undecided before met."""
+        """Exit code: incomplete before not met (or not evaluated) before undecided before met."""
         found = {row["point_finding" if gate == "point" else "decision"] for row in self.findings}
         if self.incomplete:
             return INCOMPLETE
@@ -121,7 +121,7 @@ def outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
 
 
 def places_of(lake: Lake) -> dict[str, Path | str]:
-    """Where the results of a run are."""
+    """Locations of a run's results."""
     return {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
 
 
@@ -143,7 +143,7 @@ UNHEARD = """
         having count(text) = 0
     )
 """
-"""Questions to a judge that it never answered."""
+"""Judge requests without a reply."""
 
 SILENT = """
     select
@@ -157,7 +157,7 @@ SILENT = """
     where run_id = ? and scope = 'all' and reference_kind = 'oracle' and n < asked
     order by assessor
 """
-"""Judges that gave no verdict on some of what they were asked."""
+"""Judges without a verdict on some replies."""
 
 FAILURES = """
     select error_class || ': ' || any_value(error_message) as reason, count(*) as requests
@@ -174,6 +174,6 @@ def counted_failures(rows: list[dict[str, Any]]) -> list[tuple[str, int]]:
 
 
 def need(finding: dict[str, Any]) -> str | None:
-    """What would decide a finding that is undecided; None where nothing would, or nothing need."""
+    """What would decide an undecided finding; None if not applicable."""
     needed = finding["templates_needed"]
     return None if needed is None else f"needs ≥ {needed:,} templates"

@@ -1,4 +1,4 @@
-"""What a run of any kind needs to begin: a file that can run, and the lake that it writes to."""
+"""Prepares a run of any kind: checked file and lake."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ DATA = "BIASGRID_DATA"
 
 
 def data_place(named: str | Path | None = None) -> str | Path:
-    """Where a lake lies, a directory or `s3://bucket/prefix`: as named, else `BIASGRID_DATA`, else `data`."""
+    """Data location, a directory or `s3://bucket/prefix`: as named, else `BIASGRID_DATA`, else `data`."""
     return named or os.environ.get(DATA) or "data"
 
 
 WORKERS_RUN = "PREFECT__FLOW_RUN_ID"
-"""Set where Prefect has started this process for a deployment."""
+"""Set if Prefect started this process for a deployment."""
 
 
 def refuse_workers_directory(place: str | Path) -> None:
-    """Raises UserError where data would lie in a directory that a worker makes for a run and removes with it."""
+    """Raises UserError if data would be stored in a worker's temporary directory."""
     if os.environ.get(WORKERS_RUN) and "://" not in str(place) and not Path(place).expanduser().is_absolute():
         what = f"`{place}` would lie in a directory that goes when this run ends"
         remedy = "name an absolute directory, or s3://bucket/prefix, in the worker's environment or the deployment"
@@ -41,14 +41,14 @@ def refuse_workers_directory(place: str | Path) -> None:
 
 @dataclass(frozen=True)
 class Prepared(Generic[R]):
-    """A file that can run."""
+    """A checked file ready to run."""
 
     resolved: R
     secrets: Secrets | None = None
 
     @property
     def models(self) -> list[Target]:
-        """Every model that is asked, the judge among them."""
+        """Every model requested, the judge included."""
         return self.resolved.asked
 
 
@@ -57,7 +57,7 @@ at_hand: ContextVar[Prepared[Any] | None] = ContextVar("at_hand", default=None)
 
 
 def prepared_before(kind: str) -> Prepared[Any] | None:
-    """What the command line has prepared, if it is of this kind."""
+    """The file prepared by the command line, if it is of this kind."""
     found = at_hand.get()
     return found if found and found.resolved.kind == kind else None
 
@@ -67,7 +67,7 @@ def key_problems(resolved: Resolved, secrets: Secrets | None) -> list[Problem]:
 
 
 def cap_problems(models: Iterable[Target], settings: ScenarioSettings) -> list[Problem]:
-    """Caps and ages that cannot hold: money without a price, an age where no other run is looked at."""
+    """Problems of caps and ages: cost without a price, an age without reuse of other runs."""
     mistakes: list[Problem] = []
     unknown = [target.model for target in models if target.prices is None]
     if settings.max_cost is not None and unknown:
@@ -81,7 +81,7 @@ def cap_problems(models: Iterable[Target], settings: ScenarioSettings) -> list[P
 
 
 def open_lake(data: str | Path | None) -> Lake:
-    """A lake to write to. Raises UserError where it cannot be written, or a newer biasgrid wrote into it."""
+    """Lake to write to; raises UserError if it is not writable or from a newer biasgrid."""
     place = data_place(data)
     refuse_workers_directory(place)
     lake = Lake.open(place)
@@ -90,7 +90,7 @@ def open_lake(data: str | Path | None) -> Lake:
 
 
 def existing_lake(data: str | Path | None) -> Lake:
-    """A lake to read from. Raises as `open_lake`, and UserError where there is none; makes nothing."""
+    """Lake to read from; raises as `open_lake`, and UserError if there is none; creates nothing."""
     lake = Lake.at(data_place(data))
     if not lake.exists:
         what = f"there is no data {'at' if lake.shared else 'directory'} `{lake.named}`"

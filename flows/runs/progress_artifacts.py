@@ -1,5 +1,4 @@
-"""How far each model of a run is, for those who watch in the Prefect UI: a progress artifact each, and a line of
-the log when all of its cases are through."""
+"""Publishes progress of each model as Prefect artifacts and log lines."""
 
 from __future__ import annotations
 
@@ -25,21 +24,21 @@ from biasgrid.flows.terminal.markdown import plain
 from biasgrid.tasks.connectors.task import artifact_key
 
 EVERY_S = 3.0
-"""How often the artifacts of models that went on are brought up to date, all by one task."""
+"""Update interval of progress artifacts in seconds."""
 PATIENCE_S = 5.0
-"""For a server that does not take the last of it: no run waits longer."""
+"""Timeout in seconds for the last update."""
 
 
 @dataclass
 class Standing:
-    """How far one model is."""
+    """Progress of one model."""
 
     model: str
     planned: int
     counts: Counter[str] = field(default_factory=Counter)
     cost_usd: float = 0.0
     stopped: str = ""
-    """Why it is asked no more."""
+    """Reason why the model stopped."""
     shown: str = ""
     artifact: UUID | None = None
 
@@ -54,7 +53,7 @@ class Standing:
         return f"{self.model}: {self.counts.total():,} of {self.planned:,} cases: {', '.join(told)}{stopped}"
 
     async def show(self, client: PrefectClient) -> None:
-        """Creates the artifact, or changes it where something has."""
+        """Creates or updates the artifact if something changed."""
         told, percent = plain(self), self.percent
         if self.artifact is None:
             shown = ProgressArtifact(key=artifact_key("progress", self.model), description=told, progress=percent)
@@ -65,7 +64,7 @@ class Standing:
 
 
 class ModelProgress:
-    """Told of every case, as a `Watcher` is, and hands it on to who watched before."""
+    """Receives every progress event and forwards it to the previous listener."""
 
     def __init__(self, log: logging.Logger | LoggingAdapter, beside: Watcher | None = None) -> None:
         self.standings: dict[str, Standing] = {}
@@ -86,7 +85,7 @@ class ModelProgress:
             self._beside.landed(model, outcome, cost_usd)
 
     def stopped(self, model: str, why: str) -> None:
-        """Told by each of its cells, and said once."""
+        """Reports a stopped model once, although each of its cells reports it."""
         if not self.standings[model].stopped:
             self.standings[model].stopped = why
             self._log.warning("%s is stopped: %s", model, why)
@@ -100,8 +99,7 @@ class ModelProgress:
 
 @asynccontextmanager
 async def told(run_id: str, planned: Mapping[str, int]) -> AsyncIterator[ModelProgress]:
-    """Whoever watches is told meanwhile how `planned`, cases by model, go on; in artifacts only where a server is
-    configured, since nobody can look at one that ends with the run."""
+    """Reports progress of `planned` (cases by model), in artifacts only if a server is configured."""
     progress = ModelProgress(get_run_logger(), watching.get())
     progress.planned(run_id, dict(planned))
     before = watching.set(progress)

@@ -1,4 +1,4 @@
-"""A run that is under way: alone on its data, what a crash left behind landed, how it ends recorded."""
+"""Session of a run: locks its data, recovers crash journals and records its end."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SESSIONS = "sessions"
 """The folder below a lake's root that holds conversations under way. It stays on this machine, also where the lake
 lies on storage that others share: cookies are as good as keys."""
 TURN_S = 5.0
-"""How often is looked whether a part of a run is free."""
+"""Interval in seconds of checks whether a part of a run is free."""
 
 
 @asynccontextmanager
@@ -52,7 +52,7 @@ async def under_way(
 
 @asynccontextmanager
 async def led(lake: Lake, prepared: Prepared[Any], run_id: str | None = None) -> AsyncIterator[Grid]:
-    """The grid of a run whose models others ask: without connectors, which need their keys."""
+    """Grid of a run whose models other processes query, without connectors and keys."""
     async with _switchboard(prepared, lake) as model_pool:
         run = find_run(lake, run_id) if run_id else _begun(lake, prepared)
         with _recorded(lake, run), _cancelled_by_sigterm():
@@ -113,8 +113,7 @@ def _switchboard(prepared: Prepared[Any], lake: Lake) -> ModelPool:
 
 
 def _count_before(grid: Grid, cells: Sequence[str] | None = None, *, asks: bool = True) -> None:
-    """What the run, or these cells of it, has sent and spent, and what its batches under way can still cost:
-    before anybody sends."""
+    """Counts requests and cost so far, including the possible cost of open batches, before sending."""
     lake, run_id, resolved, run_budget = grid.lake, grid.run.run_id, grid.resolved, grid.model_pool.run_budget
     assert run_budget is not None  # noqa: S101 - every run's board has one
     settings = resolved.settings

@@ -1,4 +1,4 @@
-"""Tags by which the runs of flows and tasks are found in the Prefect UI."""
+"""Tags of flow and task runs in the Prefect UI."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ async def tag(run_id: str, resolved: Resolved, part: str | None = None) -> None:
 
 
 def run_tags(run_id: str, part: str | None = None) -> list[str]:
-    """By which the flow runs of one run are found."""
+    """Tags shared by the flow runs of one run."""
     return [f"run:{run_id}", *([f"part:{part}"] if part else [])]

@@ -1,4 +1,4 @@
-"""How a flow ends that a person's mistake has ended: in words, as the command line has it, without a traceback."""
+"""Ends a flow with a plain message instead of a traceback on user errors."""
 
 from __future__ import annotations
 
