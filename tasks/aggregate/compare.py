@@ -26,7 +26,7 @@ DIGITS: Final = 12
 OF_EVALUATION: Final = frozenset(
     {"concern", "rationale", "tolerance", "delta", "refusals", "max_refusals", "coverage", "judge"}
 )
-"""Keys of a scenario that differ between evaluations."""
+"""Keys of a scenario that each evaluation can set differently."""
 
 
 SHARED: Final = {"target": "target: ", "asking": "asking: "}

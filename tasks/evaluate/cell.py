@@ -59,7 +59,7 @@ async def evaluate_cell(
     overwrites them and reuses the judge's replies.
 
     `rules` replace the oracles that the cases were planned with; `hearing` selects the replies that the judge
-    receives.
+    receives; people's decisions on the same replies and rules still count.
     """
     now = datetime.now(UTC)
     hearing = hearing or Hearing()

@@ -63,7 +63,7 @@ _LEVELS: Final = 5
 _DISAGREES, _NEITHER, _AGREES = 2, 3, 4
 _ECHO: Final = 4
 _APART: Final = 40
-"""Minimum distance between labels in scale order; closer ones quote the scale."""
+"""Maximum characters between labels of a quoted scale, which are at least `_ECHO` labels in scale order."""
 
 _MIDDLE: Final = (
     r"neither (?:strongly )?(?:dis)?agree(?:ing)?,? n?or (?:dis)?agree(?:ing)?|(?:do not|don't) (?:dis)?agree "
