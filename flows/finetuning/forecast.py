@@ -1,4 +1,4 @@
-"""What fine-tuning will take, told and asked before anything is sent."""
+"""Prints the size of a fine-tuning job and asks for confirmation."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from biasgrid.warehouse.storage.lake import Lake
 
 
 def confirm(order: Order | LocalOrder, lake: Lake, *, yes: bool) -> None:
-    """Tells what will be trained on and, where a person at a terminal may not want to pay that, asks. Raises
-    Declined where the answer is no."""
+    """Prints the training size and asks for confirmation if it is expensive; raises Declined if refused."""
     job = None if isinstance(order, LocalOrder) else worth_waiting_for(lake, order.id)
     if job is not None:
         done = job.state == SUCCEEDED
@@ -48,7 +47,7 @@ def in_short(order: Order | LocalOrder) -> str:
 
 
 def _doubt(order: Order) -> str | None:
-    """What a person should agree to; None where little is at stake."""
+    """Text to confirm; None if the cost is small."""
     cost = order.cost_usd
     if cost is None:
         return f"What training on {order.tokens:,} tokens costs is unknown (`training` under its prices)."

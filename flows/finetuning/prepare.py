@@ -1,4 +1,4 @@
-"""Fine-tuning before it begins, and what came of it: an order with all that could be wrong looked at."""
+"""Prepares and checks a fine-tuning order, and summarises its outcome."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class PreparedTuning:
 class TuningOutcome:
     base: str
     model: str | None
-    """As scenarios name it; None where none came, or where it has to be deployed first."""
+    """Model name for scenarios; None if there is none, or if it must be deployed first."""
     state: str
     why: str | None
     folder: str
-    """Where its files and its card lie."""
+    """Location of its files and its card."""
     how: str
-    """What to do with it, in a sentence."""
+    """How to use it, in a sentence."""
 
     @property
     def exit_code(self) -> int:
@@ -101,7 +101,7 @@ def write_files(made: Dataset, out: Path, *, force: bool) -> list[Path]:
 
 
 def outcome(order: Order, job: Job, folder: Path) -> TuningOutcome:
-    """What came of an order at a provider."""
+    """Outcome of an order at a provider."""
     named, how = None, "the same command tries it anew"
     if job.state == SUCCEEDED:
         named, how = _named(order.target, job.result_model or "")

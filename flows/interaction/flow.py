@@ -1,4 +1,4 @@
-"""Interactions as a Prefect flow: agents share out the tasks of scenes, alone and among others."""
+"""Runs interactions as a Prefect flow: agents assign the tasks of scenes, alone and in groups."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def interaction(given: InteractionOptions) -> InteractionOutcome:
 
 
 async def _played(grid: Grid, resolved: ResolvedInteraction) -> None:
-    """Plan every play, then play them: cells side by side, as many plays as their models take."""
+    """Plans every play, then runs cells in parallel within each model's limit of plays."""
     lake, run = grid.lake, grid.run
     by_cell = list(planned(run.run_id, resolved))
     refuse_changed(grid, {play.id for plays in by_cell for play in plays}, "a model, a scene or a wording")
@@ -71,7 +71,7 @@ def _tell_planned(run_id: str, by_cell: Sequence[Sequence[Play]]) -> None:
 
 
 async def _of_cell(grid: Grid, cell: Cell, plays: list[Play], hand: asyncio.Semaphore) -> None:
-    """Play a cell's scenes, then read who was given what."""
+    """Plays a cell's scenes, then reads the assignments."""
     watcher = watching.get()
 
     def watch(found: Played) -> None:
@@ -88,7 +88,7 @@ async def _of_cell(grid: Grid, cell: Cell, plays: list[Play], hand: asyncio.Sema
 
 
 async def read_cells(grid: Grid, cells: pl.DataFrame) -> None:
-    """Read the replies of cells that have been played, one cell after the other."""
+    """Reads the replies of completed cells, one cell after the other."""
     for cell in cells.to_dicts():
         await _read(grid, cell)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InteractionForecast:
-    """Of all plays. Replies that fail in passing are asked for again beside that."""
+    """Forecast of all plays, without retries of temporary failures."""
 
     plays: int
     whole: Forecast
@@ -89,7 +89,7 @@ class _Sums:
 
 
 def _load(plays: Iterable[Play], observed: Observed, max_tokens: int | None) -> dict[str, _Sums]:
-    """By model."""
+    """Requests and tokens by model."""
     found: dict[str, _Sums] = {}
     for first, times in _alike(plays):
         speaking = first.people[0].party.target
@@ -105,7 +105,7 @@ def _load(plays: Iterable[Play], observed: Observed, max_tokens: int | None) -> 
 
 
 def _alike(plays: Iterable[Play]) -> Iterator[tuple[Play, int]]:
-    """The first play of a scene in its cell with each model in each place, and how often it is played so."""
+    """First play per scene, cell and order of models, with the number of identical plays."""
     first: dict[Hashable, Play] = {}
     times: Counter[Hashable] = Counter()
     for play in plays:
@@ -139,7 +139,7 @@ def _held_up(target: Target, told: ModelForecast, waiting_s: float) -> Load:
 
 
 def _cells(plays: Iterable[Play]) -> list[dict[str, Any]]:
-    """By language, setting and mitigation: how many scenes, plays and requests, of all players together."""
+    """Scenes, plays and requests by language, setting and mitigation, over all players."""
     rows = [(p.wording.id, p.setting, p.mitigation, p.facets["scene"], p.requests) for p in plays]
     names = ("language", "setting", "mitigation", "scene", "requests")
     frame = pl.DataFrame(rows, schema=names, orient="row")

@@ -1,4 +1,4 @@
-"""Differences, intervals and p values in a few characters, on the terminal and in artifacts alike."""
+"""Formats differences, intervals and p values for the terminal and artifacts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from biasgrid.tasks.report.figures import signed
 
 
 def interval(row: dict[str, Any]) -> str:
-    """`low` and `high` of a row."""
+    """Interval of a row from `low` and `high`."""
     return "–" if row["low"] is None else f"{signed(row['low'])} to {signed(row['high'])}"
 
 
@@ -19,17 +19,17 @@ def p_value(value: float | None) -> str:
 
 
 def difference(row: dict[str, Any]) -> tuple[str, ...]:
-    """Before, after, what that changed, its interval and p value."""
+    """Score before and after, difference, interval and p value."""
     return (*map(signed, measures(row)), interval(row), p_value(row["p_value"]))
 
 
 def measures(row: dict[str, Any]) -> tuple[float | None, ...]:
-    """The score before, the one after, and the difference, of escalation and of mitigation alike."""
+    """Score before, score after and difference, for escalation and mitigation alike."""
     names = ("first_score", "last_score") if "first_score" in row else ("score_before", "score_after")
     return (*(row[name] for name in names), row["difference"])
 
 
 def told(row: dict[str, Any]) -> str:
-    """Whom a row is about: model and language, and the axis where the row has one."""
+    """Subject of a row: model, language, and axis if present."""
     parts = (row["model"], row["language"], row.get("axis"))
     return " · ".join(part for part in parts if part)

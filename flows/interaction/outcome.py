@@ -1,4 +1,4 @@
-"""How an interaction ended, read from the marts: scores, what talking and mitigating changed, the exit code."""
+"""Outcome of an interaction from the marts: scores, effects of discussion and mitigation, exit code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class InteractionOutcome(InteractionFindings, Ended):
 
     @property
     def exit_code(self) -> int:
-        """Incomplete before biased, either way, or not evaluated before neither."""
+        """Exit code: incomplete before biased, not evaluated before unbiased."""
         if self.incomplete:
             return INCOMPLETE
         decided = {row["decision"] for row in self.overall}
@@ -68,4 +68,4 @@ COVERED = """
     where run_id = ?
     group by model
 """
-"""Whether enough of what a player was asked to say, assignments or judgements of them, was said."""
+"""Whether enough of the requested assignments or judgements were given."""

@@ -1,4 +1,4 @@
-"""An interaction before it runs, and the plays that it has."""
+"""Plans the plays of an interaction before it runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from biasgrid.tasks.interaction.understanding import UNDERSTANDING, understandin
 
 
 def players(resolved: ResolvedInteraction) -> Iterator[Player]:
-    """Who plays, model by model, then the casts."""
+    """Players by model, then the casts."""
     for name, targets in resolved.players.items():
         parties = tuple(_party(target, resolved) for target in targets)
         yield Player(name, parties, resolved.file.interaction.tuned.get(name))
@@ -28,7 +28,7 @@ def _party(target: Target, resolved: ResolvedInteraction) -> Participant:
 
 
 def planned(run_id: str, resolved: ResolvedInteraction) -> Iterator[list[Play]]:
-    """The plays of a run, cell by cell."""
+    """Plays of a run, cell by cell."""
     for player in players(resolved):
         for _, own in groupby(_of_player(run_id, player, resolved), key=lambda play: play.cell_id):
             yield list(own)

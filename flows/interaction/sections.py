@@ -1,4 +1,4 @@
-"""An interaction's forecast and scores as sections: on the terminal, and as artifacts in Prefect."""
+"""Renders an interaction's forecast and scores as sections for the terminal and Prefect artifacts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from biasgrid.tasks.report.model import (
 
 
 def show_interaction_forecast(expected: InteractionForecast) -> None:
-    """Plays by setting, then each model, then all of it."""
+    """Prints plays by setting, then each model and the total."""
     whole = expected.whole
     about, counts = ("language", "setting", "mitigation"), ("scenes", "plays", "requests")
     rows = [
@@ -51,7 +51,7 @@ def show_interaction_forecast(expected: InteractionForecast) -> None:
 def announce_interaction(
     expected: InteractionForecast, settings: ScenarioSettings, *, is_resumed: bool = False
 ) -> None:
-    """The forecast in one line a model and, for a whole run, the caps that bind, on stderr."""
+    """Prints cost and time per model on stderr and, for a whole run, binding caps."""
     if not is_resumed:
         typer.echo(f"{expected.plays:,} plays of scenes", err=True)
     announce(expected.whole, settings, is_resumed=is_resumed)
@@ -71,7 +71,7 @@ COUNTS: Final = ("scenes", "replies", "stereotypical", "anti_stereotypical", "ne
 
 
 def sections(found: InteractionOutcome) -> Iterator[Section]:
-    """Scores over all domains, choices, what talking and mitigation changed, then where the results are."""
+    """Scores over all domains, choices, effects of discussion and mitigation, then the location of the results."""
     tables = (
         (SCORES, [_score(row) for row in (*found.overall, *found.controls)]),
         (CHOSEN, [_chosen(row) for row in found.choices]),
@@ -103,13 +103,13 @@ def _setting(row: dict[str, Any]) -> str:
 
 
 def _about(row: dict[str, Any]) -> str:
-    """What the rows of one group have in common."""
+    """Common values of one group of rows."""
     kinds = [name for name in ("is_control", "held_out") if row.get(name)]
     return " · ".join([row["model"], row["language"], row["axis"], *map(KINDS.__getitem__, kinds)])
 
 
 def _chosen(row: dict[str, Any]) -> Row:
-    """How many choices fell on the first of the two groups."""
+    """Share of choices for the first of the two groups."""
     of_first = f"{row['first_group']}: {row['first_chosen']} of {row['first_chosen'] + row['second_chosen']}"
     own, low, high, chance = map(share, (row["first_share"], row["low"], row["high"], row["expected_share"]))
     return Row((_setting(row), of_first, own, f"{low} to {high}", chance), f"{_about(row)} · {row['scene']}")
@@ -128,7 +128,7 @@ def _understood_line(row: dict[str, Any]) -> str:
 
 
 async def publish(found: InteractionOutcome, name: str) -> None:
-    """Create the artifacts of a finished interaction: a table of scores, and a page with the summary."""
+    """Creates the artifacts of a finished interaction: a table of scores and a summary page."""
     from biasgrid.flows.results.artifacts import publish_findings
 
     scores = ("interaction-scores", "scores", [*map(_record, found.bias_scores)])

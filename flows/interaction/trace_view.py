@@ -1,4 +1,4 @@
-"""A trace of an interaction as trees: play, rounds, who said what, who was given which task."""
+"""Renders an interaction trace as trees: play, rounds, messages, assignments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS = {"passed": "right", "failed": "wrong", "error": "no reply"}
 
 
 def show_plays(origin: OtherOrigin, plays: Sequence[Play]) -> None:
-    """Each play as a tree, then how to see more of them."""
+    """Prints each play as a tree, then how to see more of them."""
     out = console()
     out.print(Text(head(origin)), soft_wrap=True)
     for play in plays:

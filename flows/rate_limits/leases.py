@@ -125,7 +125,7 @@ class _Lessee:
                     await self._tend(pool)
 
     async def _secure(self, pool: Pool, most: int) -> None:
-        """Waits for the first slots; goes on with all where the server cannot say who else needs them."""
+        """Waits for the first slots; uses all if the server cannot report other users."""
         waits = False
         while True:
             try:

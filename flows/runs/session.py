@@ -94,7 +94,7 @@ async def _in_turn(held: ExitStack, lock: RunLock) -> None:
 
 
 def _silent(_: str) -> None:
-    """Once is enough."""
+    """Discards repeated messages."""
 
 
 def _switchboard(prepared: Prepared[Any], lake: Lake) -> ModelPool:

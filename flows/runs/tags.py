@@ -12,8 +12,7 @@ from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 
 
 async def tag(run_id: str, resolved: Resolved, part: str | None = None) -> None:
-    """Tag the flow run with its run, which part of it it has, its models, concerns, languages and requirements;
-    those of its deployment stay."""
+    """Adds tags of run, part, models, concerns, languages and requirements, and keeps the deployment's tags."""
     asked = resolved.requirements if isinstance(resolved, ResolvedScenario) else ()
     requirements = [f"requirement:{requirement.name}" for requirement in asked]
     about = [*sorted(resolved.concerns), *sorted(resolved.languages)]

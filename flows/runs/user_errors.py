@@ -18,8 +18,7 @@ Work = Callable[P, Coroutine[Any, Any, R]]
 
 
 def in_words(work: Work[P, R]) -> Work[P, R]:
-    """For the function of a flow: a `UserError` becomes one line of its log, and a failed state that says the
-    same. Whoever calls the flow from Python still has it raised."""
+    """Turns a `UserError` into a log line and a failed state; Python callers still receive the exception."""
 
     @wraps(work)
     async def told(*args: P.args, **kwargs: P.kwargs) -> R:
