@@ -109,7 +109,7 @@ def _about(row: dict[str, Any]) -> str:
 
 
 def _chosen(row: dict[str, Any]) -> Row:
-    """Share of choices for the first of the two groups."""
+    """Number of choices for the first of the two groups."""
     of_first = f"{row['first_group']}: {row['first_chosen']} of {row['first_chosen'] + row['second_chosen']}"
     own, low, high, chance = map(share, (row["first_share"], row["low"], row["high"], row["expected_share"]))
     return Row((_setting(row), of_first, own, f"{low} to {high}", chance), f"{_about(row)} · {row['scene']}")

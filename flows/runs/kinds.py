@@ -32,13 +32,13 @@ REGISTRY: Final[Mapping[str, str]] = {
     "redteam": "biasgrid.flows.redteam.kind:RED_TEAM",
     "interaction": "biasgrid.flows.interaction.kind:INTERACTION",
 }
-"""Where each kind is described, by its name in the lake."""
+"""Module of each run kind, by its name in the lake."""
 Source = Any
 """A path, the content of a file as a dict, or as JSON."""
 
 
 class Ending(Protocol):
-    """What a run found; as text, how it ended in one line."""
+    """Outcome of a run; as text, its one-line summary."""
 
     @property
     def run_id(self) -> str: ...
@@ -48,14 +48,14 @@ class Ending(Protocol):
 
     @property
     def warning(self) -> str:
-        """How an incomplete run ended, with the most frequent failure."""
+        """Summary of an incomplete run with its most frequent failure."""
         ...
 
     def exit_code_by(self, gate: Gate) -> int: ...
 
 
 class Expected(Protocol):
-    """What a run will send, before it does."""
+    """Forecast of a run."""
 
     def as_json(self) -> str: ...
 
