@@ -1,4 +1,4 @@
-"""`catalog accept`: what a person accepted of a review goes into a library of their own."""
+"""`catalog accept`: copies accepted review items into the user's own library."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Accepted:
 
 
 def accept(review: Path, into: Path | None = None, reviewer: str = "", every: bool = False) -> Accepted:
-    """Put what was accepted into the user's catalog and mark it. Raises UserError with all that is wrong, and
-    then nothing is written."""
+    """Adds accepted items to the user's catalog and marks them; raises UserError and writes nothing on any
+    error."""
     overlay = _overlay(into)
     document = parse_document(read_text(review), str(review))
     take = _accept_scenes if "scenes" in (document.value or {}) else _accept_templates

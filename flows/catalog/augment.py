@@ -50,7 +50,7 @@ class Augmentation:
 
 @dataclass(frozen=True, slots=True)
 class Augmented:
-    """What came of it. `out` is None where no reply came, so that there is nothing to review."""
+    """Result of an augmentation; `out` is None if no reply arrived."""
 
     out: Path | None
     sifted: Sifted
@@ -58,7 +58,7 @@ class Augmented:
     kept: int
     failures: tuple[str, ...]
     cost_usd: float | None
-    """What was paid this time; None where a price is not known."""
+    """Cost of this run; None if a price is unknown."""
     kind: str = "template"
     """What was ordered."""
 
@@ -176,7 +176,7 @@ async def augment(prepared: Augmentation) -> Augmented:
 
 
 def _sifted(prepared: Augmentation, heard: Heard, replies: Sequence[tuple[Any, str]]) -> tuple[Sifted, str]:
-    """What of the replies may be reviewed, and the review file's text, empty without a reply."""
+    """Replies that may be reviewed, and the review file's text (empty without a reply)."""
     wanted, asked = prepared.order, prepared.asked
     about = (prepared.target, asked, heard, prepared.catalog, prepared.temperature)
     overlay = Path(prepared.catalog.overlay) if prepared.catalog.overlay else None

@@ -1,4 +1,4 @@
-"""What a library covers, as the terminal shows it: readable at 80 columns and without colour."""
+"""Terminal view of a library's coverage, readable at 80 columns and without colour."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ class Import:
 def import_files(
     format_name: str, files: Sequence[Path], out: Path, language: str = "en_us", *, force: bool = False
 ) -> Import:
-    """Reads the files and writes what they hold into `out`. Raises UserError where a file is not of the format,
-    nothing could be imported, or a file to be written exists and `force` is not set."""
+    """Reads the files and writes the result into `out`; raises UserError for a wrong format, no items, or an
+    existing file without `force`."""
     _check_language(language)
     importer = _importer(format_name, files)
     sources = [file for file in files if not _is_metadata(format_name, file)]

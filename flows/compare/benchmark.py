@@ -1,4 +1,4 @@
-"""What a comparison of benchmarks tells people, in words: the same sections on the terminal and in Markdown."""
+"""Sections of a benchmark comparison for the terminal and Markdown."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = {"only earlier": "only in the earlier", "only later": "only in the later
 
 
 def summary(found: Comparison) -> Iterator[str]:
-    """What comes of it, in two or three lines."""
+    """Summary of the comparison in two or three lines."""
     requirements = found.tables["requirements"]
     if found.is_of_one_run:
         tests, replies = (found.tables[name].height for name in ("changed_tests", "changed_replies"))

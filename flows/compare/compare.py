@@ -94,7 +94,7 @@ def _named(chosen: Chosen) -> str:
 
 
 def sections(found: Comparison) -> list[Section]:
-    """Those that have anything to tell."""
+    """Sections that are not empty."""
     return [section for section in _of_kind(found).sections(found) if section.table]
 
 

@@ -1,4 +1,4 @@
-"""What a comparison of probes, red teams or interactions tells people, in the sections of comparison_lines."""
+"""Sections of a comparison of probes, red teams or interactions."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ TOLD: Final[Mapping[str, Compared]] = {
 
 
 def summary(found: Comparison) -> Iterator[str]:
-    """What comes of each table, a line each, and how many findings are others."""
+    """One summary line per table, and the number of changed findings."""
     shown = {table: how for table, how in TOLD.items() if table in found.tables}
     if not found.is_of_one_run:
         for table, how in shown.items():

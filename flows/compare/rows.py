@@ -1,4 +1,4 @@
-"""Lines of a comparison, whatever was compared: before, after, the difference, its interval, what it decides."""
+"""Lines of a comparison: before, after, difference, interval and finding."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def points(value: float) -> str:
 
 
 def from_to(row: Record, name: str) -> str:
-    """A finding, and what it has become where that is another."""
+    """The finding, followed by the new finding if it changed."""
     before, after = row[f"earlier_{name}"], row[f"later_{name}"]
     return str(before) if before == after else f"{before} → {after}"
 
@@ -116,7 +116,7 @@ def several(names: Sequence[str]) -> str:
 
 
 def alone(rows: Iterable[Record], group: Key, name: Key) -> list[Row]:
-    """What one of two runs has alone, in a line for each group and side."""
+    """Rows that only one run has, one line per group and side."""
     lacking = sorted((row for row in rows if row["presence"] != "both"), key=lambda row: _side(row, group))
     lines = []
     for (own, where), among in groupby(lacking, key=lambda row: _side(row, group)):
@@ -130,7 +130,7 @@ def _side(row: Record, group: Key) -> tuple[str, str]:
 
 
 def circumstances(found: Comparison) -> Section:
-    """What differs beside replies and findings."""
+    """Differences other than replies and findings."""
     lines = [
         Row((f"{row['what']} {row['name']}", row["earlier"] or "–", row["later"] or "–"))
         for row in found.circumstances.iter_rows(named=True)

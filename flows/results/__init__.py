@@ -1,1 +1,1 @@
-"""What landed, shown: show, report, sql, export, trace."""
+"""Shows stored results: show, report, sql, export, trace."""

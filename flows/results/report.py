@@ -34,8 +34,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def checked(path: Path, digest: str | None = None) -> Verified:
-    """What became of looking at every byte; another digest than `digest` is a flaw. Raises UserError where there
-    is nothing to look at, and for a digest that is none."""
+    """Result of verifying every byte; raises UserError if there is nothing to verify or `digest` is invalid."""
     wanted = digest.strip().lower() if digest is not None else None
     if wanted is not None and not DIGEST.fullmatch(wanted):
         remedy = "a digest is 64 digits, 0 to 9 and a to f, as `biasgrid evidence verify` prints it"
@@ -64,7 +63,7 @@ PROVES_NOT = (
 
 
 def show_verified(path: Path, found: Verified, digest: str | None) -> None:
-    """Every flaw, the digest, and what the check cannot prove."""
+    """All errors, the digest, and the limits of the check."""
     for flaw in found.flaws[:SHOWN]:
         typer.echo(readable(flaw).replace("\n", " "))
     if len(found.flaws) > SHOWN:

@@ -59,7 +59,7 @@ def write_views(out: Path | None, data: str | Path | None = None, *, force: bool
 
 
 def refuse_to_replace(path: Path, *, force: bool, option: str = "--out") -> None:
-    """Raises UserError where a file or folder stands already; a folder is never replaced. `option` named it."""
+    """Raises UserError if a file or folder exists (`option` named it); a folder is never replaced."""
     if path.is_dir():
         raise UserError(Problem(f"`{path}` is a directory", option, "name a file in it"))
     if path.exists() and not force:

@@ -1,4 +1,4 @@
-"""`biasgrid trace`: where an id leads, as a tree, as JSON or as SQL."""
+"""`biasgrid trace`: the origin of an id as a tree, JSON or SQL."""
 
 from __future__ import annotations
 

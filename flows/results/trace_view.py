@@ -19,7 +19,7 @@ EXPECTED = 6
 
 
 def demand(row: Mapping[str, Any]) -> str:
-    """What a requirement asks for, of a row of its finding."""
+    """A requirement's criterion, from its finding's row."""
     if row["tolerance"] is None:
         return "nothing judged yet"
     return (
@@ -37,7 +37,7 @@ def oracle(test: Mapping[str, Any]) -> str:
 
 
 def why(test: Mapping[str, Any]) -> str:
-    """Why a template test came out as it did; empty where nobody says."""
+    """Reason for the outcome of a template test; empty if none was recorded."""
     if test["spread"] is None:
         return f" – {test['reason']}" if test["reason"] else ""
     return (
@@ -55,7 +55,7 @@ def instances(test: Mapping[str, Any]) -> str:
 
 
 def circumstances(row: Mapping[str, Any]) -> str:
-    """When and how a response came, with a space before it; empty where nothing is known."""
+    """When and how a response arrived, with a leading space; empty if unknown."""
     parts = [f"{row['received_at']:%Y-%m-%d %H:%M:%S} UTC"] if row["received_at"] else []
     if row["reused_from"]:
         run = f" of run {row['reused_from_run']}" if row["reused_from_run"] else ""
@@ -72,7 +72,7 @@ def circumstances(row: Mapping[str, Any]) -> str:
 
 
 def assessed(row: Mapping[str, Any]) -> str:
-    """What a judge or a person makes of a reply, beside its verdict."""
+    """A judge's or reviewer's remarks on a reply, next to its verdict."""
     kind = "decision" if row["purpose"] == "decision" else "blind assessment"
     carried = ", from an earlier evaluation" if row["carried_from"] else ""
     why = f" – {row['reason']}" if row["reason"] else ""

@@ -38,7 +38,7 @@ def show_agreement(lake: Lake, run_id: str) -> None:
 
 
 def block(title: str, lines: Iterable[tuple[str, str]]) -> Table:
-    """Lines of a name and what is told of it, under a title."""
+    """Lines of name and value under a title."""
     table = Table(box=None, pad_edge=False, show_header=False, title=Text(readable(title), style="bold"))
     table.title_justify = "left"
     for name, told in lines:
@@ -69,7 +69,7 @@ def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def ranged(row: Mapping[str, Any], name: str, told: Any) -> str:
-    """A number of a row, with its interval where it has one."""
+    """A number of a row, with its interval if it has one."""
     if row[f"{name}_low"] is None:
         return str(told(row[name]))
     return f"{told(row[name])} ({told(row[f'{name}_low'])} to {told(row[f'{name}_high'])})"

@@ -55,7 +55,7 @@ class Desk:
 
 
 def refreshed(lake: Lake) -> None:
-    """Builds the warehouse anew where assessments or verdicts have landed since."""
+    """Rebuilds the warehouse if assessments or verdicts are newer."""
     from biasgrid.warehouse.build.build import build
 
     landed = [path.stat().st_mtime_ns for table in (TABLE, "verdicts") for path in lake.files(table)]
@@ -138,7 +138,7 @@ class Sitting:
         self.landed += 1
 
     def _next(self, at: int) -> int | None:
-        """The first reply from there on of which this reviewer has said nothing yet."""
+        """The next reply that this reviewer has not yet assessed."""
         return next((n for n in range(at, len(self.sample)) if unit_of(self.sample[n]) not in self.said), None)
 
     def _done(self) -> int:
@@ -175,7 +175,7 @@ def import_sheet(desk: Desk, path: Path, reviewer: str) -> tuple[int, int]:
 
 
 def _with_chances(desk: Desk, lines: Sequence[Line]) -> pl.DataFrame:
-    """The run's units with the chance at which its sheet drew each; null where the sheet does not say."""
+    """The run's units with their sampling probability; null if the sheet has none."""
     draws = dict.fromkeys(line.draw for line in lines if line.draw)
     samples: list[pl.DataFrame] = []
     for draw in draws:
@@ -227,7 +227,7 @@ def _decide(
 
 
 def _said(unit: Mapping[str, Any]) -> Iterator[str]:
-    """Who said what: those who decide see it all."""
+    """Each reviewer's verdict, for adjudicators."""
     by = " ".join(str(unit[name]) for name in ("assessor_kind", "assessor") if unit[name])
     yield f"stands: {unit['stands']} ({by}) – {unit['reason'] or 'no reason given'}"
     for opinion in unit["opinions"]:

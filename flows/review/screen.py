@@ -1,4 +1,4 @@
-"""A reviewer's screen: one reply at a time, one key a verdict. What models wrote steers no terminal."""
+"""A reviewer's screen: one reply at a time, one key per verdict; model text cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Screen:
         self._out.print(Text(readable(words), style=style), soft_wrap=True)
 
     def show(self, title: str, shown: Shown, beside: Iterable[str] = (), *, whole: bool = False) -> None:
-        """A reply with its prompt and its rule; `beside` is what else is told of it."""
+        """A reply with its prompt and rule; `beside` is additional information."""
         self._out.print()
         self._out.print(Rule(Text(readable(title)), align="left"))
         self._part("PROMPT", shown.prompt, whole=whole)
@@ -91,7 +91,7 @@ class Screen:
             self.tell(f"`{pressed}` is none of the keys")
 
     def line(self, question: str) -> str:
-        """A line of words; empty where none is given."""
+        """A line of text; empty if none is given."""
         self._out.print(Text(question), end="")
         given = sys.stdin.readline()
         return " ".join(given.split())

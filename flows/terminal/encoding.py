@@ -1,4 +1,4 @@
-"""Output where a terminal's or a pipe's encoding cannot hold all of it: nothing ends in a traceback."""
+"""Safe output for encodings that cannot represent all characters."""
 
 from __future__ import annotations
 

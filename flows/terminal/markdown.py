@@ -37,7 +37,7 @@ def block(lines: Iterable[str], language: str = "sh") -> str:
 
 
 def image(svg: str, told: str) -> Markup:
-    """A picture that needs no server; `told` is what stands in its place where pictures are not shown."""
+    """A picture that needs no server; `told` is its alternative text."""
     return Markup(f"![{plain(told)}](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})")
 
 

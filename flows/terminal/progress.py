@@ -13,7 +13,7 @@ from biasgrid.flows.terminal.console import dollars, one_line, readable
 
 
 class RunProgress:
-    """One bar per model while a run lasts; on a terminal only. Told of every answer."""
+    """One progress bar per model, on a terminal only."""
 
     def __init__(self) -> None:
         self._console = Console(stderr=True)
@@ -87,13 +87,13 @@ class RunProgress:
         self._progress.update(self._bars[model], advance=1, outcomes=f"{told}{self._money(model)}")
 
     def stopped(self, model: str, why: str) -> None:
-        """A model is asked no more; said once, whichever of its cells tells first."""
+        """Reports once that a model receives no more requests."""
         if model not in self._stopped:
             self._stopped[model] = why
             self._console.print(Text(one_line(f"{model} is stopped: {why}"), style="yellow"), soft_wrap=True)
 
     def waiting(self, why: str) -> None:
-        """Nothing goes on for a while; said once."""
+        """Reports a pause once."""
         if why not in self._waits:
             self._waits.add(why)
             self._console.print(Text(readable(why), style="yellow"), soft_wrap=True)

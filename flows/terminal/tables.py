@@ -150,7 +150,7 @@ def _set(told: Text, width: int, justify: Literal["left", "right"]) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading, of one or several lines, and what stands below it."""
+    """A heading of one or several lines, and the content below it."""
 
     heading: str
     cells: Sequence[Text]
@@ -200,7 +200,7 @@ def show_runs(runs: Sequence[Run]) -> None:
 
 
 def show_examples() -> None:
-    """The queries that come along, each with what it answers."""
+    """The included queries, each with the question it answers."""
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     table.add_column("example", no_wrap=True)
     table.add_column("answers")

@@ -1,5 +1,4 @@
-"""What a run checked of each model, one row a check whatever the kind of run: for programs that count passes and
-failures."""
+"""Checks of each model, one row per check for every kind of run."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ STATES: Sequence[State] = ("not met", "undecided", "not evaluated", "met")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One measure of one model, beside what it is held against."""
+    """One measure of one model, and its threshold."""
 
     model: str
     topic: str
@@ -77,7 +76,7 @@ class Check:
 
 
 def checks(lake: Lake, run: Run) -> list[Check]:
-    """By model, in the order in which people read them. Raises UserError where no warehouse has been built."""
+    """Checks by model in reading order; raises UserError if no warehouse has been built."""
     rows = query(lake, SQL[run.kind], [run.run_id]).to_dicts()
     return [Check(**row | {"lost": row["lost"] or {}}) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Numbers, moments, counts and names as people read them, escaped for the place where they stand."""
+"""Formats numbers, times, counts and names for people, escaped for their output format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def format_count(count: int, noun: str) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share as people read it; `–` where there is none."""
+    """A share for people; `–` if there is none."""
     return "–" if value is None else f"{value:.1%}"
 
 
@@ -62,13 +62,12 @@ def join_parts(parts: Iterable[str]) -> str:
 
 
 def escape_name(text: object) -> str:
-    """On one line, control and format characters escaped, cut where it goes on and on."""
+    """The text on one line, control and format characters escaped, and shortened."""
     return excerpt(" ".join(str(text).split()), LONGEST)
 
 
 def escape_markdown(text: object) -> str:
-    """As Markdown that shows the text as it is: every sign that Markdown, HTML or a table could read as a command
-    is a character reference."""
+    """Markdown that shows the text literally: special characters are character references."""
     return _SIGN.sub(_reference, escape_name(text))
 
 

@@ -1,4 +1,4 @@
-"""What the marts hold on one run, and the orders in which people read it."""
+"""Mart rows of one run, in reading order."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _described(target: Mapping[str, Any]) -> str:
 
 
 def recorded_object(text: str | None) -> dict[str, Any]:
-    """What a column of a run's row holds as JSON; empty where that is no object."""
+    """JSON object in a column of a run's row; empty if it is no object."""
     read = orjson.loads(text or "{}")
     return read if isinstance(read, dict) else {}
 
@@ -115,7 +115,7 @@ class Findings:
 
 
 def findings(lake: Lake, run_id: str) -> Findings:
-    """The findings of one run. Raises `UserError` where there is no warehouse or no such run in it."""
+    """The findings of one run; raises `UserError` if there is no warehouse or no such run."""
     run_row(lake, run_id)
     return Findings(run_id, *(mart(lake, name, run_id) for name in MARTS))
 

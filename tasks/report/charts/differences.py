@@ -1,4 +1,4 @@
-"""What lies apart: communities beside each other, runs after each other, assignments before and after talking."""
+"""Charts of differences between communities, runs, and assignments before and after discussion."""
 
 from __future__ import annotations
 

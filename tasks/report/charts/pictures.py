@@ -98,7 +98,7 @@ MORE = {"benchmark": (leaderboard, grid, contrasts, trend), "interaction": (esca
 
 
 def pictures(lake: Lake, run: Run, found: Sequence[Check]) -> list[Picture]:
-    """Those that have anything to show. Raises UserError where no warehouse has been built."""
+    """Charts that have data; raises UserError if no warehouse has been built."""
     made = [measures(run.kind, found), *(draw(lake, run.run_id) for draw in MORE.get(run.kind, ()))]
     return [picture for picture in made if picture]
 

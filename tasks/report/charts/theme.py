@@ -1,4 +1,4 @@
-"""How all pictures look: colours that any eyes can tell apart, on white paper in light and dark pages."""
+"""Shared chart theme with colours for colour-blind readers."""
 
 from __future__ import annotations
 

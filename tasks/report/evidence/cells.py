@@ -1,4 +1,4 @@
-"""What was examined, cell by cell, in the same columns for every kind of run; and why a cell tells nothing."""
+"""Examined cells in the same columns for every kind of run, and reasons for cells without a finding."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def cells(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> pl.Da
 
 
 def errors(warehouse: duckdb.DuckDBPyConnection, run_id: str) -> list[dict[str, Any]]:
-    """Why replies never came, by model and what they were asked for."""
+    """Reasons for missing replies, by model and purpose."""
     return fetch_rows(warehouse, ERRORS, [run_id]).to_dicts()
 
 

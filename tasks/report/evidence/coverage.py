@@ -1,4 +1,4 @@
-"""The coverage record: what was examined and what was not, why, when, and by what."""
+"""The coverage record: examined and unexamined cells with reason, time and source."""
 
 from __future__ import annotations
 

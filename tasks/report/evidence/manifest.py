@@ -1,4 +1,4 @@
-"""What a bundle holds, in one form of which every byte counts: its hash stands for the whole bundle."""
+"""Canonical manifest of a bundle, whose hash identifies the whole bundle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run went by: its scenario, and the catalog files whose content is still that of the hash it recorded."""
+"""A run's scenario, and the catalog files that still match their recorded hash."""
 
 from __future__ import annotations
 

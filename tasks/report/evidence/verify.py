@@ -97,13 +97,13 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What became of checking a bundle."""
+    """Result of checking a bundle."""
 
     flaws: tuple[Flaw, ...]
     manifest: Manifest | None
-    """None where it cannot be read."""
+    """None if it cannot be read."""
     digest: str | None
-    """SHA-256 of the manifest as it lies there."""
+    """SHA-256 of the stored manifest."""
 
     @property
     def is_intact(self) -> bool:
@@ -233,7 +233,7 @@ def _read(folder: Folder, name: str) -> bytes | None:
 
 
 def _attempted(reading: Callable[[], Read]) -> Read | None:
-    """None where it cannot be read, by anybody."""
+    """None if it cannot be read."""
     try:
         return reading()
     except PermissionError:

@@ -31,7 +31,7 @@ def write_junit(lake: Lake, run_id: str, out: Path, gate: Gate = "point") -> lis
 
 
 def junit(run: Run, found: Sequence[Check], gate: Gate) -> str:
-    """A run that is not complete has a case of its own, which is an error: what it lacks may hide a failure."""
+    """Test cases of a run; an incomplete run adds one error, because missing data may hide a failure."""
     root = Element("testsuites", name=f"biasgrid {run.kind} {run.run_id}")
     for number, (model, own) in enumerate(by_model(found)):
         _suite(root, run, escape_name(model), number, [_case(check, run, gate) for check in own])

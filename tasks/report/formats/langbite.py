@@ -1,4 +1,4 @@
-"""LangBiTe's three report files, with its columns and words, so that what reads its reports reads ours."""
+"""LangBiTe's three report files, with its columns and terms."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _USUAL = re.compile(r"[a-z0-9.]+(-[a-z0-9.]+)*(/[a-z0-9.]+(-[a-z0-9.]+)*)+")
 
 
 def write_model_cards(lake: Lake, run_id: str, out: Path) -> list[Path]:
-    """Writes a file per model of which anything could be measured."""
+    """Writes one file per model with measurements."""
     run = find_run(lake, run_id)
     return [write_text(out / name, page) for name, page in model_cards(run, checks(lake, run)).items()]
 

@@ -1,4 +1,4 @@
-"""An interaction's report: a page of what was found, and pages of its plays, every one of them."""
+"""An interaction's report: a page of findings, and pages of all its plays."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _given(report: InteractionReport, page: PlaysPage, told: Sequence[Play]) -> 
 
 
 def interaction_report(lake: Lake, run_id: str) -> InteractionReport:
-    """All that the first page tells. Raises UserError for a run that the warehouse does not hold."""
+    """Content of the first page; raises UserError if the warehouse does not hold the run."""
     run = told_run(run_row(lake, run_id))
     with connect(lake) as warehouse:
         found = InteractionFindings(**rows_of(warehouse, run_id))

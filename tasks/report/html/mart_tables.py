@@ -177,7 +177,7 @@ def trend(warehouse: duckdb.DuckDBPyConnection, run_id: str | None = None) -> pl
 
 
 def head(row: Row) -> dict[str, Any]:
-    """A row of staging.stg_runs as a page's script tells it."""
+    """A row of staging.stg_runs for a page's script."""
     run = told_run(row)
     return asdict(run) | {
         "versions": dict(run.shown_versions),

@@ -127,7 +127,7 @@ WORDS = re.compile(r"\S+\s*|\s+")
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """How pages of a language say things: its texts are ours, and whatever is filled in is escaped."""
+    """A language's text formatter; inserted values are escaped."""
 
     language: str
 
@@ -188,7 +188,7 @@ def _shown(found: re.Match[str]) -> str:
 
 
 def differing(text: str, other: str) -> tuple[str, str, str]:
-    """A text in three: what it begins with as another does, what is its own, what it ends with as the other."""
+    """A text in three parts: common prefix with another text, its own part, common suffix."""
     own, others = WORDS.findall(text), WORDS.findall(other)
     begins = _common(own, others)
     ends = _common(own[begins:][::-1], others[begins:][::-1])
