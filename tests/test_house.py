@@ -55,20 +55,20 @@ REGISTRIES = {
 
 BREACHES = {
     "crowded rooms": 2,
-    "sparse rooms": 3,
-    "small modules": 6,
+    "sparse rooms": 2,
+    "small modules": 2,
     "circles": 1,
-    "room circles": 5,
+    "room circles": 3,
     "many parameters": 27,
     "long functions": 1,
-    "bare participles": 543,
+    "bare participles": 512,
     "broad excepts": 0,
-    "unregistered": 14,
-    "banned words": 6123,
+    "unregistered": 8,
+    "banned words": 5176,
 }
 """How often each rule may be broken. The numbers only go down."""
 
-SIZES = {"product lines": 71_946, "modules": 492, "test lines": 52_000, "median function": 9}
+SIZES = {"product lines": 70_523, "modules": 457, "test lines": 51_670, "median function": 9}
 """How large each may be. The numbers only go down."""
 
 
