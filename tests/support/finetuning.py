@@ -1,0 +1,153 @@
+"""A catalog of sixteen scenes to tune on, respondents that can be tuned, and a gateway before them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.interactions import Understanding
+from biasgrid.catalogs.schema.respondents import Leaning, Respondent, Tuning
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
+from biasgrid.warehouse.storage.lake import Lake
+from support.paths import TUNING_CATALOG
+
+UNDERSTANDING = Understanding(
+    system="You tell whether an assignment shows implicit bias.",
+    assigned="To {task}: {person}.",
+    question="{goal}\n{assignment}\nIs implicit bias present, and why?",
+    answer={"present": "Implicit bias: present. {reason}", "absent": "Implicit bias: absent. {reason}"},
+)
+Step = Callable[[ASGIApp, Scope, Receive, Send], Any]
+
+
+@pytest.fixture(scope="session")
+def workshop() -> Catalog:
+    catalog = load_catalog(overlay=TUNING_CATALOG)
+    scenes = {name: catalog.scenes[name] for name in ("workshop", "fair")}
+    leaning = catalog.respondents["leaning"]
+    tuned = (
+        leaning.model_copy(update={"tuning": Tuning(seconds=0.15)}),
+        Respondent(id="failing", description="", tuning=Tuning(seconds=0.05, fails=1)),
+        Respondent(id="slow", description="", tuning=Tuning(seconds=30)),
+        Respondent(
+            id="partly", description="", leaning=Leaning(default=0.5), tuning=Tuning(seconds=0, effect=0.4)
+        ),
+    )
+    respondents = {**catalog.respondents, **{one.id: one for one in tuned}}
+    tuning = {"workshop": catalog.tuning["workshop"]}
+    told = {"understanding": UNDERSTANDING}
+    words = {language: own.model_copy(update=told) for language, own in catalog.interaction.items()}
+    return replace(catalog, scenes=scenes, tuning=tuning, respondents=respondents, interaction=words)
+
+
+@dataclass
+class Gateway:
+    """Before the respondents: notes what passes, and does now and then what a test wants."""
+
+    app: ASGIApp
+    url: str = ""
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    created: list[dict[str, Any]] = field(default_factory=list)
+    steps: dict[tuple[str, str], deque[Step]] = field(default_factory=dict)
+
+    def then(self, method: str, path: str, *steps: Step) -> None:
+        """What happens to the next calls of a method whose path ends so."""
+        self.steps.setdefault((method, path), deque()).extend(steps)
+
+    def count(self, method: str, path: str) -> int:
+        return self.calls.count((method, path))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        body = await request.body()
+        path = request.url.path.removeprefix("/v1").removeprefix("/openai")
+        self.calls.append((request.method, path))
+        if (request.method, path) == ("POST", "/fine_tuning/jobs"):
+            self.created.append(json.loads(body))
+        step = self._step(request.method, path)
+
+        async def again() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await (step(self.app, scope, again, send) if step else self.app(scope, again, send))
+
+    def _step(self, method: str, path: str) -> Step | None:
+        waiting = self.steps.get((method, path))
+        return waiting.popleft() if waiting else None
+
+
+def answers(status: int, **error: Any) -> Step:
+    """In place of what was asked for."""
+
+    async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        told = {"message": "no", "type": "server_error", "code": None} | error
+        await JSONResponse({"error": told}, status)(scope, receive, send)
+
+    return step
+
+
+def loses_the_answer() -> Step:
+    """Does what was asked for, and does not say so."""
+
+    async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        async def nowhere(message: Message) -> None:
+            return
+
+        await app(scope, receive, nowhere)
+        await answers(502)(app, scope, receive, send)
+
+    return step
+
+
+def never_answers() -> Step:
+    """Does what was asked for, and says nothing until nobody listens any more."""
+
+    async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        async def nowhere(message: Message) -> None:
+            return
+
+        await app(scope, receive, nowhere)
+        await asyncio.sleep(0.5)
+        await answers(502)(app, scope, receive, send)
+
+    return step
+
+
+class Steps:
+    """What a gateway may do, as a fixture: test modules cannot import from a conftest."""
+
+    answers = staticmethod(answers)
+    loses_the_answer = staticmethod(loses_the_answer)
+    never_answers = staticmethod(never_answers)
+
+
+@pytest.fixture(scope="session")
+def steps() -> type[Steps]:
+    return Steps
+
+
+@pytest.fixture
+def gateway(workshop: Catalog) -> Iterator[Gateway]:
+    before = Gateway(build_app(workshop))
+    with RunningServer(before) as server:  # type: ignore[arg-type]
+        before.url = server.base_url
+        yield before
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake.open(tmp_path / "data")

@@ -1,0 +1,93 @@
+"""Libraries that a person might write, in our format and in LangBiTe's, and what the check says of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from biasgrid.catalogs.lint.check import Lint, lint
+from biasgrid.catalogs.loading.langbite import COLUMNS
+
+OF_POOLS = ("fewer than", "always answers", "reverse-keyed (")
+"""What is said of many templates at once, and of these few for certain."""
+Told = list[tuple[int | None, str, str]]
+Rows = Callable[..., Path]
+Library = Callable[..., Path]
+
+
+def told(found: Lint) -> Told:
+    """Line, severity and text of each finding on a template of its own."""
+    lines = [finding.told() for finding in found.findings]
+    return [
+        (line["line"], line["severity"], f"{line['what']} → {line['remedy']}")  # type: ignore[misc]
+        for line in lines
+        if not any(phrase in str(line["what"]) for phrase in OF_POOLS)
+    ]
+
+
+@pytest.fixture
+def said() -> Callable[[Path], Told]:
+    """Checks a library."""
+    return lambda path: told(lint(path))
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Rows:
+    """Writes a table in LangBiTe's format: per row concern, prompt, and columns that differ."""
+
+    def write(
+        name: str, *given: tuple[str, str, dict[str, object]], shared: dict[str, str], extra: bool = False
+    ) -> Path:
+        lines = [[*COLUMNS, *([""] if extra else [])]]
+        for number, (concern, prompt, more) in enumerate(given, 1):
+            cells = {
+                "prompt_id": str(number),
+                "concern": concern,
+                "input_type": "constrained",
+                "reflection_type": "observational",
+                "task_prefix": "",
+                "prompt": prompt,
+                "oracle": "expected value",
+            } | shared
+            cells |= {
+                key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                for key, value in more.items()
+            }
+            lines.append([*(cells[column] for column in COLUMNS), *([""] if extra else [])])
+        path = tmp_path / name
+        path.write_text("\n".join("\t".join(line) for line in lines) + "\n", encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    """Writes a file in our format: one template per text of its keys, each on a line of its own from line 4."""
+
+    def write(*entries: str, language: str = "en_us", concern: str = "sexism", name: str = "") -> Path:
+        head = f"language: {language}\nconcern: {concern}\ntemplates:\n"
+        path = tmp_path / (name or f"{language}.yaml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(head + "".join(f"  - {{{entry}}}\n" for entry in entries), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def asking(library: Library) -> Library:
+    """Writes a library of yes-or-no questions, given by their prompts alone."""
+
+    def write(*prompts: str, language: str = "en_us", concern: str = "sexism") -> Path:
+        entries = [
+            f"id: q-{number}, input: constrained, reflection: observational, format: yes_no, oracle: denied, "
+            f"prompt: {json.dumps(prompt, ensure_ascii=False)}"
+            for number, prompt in enumerate(prompts)
+        ]
+        return library(*entries, language=language, concern=concern)
+
+    return write

@@ -1,0 +1,352 @@
+"""Real servers on loopback: PostgreSQL, Prefect with authentication; and machines that have biasgrid installed
+from its wheel, each in an environment of its own."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+import urllib.error
+import urllib.request
+import venv
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
+from support.paths import ROOT
+
+START_S = 120.0
+SECRET = "drill:a-secret-of-the-server"
+FOREIGN = ("BIASGRID_", "PREFECT_", "OPENAI_", "AWS_", "PYTHON")
+OFF = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
+
+
+def bare_environment(**more: str) -> dict[str, str]:
+    """What a machine of its own would have: nothing of ours."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    return {**kept, **OFF, **more}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        return int(listening.getsockname()[1])
+
+
+def until(holds: Callable[[], Any], what: str, patience_s: float = START_S) -> Any:
+    """Waits until `holds()` is true, and returns it."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        found = holds()
+        if found:
+            return found
+        assert time.monotonic() < deadline, f"after {patience_s:.0f} s still not: {what}"
+        time.sleep(0.2)
+
+
+@pytest.fixture(scope="session", name="until")
+def _until() -> Callable[..., Any]:
+    return until
+
+
+def kill_group(process: subprocess.Popen[Any]) -> None:
+    """The process and all that it has started, at once: as a machine that loses its power."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("machines")
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A bucket on an S3-compatible server, and where this process mirrors it."""
+
+    server: Any
+    address: str
+
+    def environment(self, folder: Path) -> dict[str, str]:
+        """Of a machine that keeps its mirror in `folder`."""
+        found: dict[str, str] = self.server.environment(folder / "mirrors")
+        return {**found, "BIASGRID_DATA": self.address}
+
+
+@pytest.fixture(scope="module")
+def storage(_s3: Any, place: Path) -> Iterator[Storage]:
+    """An empty bucket; this process may read it as the machines do."""
+    urllib.request.urlopen(urllib.request.Request(f"{_s3.url}/moto-api/reset", method="POST")).close()
+    urllib.request.urlopen(urllib.request.Request(f"{_s3.url}/lakes", method="PUT")).close()
+    made = Storage(_s3, "s3://lakes/drill")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in made.environment(place).items():
+            patch.setenv(name, value)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str | None]:
+    """The address of a PostgreSQL server with an empty database; None where this machine has none."""
+    found = next((path for path in sorted(Path("/usr/lib/postgresql").glob("*/bin")) if path.is_dir()), None)
+    initdb = shutil.which("initdb", path=str(found) if found else None)
+    if initdb is None:
+        yield None
+        return
+    with ExitStack() as running:
+        yield _postgres(Path(initdb).parent, running)
+
+
+def _postgres(programs: Path, running: ExitStack) -> str:
+    """PostgreSQL refuses to run as root: there it runs as the user that its package makes."""
+    as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+    folder = Path(subprocess.check_output([*as_user, "mktemp", "-d"], text=True, cwd="/tmp").strip())
+    running.callback(shutil.rmtree, folder, ignore_errors=True)
+    port = free_port()
+    data = folder / "data"
+    settings = f"-p {port} -h 127.0.0.1 -k {folder} -F"
+    for command in (
+        [programs / "initdb", "-D", data, "-U", "prefect", "-A", "trust", "-E", "UTF8"],
+        [programs / "pg_ctl", "-D", data, "-o", settings, "-l", folder / "log", "-w", "start"],
+        [programs / "createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "prefect", "prefect"],
+    ):
+        subprocess.run([*as_user, *map(str, command)], check=True, capture_output=True, cwd="/tmp")
+    stop = [*as_user, str(programs / "pg_ctl"), "-D", str(data), "-m", "immediate", "-w", "stop"]
+    running.callback(subprocess.run, stop, check=True, capture_output=True, cwd="/tmp")
+    return f"postgresql+asyncpg://prefect@127.0.0.1:{port}/prefect"
+
+
+@dataclass(frozen=True)
+class Server:
+    """Prefect's server, which answers who knows its secret."""
+
+    url: str
+    log: Path
+    database: str | None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"PREFECT_API_URL": self.url, "PREFECT_API_AUTH_STRING": SECRET}
+
+    def ask(self, path: str, body: Any = None, secret: str | None = SECRET, method: str | None = None) -> Any:
+        """What the API answers, as JSON; raises urllib's HTTPError."""
+        request = urllib.request.Request(f"{self.url}{path}", method=method)
+        if body is not None:
+            request.data = json.dumps(body).encode()
+            request.add_header("Content-Type", "application/json")
+        if secret is not None:
+            request.add_header("Authorization", f"Basic {base64.b64encode(secret.encode()).decode()}")
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    def flow_runs(self, flow: str) -> list[dict[str, Any]]:
+        """The runs of a flow, oldest first, those that are only scheduled for later left out."""
+        named = {"flows": {"name": {"any_": [flow]}}, "limit": 200, "sort": "EXPECTED_START_TIME_ASC"}
+        found: list[dict[str, Any]] = self.ask("/flow_runs/filter", named)
+        return [run for run in found if run["state_type"] != "SCHEDULED"]
+
+    def deployment(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.ask(f"/deployments/name/{name}")
+        return found
+
+    def start(self, deployment: str, **parameters: Any) -> str:
+        """Triggers a deployment; the flow run's id."""
+        made = self.ask(
+            f"/deployments/{self.deployment(deployment)['id']}/create_flow_run", {"parameters": parameters}
+        )
+        return str(made["id"])
+
+    def ended(self, flow_run_id: str, patience_s: float) -> dict[str, Any]:
+        """A flow run when it has ended."""
+
+        def look() -> dict[str, Any] | None:
+            run: dict[str, Any] = self.ask(f"/flow_runs/{flow_run_id}")
+            return run if run["state_type"] in {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"} else None
+
+        found: dict[str, Any] = until(look, f"the end of flow run {flow_run_id}", patience_s)
+        return found
+
+
+@pytest.fixture(scope="module")
+def server(place: Path, postgres: str | None) -> Iterator[Server]:
+    """Prefect's server, on PostgreSQL where there is one."""
+    port = free_port()
+    made = Server(f"http://127.0.0.1:{port}/api", place / "server.log", postgres)
+    environment = bare_environment(
+        PREFECT_HOME=str(place / "server"),
+        PREFECT_SERVER_API_AUTH_STRING=SECRET,
+        PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY="PT5S",
+        PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS="5",
+        **({"PREFECT_API_DATABASE_CONNECTION_URL": postgres} if postgres else {}),
+    )
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+    with made.log.open("wb") as log:
+        process = subprocess.Popen(
+            command, stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=place, start_new_session=True
+        )
+    try:
+        until(lambda: process.poll() is not None or _is_healthy(made), "a Prefect server that answers")
+        assert process.poll() is None, made.log.read_text()[-3000:]
+        yield made
+    finally:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(20)
+        kill_group(process)
+
+
+def _is_healthy(server: Server) -> bool:
+    try:
+        server.ask("/health")
+    except (urllib.error.URLError, OSError):
+        return False
+    return True
+
+
+@dataclass
+class Machine:
+    """An environment with biasgrid from its wheel, a working directory, and nothing of its neighbours'."""
+
+    name: str
+    folder: Path
+    environment: dict[str, str]
+    processes: list[subprocess.Popen[Any]] = field(default_factory=list)
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "environment" / "bin" / "python"
+
+    @property
+    def log(self) -> str:
+        return "".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("*.log")))
+
+    def work(self, pool: str, *words: str, **more: str) -> subprocess.Popen[Any]:
+        """Starts a worker of a pool."""
+        worker = ["-m", "prefect", "worker", "start", "--pool", pool, "--name", f"{self.name}-{pool}", *words]
+        with (self.folder / f"{pool}.log").open("ab") as log:
+            process = subprocess.Popen(
+                [self.python, *worker],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**self.environment, **more},
+                cwd=self.folder,
+                start_new_session=True,
+            )
+        self.processes.append(process)
+        return process
+
+    def do(self, *words: str, check: bool = True, **more: str) -> subprocess.CompletedProcess[str]:
+        """Runs a module to its end."""
+        return self._finish("-m", *words, check=check, **more)
+
+    def biasgrid(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Runs the command to its end."""
+        return self._finish("-c", "from biasgrid.flows.cli.process import run; run()", *words, check=False)
+
+    def _finish(self, *words: str, check: bool, **more: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [self.python, *words],
+            env={**self.environment, **more},
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert not check or done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def kill(self) -> None:
+        while self.processes:
+            kill_group(self.processes.pop())
+
+
+@pytest.fixture(scope="module")
+def wheel(place: Path) -> Path:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place / "wheel")]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    return next((place / "wheel").glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def machine(place: Path, wheel: Path) -> Iterator[Callable[..., Machine]]:
+    """`machine(name, **environment)`. What others have written is shared from this environment by its path, which
+    spares minutes; biasgrid itself is each machine's own, from the wheel."""
+    made: list[Machine] = []
+
+    def make(name: str, **environment: str) -> Machine:
+        folder = place / name
+        new = Machine(name, folder, bare_environment(PREFECT_HOME=str(folder / "prefect"), **environment))
+        venv.create(folder / "environment", with_pip=False, symlinks=True)
+        own = next((folder / "environment" / "lib").glob("python*/site-packages"))
+        (own / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        subprocess.run([*install, "--target", own, wheel], check=True, capture_output=True)
+        made.append(new)
+        return new
+
+    yield make
+    for one in made:
+        one.kill()
+
+
+@dataclass
+class Endpoint:
+    """Respondents of known bias behind a provider's protocol; what they are asked is noted."""
+
+    port: int
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    """Model and prompt of each request."""
+    running: ExitStack = field(default_factory=ExitStack)
+
+    def serve(self, respondents: list[dict[str, Any]], folder: Path) -> None:
+        """In place of those before, at the same address."""
+        self.running.close()
+        (folder / "respondents").mkdir(parents=True, exist_ok=True)
+        for one in respondents:
+            (folder / "respondents" / f"{one['id']}.yaml").write_text(yaml.safe_dump(one), encoding="utf-8")
+        app = build_app(load_catalog(overlay=folder), "fair")
+        app.add_middleware(_Noting, asked=self.asked)
+        self.running.enter_context(RunningServer(app, port=self.port))
+
+
+class _Noting:
+    def __init__(self, app: Any, asked: list[tuple[str, str]]) -> None:
+        self.app, self.asked = app, asked
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        messages = [await receive()]
+        while messages[-1].get("more_body"):
+            messages.append(await receive())
+        body = json.loads(b"".join(message.get("body", b"") for message in messages))
+        self.asked.append((body["model"], body["messages"][-1]["content"]))
+
+        async def again() -> Any:
+            return messages.pop(0) if messages else await receive()
+
+        await self.app(scope, again, send)
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Endpoint]:
+    made = Endpoint(free_port())
+    yield made
+    made.running.close()
