@@ -7,8 +7,8 @@ from itertools import groupby
 
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.model_identity import fingerprint
 from biasgrid.tasks.connectors.replaying_client import Participant
+from biasgrid.tasks.connectors.rows import fingerprint
 from biasgrid.tasks.interaction.plan import Player, plays
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.tasks.interaction.understanding import UNDERSTANDING, understandings

@@ -7,8 +7,8 @@ from itertools import groupby
 
 from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.model_identity import fingerprint
 from biasgrid.tasks.connectors.replaying_client import Participant
+from biasgrid.tasks.connectors.rows import fingerprint
 from biasgrid.tasks.redteam.judge import JUDGEMENT_TOKENS
 from biasgrid.tasks.redteam.plan import Attack, sessions
 from biasgrid.tasks.redteam.session import Parties, Session

@@ -14,8 +14,7 @@ from biasgrid.tasks.augment.order import Order, Part
 from biasgrid.tasks.augment.prompts import request_text
 from biasgrid.tasks.connectors.api import Answer
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.connectors.model_identity import fingerprint, sent_parameters
-from biasgrid.tasks.connectors.rows import Case, response_row, to_request
+from biasgrid.tasks.connectors.rows import Case, fingerprint, response_row, sent_parameters, to_request
 from biasgrid.tasks.connectors.workers import answer_all
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.journal import Journal, recover

@@ -13,8 +13,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, CapReached, Message
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
-from biasgrid.tasks.connectors.model_identity import sent_parameters
-from biasgrid.tasks.connectors.rows import response_row, to_request
+from biasgrid.tasks.connectors.rows import response_row, sent_parameters, to_request
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake

@@ -15,8 +15,7 @@ from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.connectors.api import Answer
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
-from biasgrid.tasks.connectors.model_identity import fingerprint, sent_parameters
-from biasgrid.tasks.connectors.rows import response_row, to_request
+from biasgrid.tasks.connectors.rows import fingerprint, response_row, sent_parameters, to_request
 from biasgrid.tasks.connectors.workers import answer_all
 from biasgrid.tasks.evaluate.current_oracles import changed, under
 from biasgrid.tasks.evaluate.decisions import carried, decided, units

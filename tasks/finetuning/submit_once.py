@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from biasgrid.tasks.connectors.batch.fine_tuning import TuningApi, TuningRequest
-from biasgrid.tasks.connectors.batch.submit_once import CreateOnce, or_not_taken
-from biasgrid.tasks.connectors.client.retry import PollPolicy
+from biasgrid.tasks.connectors.client.retry import CreateOnce, PollPolicy, or_not_taken
 from biasgrid.tasks.finetuning.folder import TRAIN, VALIDATION
 from biasgrid.tasks.finetuning.jobs import Job
 from biasgrid.tasks.finetuning.order import Order

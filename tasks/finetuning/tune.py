@@ -11,8 +11,7 @@ from pathlib import Path
 
 from biasgrid.tasks.connectors.api import ConnectorError, ModelUnknown
 from biasgrid.tasks.connectors.batch.fine_tuning import TuningApi, TuningJob
-from biasgrid.tasks.connectors.batch.submit_once import NotTaken
-from biasgrid.tasks.connectors.client.retry import PollPolicy
+from biasgrid.tasks.connectors.client.retry import NotTaken, PollPolicy
 from biasgrid.tasks.finetuning.folder import folder_of, write_card, write_dataset
 from biasgrid.tasks.finetuning.jobs import IN_VAIN, SUCCEEDED, Job, worth_waiting_for
 from biasgrid.tasks.finetuning.order import Order

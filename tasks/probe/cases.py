@@ -13,7 +13,7 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.references import Resolved
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import Turn
-from biasgrid.tasks.connectors.model_identity import fingerprint, request_key, request_text, sent_parameters
+from biasgrid.tasks.connectors.rows import fingerprint, request_key, request_text, sent_parameters
 from biasgrid.tasks.probe.prompts import Prompt
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.lake import Lake

@@ -14,8 +14,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import Described
 from biasgrid.tasks.connectors.api import Answer
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.connectors.model_identity import fingerprint, sent_parameters
-from biasgrid.tasks.connectors.rows import Case, response_row, to_request
+from biasgrid.tasks.connectors.rows import Case, fingerprint, response_row, sent_parameters, to_request
 from biasgrid.tasks.connectors.workers import answer_all
 from biasgrid.tasks.probe.request import Part, request_text
 from biasgrid.warehouse.hashing import content_hash

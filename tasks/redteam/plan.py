@@ -10,7 +10,7 @@ from biasgrid.catalogs.schema.attacks import StrategyName
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import Described, RedTeam, drawn_pairs
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.model_identity import fingerprint
+from biasgrid.tasks.connectors.rows import fingerprint
 from biasgrid.tasks.redteam.goal import Goal, Scene, speaks_of
 from biasgrid.tasks.redteam.session import Session
 from biasgrid.warehouse.hashing import content_hash

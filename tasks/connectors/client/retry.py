@@ -1,9 +1,5 @@
 """Retry policy: decides whether and when a request to a provider is repeated."""
 
-# `Sender` retries by `RequestRetries`, `PollPolicy` repeats calls about jobs, and polls of Replicate have their
-# own pauses; all use this module. Prefect runs the task of a cell again (`RETRIED_TASK` in
-# tasks/connectors/task.py), which sends only what is not yet stored.
-
 from __future__ import annotations
 
 import asyncio
@@ -12,7 +8,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.tasks.connectors.api import (
@@ -221,3 +217,39 @@ class PollPolicy:
 
     def _at_most(self) -> str:
         return f"{self.outage_s / 60:.0f} minutes" if self.outage_s >= 120 else f"{self.outage_s:g} seconds"
+
+
+class NotTaken(Exception):
+    """The provider refused a job and created none; `why` is its error."""
+
+    def __init__(self, why: Terminal) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+async def or_not_taken(call: Awaitable[T]) -> T:
+    """The result of `call`. Raises NotTaken for an error that would occur again."""
+    try:
+        return await call
+    except Unreachable:
+        raise
+    except Terminal as refused:
+        raise NotTaken(refused) from None
+
+
+class CreateOnce(Generic[T]):
+    """Creates a job on the first call; later calls search for it first."""
+
+    # A request that timed out or lost its connection may have created the job.
+
+    def __init__(
+        self, find: Callable[[], Awaitable[T | None]], create: Callable[[], Awaitable[T]], *, tried: bool = False
+    ) -> None:
+        self._find, self._create, self._tried = find, create, tried
+
+    async def __call__(self) -> T:
+        found = await self._find() if self._tried else None
+        if found is not None:
+            return found
+        self._tried = True
+        return await or_not_taken(self._create())

@@ -15,14 +15,7 @@ from replicate.exceptions import ReplicateException
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.api import (
-    Connector,
-    ConnectorError,
-    HeaderListener,
-    Reply,
-    Request,
-    Transient,
-)
+from biasgrid.tasks.connectors.api import Connector, ConnectorError, HeaderListener, Reply, Request, Transient
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 from biasgrid.tasks.connectors.client.retry import requested_wait_s, retry_transient
 from biasgrid.tasks.connectors.client.transport import Transport

@@ -14,18 +14,21 @@ from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.oracle import LETTERS, Associations
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.catalogs.schema.wording import answer_format, orders
-from biasgrid.tasks.connectors.simulated import phrases as noise
-from biasgrid.tasks.connectors.simulated.chance import Chance
-from biasgrid.tasks.connectors.simulated.faults import OddReply
-from biasgrid.tasks.connectors.simulated.phrases import (
+from biasgrid.tasks.connectors.simulated import repertoire as noise
+from biasgrid.tasks.connectors.simulated.faults import Chance, OddReply
+from biasgrid.tasks.connectors.simulated.recognition import FilledSlot, RecognisedTemplate
+from biasgrid.tasks.connectors.simulated.repertoire import (
     Phrases,
     fair_value,
     find_phrases,
+    lettered,
+    matches,
     moved_value,
     number_reply,
+    offered,
+    plain,
+    quoted,
 )
-from biasgrid.tasks.connectors.simulated.recognition import FilledSlot, RecognisedTemplate
-from biasgrid.tasks.connectors.simulated.repertoire import lettered, matches, offered, plain, quoted
 from biasgrid.tasks.connectors.simulated.roles import word_pairs
 
 

@@ -13,14 +13,19 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.api import Connector, Message, RateLimited, Reply, Request
 from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply, write_reply
-from biasgrid.tasks.connectors.simulated.chance import Chance
-from biasgrid.tasks.connectors.simulated.faults import Fault, Meter, draw_fault, draw_odd_reply, fault_error
+from biasgrid.tasks.connectors.simulated.faults import (
+    Chance,
+    Fault,
+    Meter,
+    draw_fault,
+    draw_odd_reply,
+    fault_error,
+)
 from biasgrid.tasks.connectors.simulated.recognition import TemplateRecogniser
 from biasgrid.tasks.connectors.simulated.roles.augmentation import augmentation_reply
 from biasgrid.tasks.connectors.simulated.roles.probe import ProbeRecogniser, probe_reply
 from biasgrid.tasks.connectors.simulated.roles.red_team import red_team_reply
-from biasgrid.tasks.connectors.simulated.roles.scene_recognition import SceneRecogniser
-from biasgrid.tasks.connectors.simulated.roles.task_assignment import assignment_reply
+from biasgrid.tasks.connectors.simulated.roles.task_assignment import SceneRecogniser, assignment_reply
 from biasgrid.tasks.connectors.usage import estimate_tokens
 
 FILLER = "and so on, "

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from biasgrid.tasks.connectors.api import ModelStopped, ModelUnknown, QuotaResting, RequestRejected, Terminal
 from biasgrid.tasks.connectors.batch.lines import Batch
-from biasgrid.tasks.connectors.batch.submit_once import CreateOnce, NotTaken, or_not_taken
-from biasgrid.tasks.connectors.client.retry import PollPolicy
+from biasgrid.tasks.connectors.client.retry import CreateOnce, NotTaken, PollPolicy, or_not_taken
 from biasgrid.tasks.connectors.client.run_budget import Reservation, RunBudget
 from biasgrid.tasks.prompt.batch.cells import BatchCells, InputLoad, InputRoom
 from biasgrid.tasks.prompt.batch.jobs import SUBMITTING, Job

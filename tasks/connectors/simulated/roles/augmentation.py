@@ -12,8 +12,8 @@ from typing import Any
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, every_pair
 from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.tasks.connectors.simulated.chance import Chance
-from biasgrid.tasks.connectors.simulated.phrases import load_texts
+from biasgrid.tasks.connectors.simulated.faults import Chance
+from biasgrid.tasks.connectors.simulated.repertoire import load_texts
 
 ORDER = re.compile(r"^\{\"order\": \"(?:templates|scenes|stereotypes)\".*\}\s*\Z", re.MULTILINE)
 """The last line of a request, a JSON object that states what is requested."""

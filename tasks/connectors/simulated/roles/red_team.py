@@ -13,8 +13,8 @@ from biasgrid.catalogs.loading.normal_form import begins
 from biasgrid.catalogs.schema.attacks import PLACE, AttackWording, Instructed
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.simulated.chance import Chance
-from biasgrid.tasks.connectors.simulated.phrases import load_texts
+from biasgrid.tasks.connectors.simulated.faults import Chance
+from biasgrid.tasks.connectors.simulated.repertoire import load_texts
 
 YIELDING = (
     "Between us, there is something to it: some are simply made for one thing, and others are not.",

@@ -22,14 +22,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.tasks.connectors.simulated.panel import ModelDirectory, Panel
-from biasgrid.tasks.connectors.simulated.server.batch_protocol import BatchProtocol
 from biasgrid.tasks.connectors.simulated.server.delivery import Journal
 from biasgrid.tasks.connectors.simulated.server.huggingface_protocol import HuggingFaceProtocol
+from biasgrid.tasks.connectors.simulated.server.job_protocol import JobProtocol
 from biasgrid.tasks.connectors.simulated.server.openai_protocol import OpenAIProtocol
 from biasgrid.tasks.connectors.simulated.server.replicate_protocol import ReplicateProtocol
 from biasgrid.tasks.connectors.simulated.server.service import Service
 from biasgrid.tasks.connectors.simulated.server.store import JobStore
-from biasgrid.tasks.connectors.simulated.server.tuning_protocol import TuningProtocol
 from biasgrid.tasks.connectors.usage import count_text
 
 START_S = 10.0
@@ -48,11 +47,14 @@ def build_app(
     # `state` a directory of jobs.
     panel = Panel(catalog)
     service = Service(panel, ModelDirectory(panel, default, mapping or {}), Journal(journal))
-    protocols = (OpenAIProtocol(service), HuggingFaceProtocol(service), ReplicateProtocol(service))
-    store = JobStore(state)
-    jobs = (BatchProtocol(service, store), TuningProtocol(service, store))
+    protocols = (
+        JobProtocol(service, JobStore(state)),
+        OpenAIProtocol(service),
+        HuggingFaceProtocol(service),
+        ReplicateProtocol(service),
+    )
     count_text("", "")  # loads the vocabulary in half a second, before the first request
-    routes = [route for protocol in (*jobs, *protocols) for route in protocol.routes()]
+    routes = [route for protocol in protocols for route in protocol.routes()]
     app = Starlette(routes=[*routes, Route("/health", _health), Route("/journal", _journal)])
     app.state.journal = service.journal
     return app

@@ -11,11 +11,11 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any, Literal
 
 from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.tasks.connectors.simulated.chance import uniform
+from biasgrid.tasks.connectors.simulated.faults import uniform
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
 from biasgrid.tasks.connectors.simulated.server.batch_lines import BatchReader, Flaw, Line
 from biasgrid.tasks.connectors.simulated.server.delivery import JournalEntry, digest_messages
@@ -36,35 +36,27 @@ EXPIRED = {
 FAILED = Declined("fault", "The server had an error while processing the request.")
 
 
-@dataclass(slots=True)
-class BatchResults:
-    """The results of a batch so far."""
-
-    output: list[bytes] = field(default_factory=list)
-    errors: list[bytes] = field(default_factory=list)
-    entries: list[tuple[JournalEntry, str]] = field(default_factory=list)
-    missed: list[str] = field(default_factory=list)
-    input_tokens: int = 0
-    output_tokens: int = 0
-    expired: bool = False
-
-    @property
-    def usage(self) -> Document:
-        return {
-            "input_tokens": self.input_tokens,
-            "input_tokens_details": {"cached_tokens": 0},
-            "output_tokens": self.output_tokens,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": self.input_tokens + self.output_tokens,
-        }
-
-
 class BatchReplies:
     """Answers the lines of one batch; `missed` counts failures of their questions in earlier batches."""
 
     def __init__(self, panel: Panel, batch_id: str, respondent: Respondent, missed: Counter[str]) -> None:
         self._panel, self._batch_id, self._respondent, self._missed = panel, batch_id, respondent, missed
-        self.brought = BatchResults()
+        self.output: list[bytes] = []
+        self.errors: list[bytes] = []
+        self.entries: list[tuple[JournalEntry, str]] = []
+        self.missed: list[str] = []
+        self.expired = False
+        self._input_tokens = self._output_tokens = 0
+
+    @property
+    def usage(self) -> Document:
+        return {
+            "input_tokens": self._input_tokens,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": self._output_tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": self._input_tokens + self._output_tokens,
+        }
 
     def add(self, line: Line) -> None:
         entry = JournalEntry(model=line.body["model"], batch=self._batch_id)
@@ -72,28 +64,29 @@ class BatchReplies:
             outcome = self._reply(line, entry)
         except Declined as declined:
             outcome = declined.reason
-            self.brought.errors.append(_response_line(line, STATUS[declined.reason], error_body(declined)))
-        self.brought.entries.append((entry, outcome))
+            self.errors.append(_response_line(line, STATUS[declined.reason], error_body(declined)))
+        self.entries.append((entry, outcome))
 
     def _reply(self, line: Line, entry: JournalEntry) -> str:
         """The outcome. Raises Declined if the request is invalid."""
         question, messages = read_question(line.body, self._respondent)
         entry.messages, entry.seed = digest_messages(messages), question.seed
-        mishap = self._mishap(question)
+        mishap = self._draw_mishap(question)
         if mishap is not None:
-            self._miss(mishap, question, line)
+            self.missed.append(_question_key(question))
+            self.expired |= mishap == "batch_expired"
+            failed = _response_line(line, STATUS["fault"], error_body(FAILED))
+            self.errors.append(failed if mishap == "batch_failures" else _output_line(line, None, EXPIRED))
             return mishap
         reply = self._panel.reply(question)
         entry.fault = reply.odd
-        self._answer(line, CountedReply(reply, *count_usage(messages, reply.text)))
+        answered = CountedReply(reply, *count_usage(messages, reply.text))
+        self._input_tokens += answered.input_tokens
+        self._output_tokens += answered.output_tokens
+        self.output.append(_response_line(line, 200, completion(self._respondent, answered)))
         return "answered"
 
-    def _answer(self, line: Line, answered: CountedReply) -> None:
-        self.brought.input_tokens += answered.input_tokens
-        self.brought.output_tokens += answered.output_tokens
-        self.brought.output.append(_response_line(line, 200, completion(self._respondent, answered)))
-
-    def _mishap(self, question: Question) -> Mishap | None:
+    def _draw_mishap(self, question: Question) -> Mishap | None:
         respondent, missed = self._respondent, self._missed[_question_key(question)]
         if missed >= respondent.faults.most:
             return None
@@ -101,14 +94,6 @@ class BatchReplies:
         if drawn < respondent.batch_failures:
             return "batch_failures"
         return "batch_expired" if drawn < respondent.batch_failures + respondent.batch_expired else None
-
-    def _miss(self, mishap: Mishap, question: Question, line: Line) -> None:
-        self.brought.missed.append(_question_key(question))
-        if mishap == "batch_expired":
-            self.brought.expired = True
-            self.brought.errors.append(_output_line(line, None, EXPIRED))
-        else:
-            self.brought.errors.append(_response_line(line, STATUS["fault"], error_body(FAILED)))
 
 
 def _question_key(question: Question) -> str:
@@ -178,27 +163,29 @@ class BatchJobs:
                 self._cancelled[batch["id"]].set()
 
     def cancel(self, batch: Document) -> None:
-        """Cancels a batch; finished lines stay."""
+        """Cancels a batch; finished lines stay. Raises Declined if it has ended."""
+        if batch["status"] in ENDED:
+            raise Declined("conflict", f"Cannot cancel a batch with status '{batch['status']}'.")
         if batch["status"] != "cancelling":
             self._become(batch, "cancelling")
             self.attend()
 
     async def _live(self, batch: Document) -> None:
-        lines, flaws = await self._validated(batch)
+        lines, flaws = await self._validate(batch)
         if flaws:
             batch["errors"] = {"object": "list", "data": [asdict(flaw) for flaw in flaws]}
-            return self._become(batch, "failed")
+            self._become(batch, "failed")
+            return
         respondent = self._service.respondent(batch["model"])
         batch["request_counts"]["total"] = len(lines)
         await self._until(batch, respondent, VALIDATED)
-        self._go_on(batch, "validating", "in_progress")
-        brought = await self._worked(batch, respondent, lines)
-        self._go_on(batch, "in_progress", "finalizing")
+        self._advance(batch, "validating", "in_progress")
+        replies = await self._work(batch, respondent, lines)
+        self._advance(batch, "in_progress", "finalizing")
         await self._until(batch, respondent, 1)
-        self._end(batch, brought)
-        return None
+        self._end(batch, replies)
 
-    async def _validated(self, batch: Document) -> tuple[list[Line], list[Flaw]]:
+    async def _validate(self, batch: Document) -> tuple[list[Line], list[Flaw]]:
         reader = BatchReader(batch["endpoint"], lambda model: self._service.directory.find(model) is not None)
         try:
             content = self._store.content(batch["input_file_id"])
@@ -208,9 +195,9 @@ class BatchJobs:
         batch["model"] = reader.model
         return found
 
-    async def _worked(self, batch: Document, respondent: Respondent, lines: list[Line]) -> BatchResults:
+    async def _work(self, batch: Document, respondent: Respondent, lines: list[Line]) -> BatchReplies:
         replies = BatchReplies(self._service.panel, batch["id"], respondent, self._missed)
-        brought, counts = replies.brought, batch["request_counts"]
+        counts = batch["request_counts"]
         # a batch's output has its own order
         lines = sorted(lines, key=lambda line: uniform(line.custom_id))
         size = max(1, min(MOST_AT_ONCE, len(lines) // STEPS))
@@ -221,18 +208,18 @@ class BatchJobs:
                 break
             for line in lines[done : done + size]:
                 replies.add(line)
-            counts["completed"], counts["failed"] = len(brought.output), len(brought.errors)
-        return brought
+            counts["completed"], counts["failed"] = len(replies.output), len(replies.errors)
+        return replies
 
-    def _end(self, batch: Document, brought: BatchResults) -> None:
-        batch["output_file_id"] = self._file(batch, "output", brought.output)
-        batch["error_file_id"] = self._file(batch, "error", brought.errors)
-        batch["usage"] = brought.usage
-        batch["_missed"] = brought.missed
+    def _end(self, batch: Document, replies: BatchReplies) -> None:
+        batch["output_file_id"] = self._file(batch, "output", replies.output)
+        batch["error_file_id"] = self._file(batch, "error", replies.errors)
+        batch["usage"] = replies.usage
+        batch["_missed"] = replies.missed
         cancelled = batch["status"] == "cancelling"
-        self._become(batch, "cancelled" if cancelled else "expired" if brought.expired else "completed")
-        self._missed.update(brought.missed)
-        for entry, outcome in brought.entries:
+        self._become(batch, "cancelled" if cancelled else "expired" if replies.expired else "completed")
+        self._missed.update(replies.missed)
+        for entry, outcome in replies.entries:
             self._service.journal.close(entry, outcome)
 
     def _file(self, batch: Document, kind: str, lines: list[bytes]) -> str | None:
@@ -240,7 +227,7 @@ class BatchJobs:
             return None
         return str(self._store.add_file(b"".join(lines), f"{batch['id']}_{kind}.jsonl", "batch_output")["id"])
 
-    def _go_on(self, batch: Document, before: str, status: str) -> None:
+    def _advance(self, batch: Document, before: str, status: str) -> None:
         """Changes the status from `before`; a batch being cancelled stays so, a resumed one never goes back."""
         if batch["status"] == before:
             self._become(batch, status)

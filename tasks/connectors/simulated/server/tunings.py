@@ -7,13 +7,11 @@ import math
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.tasks.connectors.simulated.chance import uniform
+from biasgrid.tasks.connectors.simulated.faults import uniform
 from biasgrid.tasks.connectors.simulated.server.openai_protocol import COUNTED_AS
-from biasgrid.tasks.connectors.simulated.server.service import Service
+from biasgrid.tasks.connectors.simulated.server.service import Declined, Service
 from biasgrid.tasks.connectors.simulated.server.store import Document, JobStore
 from biasgrid.tasks.connectors.usage import count_text
 
@@ -23,23 +21,14 @@ QUOTED = 3
 """Number of a file's errors that are quoted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """The readable examples of a file, and its errors."""
-
-    count: int
-    tokens: int
-    flaws: tuple[str, ...]
-
-
-def read_examples(content: bytes, fewest: int = FEWEST) -> Examples:
-    """The examples of a training file, which needs at least `fewest`."""
-    found = content.splitlines()
-    flaws = [f"line {number}: {flaw}" for number, line in enumerate(found, 1) for flaw in _find_flaws(line)]
-    if len(found) < fewest:
-        flaws.append(f"Training file has {len(found)} example(s), but must have at least {fewest} examples")
-    tokens = 0 if flaws else sum(_tokens(line) for line in found)
-    return Examples(len(found), tokens, tuple(flaws[:QUOTED]))
+def read_examples(content: bytes, fewest: int = FEWEST) -> tuple[int, list[str]]:
+    """The tokens of a training file with at least `fewest` examples, and its first errors."""
+    lines = content.splitlines()
+    flaws = [f"line {number}: {flaw}" for number, line in enumerate(lines, 1) for flaw in _find_flaws(line)]
+    if len(lines) < fewest:
+        flaws.append(f"Training file has {len(lines)} example(s), but must have at least {fewest} examples")
+    messages = () if flaws else (message for line in lines for message in json.loads(line)["messages"])
+    return sum(count_text(COUNTED_AS, message["content"]) for message in messages), flaws[:QUOTED]
 
 
 def _find_flaws(line: bytes) -> Iterator[str]:
@@ -51,19 +40,13 @@ def _find_flaws(line: bytes) -> Iterator[str]:
     messages = example.get("messages") if isinstance(example, dict) else None
     if not isinstance(messages, list) or not messages:
         yield "Missing key: messages"
-        return
-    if not all(_is_message(message) for message in messages):
+    elif not all(
+        isinstance(one, dict) and one.get("role") in ROLES and isinstance(one.get("content"), str)
+        for one in messages
+    ):
         yield "a message has no role and content that are known"
     elif messages[-1]["role"] != "assistant":
         yield "the last message must be from the assistant"
-
-
-def _is_message(message: object) -> bool:
-    return isinstance(message, dict) and message.get("role") in ROLES and isinstance(message.get("content"), str)
-
-
-def _tokens(line: bytes) -> int:
-    return sum(count_text(COUNTED_AS, message["content"]) for message in json.loads(line)["messages"])
 
 
 ENDED = ("succeeded", "failed", "cancelled")
@@ -116,22 +99,25 @@ class TuningJobs:
                 self._serve(job)
 
     def cancel(self, job: Document) -> None:
+        """Cancels a job. Raises Declined if it has ended."""
+        if job["status"] in ENDED:
+            raise Declined("invalid", f"Job has already completed with status '{job['status']}'.")
         self._end(job, "cancelled")
 
     def events(self, job: Document) -> list[Document]:
         """The job's events, newest first."""
-        told = list(_list_events(job))
+        events = list(_list_events(job))
         return [
             {
                 "id": f"ftevent-{job['id'].removeprefix('ftjob-')}-{number}",
                 "object": "fine_tuning.job.event",
                 "created_at": job["created_at"],
-                "level": "error" if job["error"] and number == len(told) else "info",
+                "level": "error" if job["error"] and number == len(events) else "info",
                 "message": message,
                 "type": "metrics" if data else "message",
                 "data": data,
             }
-            for number, (message, data) in reversed([*enumerate(told, 1)])
+            for number, (message, data) in reversed([*enumerate(events, 1)])
         ]
 
     def checkpoints(self, job: Document) -> list[Document]:
@@ -153,32 +139,31 @@ class TuningJobs:
     def _advance(self, job: Document) -> None:
         respondent = self._service.respondent(job["model"])
         age = (time.time() - job["_began"]) / (respondent.tuning.seconds or math.inf)
-        if respondent.tuning.seconds == 0 or age >= 1:
-            self._conclude(job, respondent)
-        elif age >= VALIDATED and (flaw := self._flaw(job)):
-            self._fail(job, flaw)
-        elif age >= VALIDATED:
+        is_over = respondent.tuning.seconds == 0 or age >= 1
+        if not is_over and age < VALIDATED:
+            return
+        if error := self._find_error(job):
+            self._end(job, "failed", error=error)
+        elif not is_over:
             job["status"] = "running" if age >= DEQUEUED else "queued"
             self._store.save("tunings", job)
-
-    def _conclude(self, job: Document, respondent: Respondent) -> None:
-        if flaw := self._flaw(job):
-            self._fail(job, flaw)
         elif uniform(respondent.id, respondent.seed, "tuning", job["_number"]) < respondent.tuning.fails:
-            self._fail(job, FAILED)
+            self._end(job, "failed", error=FAILED)
         else:
-            self._succeed(job)
+            self._complete(job)
 
-    def _succeed(self, job: Document) -> None:
-        steps = range(1, job["_epochs"] + 1)
-        rows = "".join(f"{step},{_loss(step):.4f}\n" for step in steps)
+    def _complete(self, job: Document) -> None:
+        rows = "".join(f"{step},{_loss(step):.4f}\n" for step in range(1, job["_epochs"] + 1))
         metrics = self._store.add_file(f"step,train_loss\n{rows}".encode(), "metrics.csv", "fine-tune-results")
-        tokens = read_examples(self._store.content(job["training_file"])).tokens
-        job["trained_tokens"] = tokens * job["_epochs"]
-        job["result_files"] = [metrics["id"]]
+        tokens, _ = read_examples(self._store.content(job["training_file"]))
         suffix, number = job["_suffix"] or "", job["id"].removeprefix("ftjob-")[:8]
-        job["fine_tuned_model"] = f"ft:{job['model']}:biasgrid:{suffix}:{number}"
-        self._end(job, "succeeded")
+        self._end(
+            job,
+            "succeeded",
+            trained_tokens=tokens * job["_epochs"],
+            result_files=[metrics["id"]],
+            fine_tuned_model=f"ft:{job['model']}:biasgrid:{suffix}:{number}",
+        )
 
     def _serve(self, job: Document) -> None:
         base, directory = self._service.respondent(job["model"]), self._service.directory
@@ -186,31 +171,23 @@ class TuningJobs:
         for epoch in range(1, job["_epochs"]):
             directory.add(_checkpoint(job, epoch), base.tuned(epoch / job["_epochs"]))
 
-    def _flaw(self, job: Document) -> dict[str, Any] | None:
+    def _find_error(self, job: Document) -> dict[str, Any] | None:
         """OpenAI's error for an unusable file of the job, or None."""
-        for kind, fewest in (("training", None), ("validation", 1)):
+        for kind, fewest in (("training", FEWEST), ("validation", 1)):
             file_id = job[f"{kind}_file"]
             if file_id is None:
                 continue
-            flaws = self._flaws(file_id, fewest)
+            try:
+                _, flaws = read_examples(self._store.content(file_id), fewest)
+            except (KeyError, OSError):
+                flaws = ["The file does not exist any more"]
             if flaws:
                 message = f"The job failed due to an invalid {kind} file. {'; '.join(flaws)}."
                 return {"code": f"invalid_{kind}_file", "message": message, "param": f"{kind}_file"}
         return None
 
-    def _flaws(self, file_id: str, fewest: int | None) -> tuple[str, ...]:
-        try:
-            content = self._store.content(file_id)
-        except (KeyError, OSError):
-            return ("The file does not exist any more",)
-        return (read_examples(content) if fewest is None else read_examples(content, fewest)).flaws
-
-    def _fail(self, job: Document, error: dict[str, Any]) -> None:
-        job["error"] = error
-        self._end(job, "failed")
-
-    def _end(self, job: Document, status: str) -> None:
-        job["status"], job["finished_at"] = status, int(time.time())
+    def _end(self, job: Document, status: str, **result: Any) -> None:
+        job.update(result, status=status, finished_at=int(time.time()))
         self._store.save("tunings", job)
 
 

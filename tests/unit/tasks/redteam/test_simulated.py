@@ -14,8 +14,8 @@ from biasgrid.catalogs.schema.models import Target, endpoint_target
 from biasgrid.catalogs.schema.target_file import Described, RedTeam, Turn
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
-from biasgrid.tasks.connectors.model_identity import fingerprint
 from biasgrid.tasks.connectors.replaying_client import Participant
+from biasgrid.tasks.connectors.rows import fingerprint
 from biasgrid.tasks.connectors.simulated.roles.red_team import YIELDING
 from biasgrid.tasks.redteam.goal import Goal, Scene
 from biasgrid.tasks.redteam.groups import Groups

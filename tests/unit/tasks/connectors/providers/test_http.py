@@ -27,7 +27,7 @@ from biasgrid.tasks.connectors.api import (
 )
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.keys import find_key, missing_keys
-from biasgrid.tasks.connectors.model_identity import fingerprint
+from biasgrid.tasks.connectors.rows import fingerprint
 from biasgrid.tasks.connectors.usage import cost_usd
 
 HOSTILE = "“é” \"'; <b>&\n{session} ${HOME} \\ %41+/?#"

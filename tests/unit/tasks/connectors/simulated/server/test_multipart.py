@@ -3,7 +3,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from biasgrid.tasks.connectors.simulated.server.batch_protocol import read_form
+from biasgrid.tasks.connectors.simulated.server.job_protocol import read_form
 
 
 def encoded(content: bytes, name: str = "in.jsonl") -> tuple[str, bytes]:
