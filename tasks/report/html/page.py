@@ -65,7 +65,7 @@ def ways_between(pages: Sequence[Neighbour]) -> Iterator[Ways]:
 
 
 SCRIPTS = (
-    *("dom", "words", "chunks", "marks", "tables", "leaderboard", "grid", "beside", "communities", "trend"),
+    *("dom", "words", "chunks", "marks", "tables", "leaderboard", "grid", "dimensions", "communities", "trend"),
     *("agreement", "covered", "search", "filters", "tests", "run", "lake", "start"),
 )
 """Parts of the one script, each after what it needs to begin with."""

@@ -7,29 +7,21 @@ function agreement(content, run) {
   if (!rows.length) return el("p", {}, `${t("agreement.none")} `, code(`biasgrid review ${run.run_id}`));
   const inScope = (scope) => rows.filter((row) => row.scope === scope);
   const finer = SCOPES.slice(1).filter((scope) => inScope(scope).length > inScope("all").length);
-  const place = el("div", { class: "agreement" });
-  const draw = (scope) => place.replaceChildren(agreementTable(inScope(scope), scope));
-  draw("all");
+  const [choices, place] = chooser(
+    { scope: "all" },
+    ({ scope }) => agreementTable(inScope(scope), scope),
+    (change) => select(t("agreement.by"), ["all", ...finer], "all", change("scope"), { word: scopeWord }),
+  );
   return [
     el("p", {}, t("agreement.read")),
-    finer.length > 0 &&
-      el(
-        "div",
-        { class: "choices no-print" },
-        select(t("agreement.by"), ["all", ...finer], "all", draw, { word: scopeWord }),
-      ),
-    place,
+    finer.length > 0 && choices,
+    el("div", { class: "agreement" }, place),
     el("dl", { class: "requirements" }, agreementTerms()),
   ];
 }
 
 const scopeWord = (scope) =>
-  scope === "all"
-    ? t("agreement.all")
-    : scope
-        .split(" × ")
-        .map((part) => t(part))
-        .join(" × ");
+  scope === "all" ? t("agreement.all") : scope.split(" × ").map((part) => t(part)).join(" × ");
 
 const agreementTerms = () =>
   [
@@ -45,22 +37,18 @@ function agreementTable(rows, scope) {
     cell: (row) => aboutOf(row, scope),
     sort: (row) => [row.concern, row.language, row.model].join(" "),
   };
+  const who = {
+    label: t("agreement.who"),
+    cell: (row) => [
+      assessor(row.assessor_kind, row.assessor),
+      faintLine(`${t("agreement.measured")} `, assessor(row.reference_kind, row.reference)),
+    ],
+    sort: (row) => `${row.assessor} ${row.reference}`,
+  };
   const columns = [
-    {
-      label: t("agreement.who"),
-      cell: (row) => [
-        assessor(row.assessor_kind, row.assessor),
-        el(
-          "span",
-          { class: "line faint" },
-          `${t("agreement.measured")} `,
-          assessor(row.reference_kind, row.reference),
-        ),
-      ],
-      sort: (row) => `${row.assessor} ${row.reference}`,
-    },
+    who,
     ...(scope === "all" ? [] : [about]),
-    { label: t("agreement.replies"), cell: repliesJudged, sort: (row) => row.n, number: true },
+    { ...amount("n", whole, "agreement.replies"), cell: repliesJudged },
     measured("agreement.agree", "observed_agreement", share),
     measured("sensitivity", "sensitivity", share),
     measured("specificity", "specificity", share),
@@ -85,15 +73,13 @@ const aboutOf = (row, scope) =>
     .map((part) => el("span", { class: "line" }, part === "concern" ? concern(row[part]) : name(row[part])));
 
 // A numeric column, with its interval if it has one.
-const measured = (label, key, told) => ({
-  label: t(label),
-  cell: (row) => [told(row[key]), between(row[`${key}_low`] ?? null, row[`${key}_high`] ?? null, told)],
-  sort: (row) => row[key],
-  number: true,
+const measured = (label, key, show) => ({
+  ...amount(key, show, label),
+  cell: (row) => [show(row[key]), between(row[`${key}_low`] ?? null, row[`${key}_high`] ?? null, show)],
 });
 
-const between = (low, high, told) =>
-  low !== null && el("span", { class: "line faint" }, t("agreement.range", { low: told(low), high: told(high) }));
+const between = (low, high, show) =>
+  low !== null && faintLine(t("agreement.range", { low: show(low), high: show(high) }));
 
 const coefficient = (value) => (value === null ? "–" : number(value, 2).replace("-", "−"));
 
@@ -107,6 +93,5 @@ function repliesJudged(row) {
   ].filter(([, count]) => count);
   const lines = silent.map(([why, count]) => t(`silent.${why}`, { n: whole(count) }));
   const asked = row.n < row.asked && t("agreement.of", { n: whole(row.asked) });
-  const told = [asked, ...lines].filter(Boolean);
-  return [whole(row.n), told.map((text) => el("span", { class: "line faint" }, text))];
+  return [whole(row.n), [asked, ...lines].filter(Boolean).map((text) => faintLine(text))];
 }

@@ -39,11 +39,14 @@ const name = (text) => el("bdi", {}, plain(text));
 
 // `provider/model`, with a possible line break after the slash.
 const modelName = (text) =>
-  el(
-    "bdi",
-    {},
-    text.split(/(?<=\/)/).flatMap((part) => [plain(part), el("wbr")]),
-  );
+  el("bdi", {}, text.split(/(?<=\/)/).flatMap((part) => [plain(part), el("wbr")]));
+
+const faint = (...children) => el("span", { class: "faint" }, ...children);
+
+const faintLine = (...children) => el("span", { class: "line faint" }, ...children);
+
+// For screen readers alone.
+const unseen = (...children) => el("span", { class: "unseen" }, ...children);
 
 const code = (text) => el("code", {}, plain(text));
 
@@ -53,6 +56,8 @@ function rowsOf(columns) {
   const length = names.length ? columns[names[0]].length : 0;
   return Array.from({ length }, (_, at) => Object.fromEntries(names.map((one) => [one, columns[one][at]])));
 }
+
+const pick = (row, keys) => Object.fromEntries(keys.map((key) => [key, row[key]]));
 
 const distinct = (values) => [...new Set(values)];
 

@@ -2,84 +2,47 @@
 
 const FEW = 40;
 
-function grid(given, cells) {
+function grid(cells) {
   const requirements = distinct(cells.map((row) => row.requirement));
   const many = distinct(cells.map((row) => `${row.requirement} ${row.model}`)).length > FEW;
-  const place = el("div");
-  const draw = (chosen) =>
-    place.replaceChildren(heat(cells.filter((row) => !chosen || row.requirement === chosen)));
-  const chosen = many ? requirements[0] : "";
-  draw(chosen);
-  return [
-    el("p", {}, t("grid.read")),
-    steps(),
-    el(
-      "div",
-      { class: "choices no-print" },
-      select(t("requirement"), requirements, chosen, draw, { all: t("all") }),
-    ),
-    place,
-  ];
+  const chosen = { requirement: many ? requirements[0] : "" };
+  const draw = () => heat(cells.filter((row) => !chosen.requirement || row.requirement === chosen.requirement));
+  const controls = (change) =>
+    select(t("requirement"), requirements, chosen.requirement, change("requirement"), { all: t("all") });
+  return [el("p", {}, t("grid.read")), steps(), ...chooser(chosen, draw, controls)];
 }
 
 function heat(cells) {
   const several = distinct(cells.map((row) => row.requirement)).length > 1;
-  const keys = distinct(cells.map(column)).sort();
-  const heads = keys.map((key) =>
-    el(
-      "th",
-      { scope: "col" },
-      key.split("\t").map((part) => el("span", { class: "line" }, told(part))),
-    ),
-  );
-  const lines = [...grouped(cells, (row) => `${row.requirement}\t${row.model}`)].map(([, own]) =>
-    heatLine(own, keys, several),
-  );
-  const made = el(
-    "table",
-    { class: "heat" },
-    el("caption", {}, el("span", {}, t("grid.caption"))),
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, `${t("requirement")} · ${t("model")}`), heads)),
-    el("tbody", {}, lines),
-  );
+  const keys = distinct(cells.map(cellKey)).sort();
+  const parts = (key) => key.split("\t").map((part) => el("span", { class: "line" }, valueWord(part)));
+  const lines = [...grouped(cells, (row) => `${row.requirement}\t${row.model}`).values()];
+  const heads = [`${t("requirement")} · ${t("model")}`, ...keys.map(parts)];
+  const made = plainTable("heat", t("grid.caption"), heads, lines.map((own) => heatLine(own, keys, several)));
   return region(t("table", { name: t("grid") }), roving(made));
 }
 
-const column = (row) => [row.language, row.input, row.reflection].join("\t");
+const CELL = ["model", "requirement", "language", "input", "reflection"];
+
+const cellKey = (row) => [row.language, row.input, row.reflection].join("\t");
+
+const placeOf = (row) => [row.language, valueWord(row.input), valueWord(row.reflection)].join(" · ");
 
 function heatLine(own, keys, several) {
-  const byKey = new Map(own.map((row) => [column(row), row]));
-  const head = el(
-    "th",
-    { scope: "row" },
-    modelName(own[0].model),
-    several && el("span", { class: "line faint" }, name(own[0].requirement)),
-  );
-  return el(
-    "tr",
-    {},
-    head,
-    keys.map((key) => heatCell(byKey.get(key))),
-  );
+  const byKey = new Map(own.map((row) => [cellKey(row), row]));
+  const head = rowHead(modelName(own[0].model), several && faintLine(name(own[0].requirement)));
+  return el("tr", {}, head, keys.map((key) => heatCell(byKey.get(key))));
 }
 
 function heatCell(row) {
-  if (!row) return el("td", { class: "absent" }, el("span", { class: "unseen" }, t("grid.absent")), "·");
-  const { model, requirement, language, input, reflection } = row;
-  const label = [
-    told(row.decision),
-    share(row.macro_rate),
-    span(row.interval_low, row.interval_high),
-    needed(row),
-  ];
+  if (!row) return el("td", { class: "absent" }, unseen(t("grid.absent")), "·");
+  const interval = span(row.interval_low, row.interval_high);
+  const label = [valueWord(row.decision), share(row.macro_rate), interval, needed(row)];
   const link = el(
     "a",
-    {
-      href: testsAddress({ model, requirement, language, input, reflection }),
-      title: label.filter(Boolean).join(" · "),
-    },
+    { href: testsAddress(pick(row, CELL)), title: label.filter(Boolean).join(" · ") },
     symbol(row.decision),
-    el("span", { class: "unseen" }, `${told(row.decision)} `),
+    unseen(`${valueWord(row.decision)} `),
     row.macro_rate === null ? "–" : number(row.macro_rate * 100),
   );
   return el("td", { class: `step${step(row)}` }, link);

@@ -23,40 +23,27 @@ function lakePage(given) {
   };
 }
 
-const runList = (runs) =>
-  table(
-    t("runs.caption"),
-    [
-      {
-        label: t("run"),
-        cell: (run) => (run.page ? el("a", { href: run.page }, code(run.run_id)) : code(run.run_id)),
-        sort: (run) => run.run_id,
-      },
-      { label: t("scenario"), cell: (run) => name(run.name), sort: (run) => run.name },
-      { label: t("kind"), cell: (run) => told(run.kind ?? "benchmark"), sort: (run) => run.kind ?? "" },
-      { label: t("state"), cell: (run) => told(run.state ?? "–"), sort: (run) => run.state ?? "" },
-      { label: t("started"), cell: (run) => moment(run.started_at), sort: (run) => run.started_at },
-      { label: t("findings"), cell: decided },
-      {
-        label: t("regressions"),
-        cell: (run) =>
-          run.worse ? el("span", { class: "badge not-met" }, symbol("worse"), ` ${whole(run.worse)}`) : "–",
-        sort: (run) => run.worse ?? 0,
-        number: true,
-      },
-    ],
-    runs,
-  );
+function runList(runs) {
+  const address = (run) => (run.page ? el("a", { href: run.page }, code(run.run_id)) : code(run.run_id));
+  const worse = (count) =>
+    count ? el("span", { class: "badge not-met" }, symbol("worse"), ` ${whole(count)}`) : "–";
+  const columns = [
+    { ...column("run_id", code, "run"), cell: address },
+    column("name", name, "scenario"),
+    { ...column("kind", (kind) => valueWord(kind ?? "benchmark")), sort: (run) => run.kind ?? "" },
+    { ...column("state", (state) => valueWord(state ?? "–")), sort: (run) => run.state ?? "" },
+    column("started_at", moment, "started"),
+    { label: t("findings"), cell: decided },
+    { ...amount("worse", worse, "regressions"), sort: (run) => run.worse ?? 0 },
+  ];
+  return table(t("runs.caption"), columns, runs);
+}
 
 const decided = (run) =>
   ["met", "not met", "undecided", "not evaluated"]
     .map((decision) => [decision, run[decision.replace(" ", "_")]])
     .filter(([, count]) => count)
-    .map(([decision, count]) =>
-      el(
-        "span",
-        { class: `tally ${CLASSES[decision] ?? "none"}` },
-        symbol(decision),
-        `${whole(count)} ${told(decision)} `,
-      ),
-    );
+    .map(([decision, count]) => {
+      const kind = { class: `tally ${CLASSES[decision] ?? "none"}` };
+      return el("span", kind, symbol(decision), `${whole(count)} ${valueWord(decision)} `);
+    });

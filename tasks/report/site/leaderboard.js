@@ -1,35 +1,21 @@
 // Models by concern: decisions, their certainty, and what prevents a decision.
 
-const ORDER = { met: 0, undecided: 1, "not evaluated": 2, "not met": 3 };
+const ORDER = ["met", "undecided", "not evaluated", "not met"];
 
 // `link(row, …children)`: a link to the tests behind a finding.
 function leaderboard(findings, link) {
   const concerns = distinct(findings.map((row) => row.concern));
   const models = [...grouped(findings, (row) => row.model)].sort(([, one], [, other]) => rank(one) - rank(other));
-  const heads = concerns.map((id) => el("th", { scope: "col" }, concern(id)));
-  const line = ([model, own]) =>
-    el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, modelName(model), el("span", { class: "tally" }, tally(own))),
-      concerns.map((id) =>
-        el(
-          "td",
-          {},
-          own.filter((row) => row.concern === id).map((row) => finding(row, own, link)),
-        ),
-      ),
-    );
-  const made = el(
-    "table",
-    { class: "board" },
-    el("caption", {}, el("span", {}, t("board.caption"))),
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("model")), heads)),
-    el("tbody", {}, models.map(line)),
-  );
+  const cell = (own, id) =>
+    el("td", {}, own.filter((row) => row.concern === id).map((row) => finding(row, own, link)));
+  const line = ([model, own]) => {
+    const head = rowHead(modelName(model), el("span", { class: "tally" }, tally(own)));
+    return el("tr", {}, head, concerns.map((id) => cell(own, id)));
+  };
+  const heads = [t("model"), ...concerns.map(concern)];
   return [
     legend("met", "not met", "undecided", "not evaluated"),
-    region(t("table", { name: t("board") }), made),
+    region(t("table", { name: t("board") }), plainTable("board", t("board.caption"), heads, models.map(line))),
     el("p", { class: "faint" }, t("board.read")),
   ];
 }
@@ -43,31 +29,21 @@ function rank(own) {
 }
 
 const tally = (own) =>
-  Object.keys(ORDER)
-    .map((decision) => [decision, own.filter((row) => row.decision === decision).length])
+  ORDER.map((decision) => [decision, own.filter((row) => row.decision === decision).length])
     .filter(([, count]) => count)
-    .map(([decision, count]) =>
-      el(
-        "span",
-        { class: CLASSES[decision] ?? "none" },
-        symbol(decision),
-        `${count} `,
-        el("span", { class: "unseen" }, told(decision), " "),
-      ),
-    );
+    .map(([decision, count]) => {
+      const kind = { class: CLASSES[decision] ?? "none" };
+      return el("span", kind, symbol(decision), `${count} `, unseen(valueWord(decision), " "));
+    });
 
 function finding(row, own, link) {
   const several = own.filter((one) => one.concern === row.concern).length > 1;
+  const { model, requirement, decision } = row;
   return el(
     "div",
-    {
-      class: "finding",
-      "data-model": row.model,
-      "data-requirement": row.requirement,
-      "data-decision": row.decision,
-    },
-    several && el("p", { class: "faint" }, name(row.requirement)),
-    link(row, badge(row.decision), row.macro_rate !== null && rate(row)),
+    { class: "finding", "data-model": model, "data-requirement": requirement, "data-decision": decision },
+    several && el("p", { class: "faint" }, name(requirement)),
+    link(row, badge(decision), row.macro_rate !== null && rate(row)),
     row.macro_rate !== null && interval(row.macro_rate, row.interval_low, row.interval_high, row.tolerance),
     behind(row).map((part) => el("p", { class: "faint" }, part)),
   );
@@ -82,17 +58,13 @@ const rate = (row) =>
       " ",
       el("span", { class: "unbroken" }, `(${span(row.interval_low, row.interval_high)})`),
     ],
-    el("span", { class: "faint" }, ` ${row.worst_language ?? ""}`),
+    faint(` ${row.worst_language ?? ""}`),
   );
 
 function behind(row) {
+  const passed = { passed: whole(row.counted_passed), tests: whole(row.counted_tests) };
   return [
-    row.counted_tests > 0 &&
-      t("point.rule", {
-        passed: whole(row.counted_passed),
-        tests: whole(row.counted_tests),
-        sign: SYMBOLS[row.point_finding],
-      }),
+    row.counted_tests > 0 && t("point.rule", { ...passed, sign: SYMBOLS[row.point_finding] }),
     needed(row),
     row.refusal_rate >= 0.05 && t("refused.share", { share: share(row.refusal_rate) }),
     !row.is_complete && t("incomplete", { share: share(row.coverage) }),

@@ -37,32 +37,25 @@ const CLASSES = {
 
 const symbol = (value) => el("span", { class: "symbol", "aria-hidden": "true" }, SYMBOLS[value] ?? "○");
 
-const badge = (value) => el("span", { class: `badge ${CLASSES[value] ?? "none"}` }, symbol(value), told(value));
+const badge = (value) => el("span", { class: `badge ${CLASSES[value] ?? "none"}` }, symbol(value), valueWord(value));
+
+// A drawing of 100 × 10 units next to a number that says the same.
+const scale = (kind, ...children) => {
+  const frame = { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" };
+  return svg("svg", { class: kind, ...frame }, ...children);
+};
 
 // An interval on the scale from 0 to 1, its centre, and the tolerance as a dashed line.
 function interval(middle, low, high, tolerance) {
   const at = (value) => (100 * Math.min(Math.max(value, 0), 1)).toFixed(2);
-  return svg(
-    "svg",
-    {
-      class: "interval",
-      viewBox: "0 0 100 10",
-      preserveAspectRatio: "none",
-      "aria-hidden": "true",
-      focusable: "false",
-    },
-    svg("line", { class: "base", x1: 0, x2: 100, y1: 5, y2: 5 }),
-    low !== null &&
-      svg("rect", { class: "range", x: at(low), y: 2.5, width: Math.max(at(high) - at(low), 0.6), height: 5 }),
-    tolerance !== null && svg("line", { class: "axis", x1: at(tolerance), x2: at(tolerance), y1: 0, y2: 10 }),
-    middle !== null &&
-      svg("rect", {
-        class: "point",
-        x: Math.min(Math.max(at(middle) - 0.6, 0), 98.8),
-        y: 0.5,
-        width: 1.2,
-        height: 9,
-      }),
+  const line = (kind, x1, x2, y1, y2) => svg("line", { class: kind, x1, x2, y1, y2 });
+  const bar = (kind, x, y, width, height) => svg("rect", { class: kind, x, y, width, height });
+  return scale(
+    "interval",
+    line("base", 0, 100, 5, 5),
+    low !== null && bar("range", at(low), 2.5, Math.max(at(high) - at(low), 0.6), 5),
+    tolerance !== null && line("axis", at(tolerance), at(tolerance), 0, 10),
+    middle !== null && bar("point", Math.min(Math.max(at(middle) - 0.6, 0), 98.8), 0.5, 1.2, 9),
   );
 }
 
@@ -77,9 +70,4 @@ const testsLink = (asked, ...children) => el("a", { href: testsAddress(asked) },
 const needed = (row) =>
   row.decision === "undecided" && row.templates_needed !== null && t("needs", { n: whole(row.templates_needed) });
 
-const legend = (...values) =>
-  el(
-    "p",
-    { class: "legend" },
-    values.map((value) => [badge(value), " "]),
-  );
+const legend = (...values) => el("p", { class: "legend" }, values.map((value) => [badge(value), " "]));

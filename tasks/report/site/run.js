@@ -3,12 +3,11 @@
 function runPage(given) {
   const findings = rowsOf(given.findings);
   const cells = rowsOf(given.cells);
-  const inTests = location.hash.startsWith("#/tests");
   const link = ({ model, requirement }, ...children) => testsLink({ model, requirement }, ...children);
   const sections = {
     board: () => leaderboard(findings, link),
-    grid: () => grid(given, cells),
-    beside: () => beside(given, cells, rowsOf(given.languages)),
+    grid: () => grid(cells),
+    beside: () => dimensions(cells, rowsOf(given.languages)),
     contrasts: () => later("communities", contrasts),
     refusals: () => later("communities", refusals),
     trend: () => later("trend", (content) => trends(rowsOf(content.trend), link, given.run.run_id)),
@@ -18,18 +17,12 @@ function runPage(given) {
     requirements: () => requirementList(given.run, findings),
   };
   if (given.alone) delete sections.trend;
-  const main = inTests
-    ? testsView(given, cells)
-    : Object.entries(sections).map(([id, build]) => section(id, build));
+  const main = () => Object.entries(sections).map(([id, build]) => section(id, build));
   return {
     title: t("title.run", { name: flat(given.run.name) }),
-    lead: [
-      given.ways && waysOf(given.ways),
-      unfinished(given.run),
-      facts(given, findings),
-    ],
+    lead: [given.ways && waysOf(given.ways), unfinished(given.run), facts(given, findings)],
     contents: [...Object.keys(sections).map((id) => [`#${id}`, t(id)]), ["#/tests", t("tests")]],
-    main,
+    main: location.hash.startsWith("#/tests") ? testsView(given, cells) : main(),
   };
 }
 
@@ -48,7 +41,7 @@ const section = (id, build) =>
   el("section", { "aria-labelledby": id }, el("h2", { id, tabindex: "-1" }, t(id)), build());
 
 const unfinished = (run) =>
-  run.state !== "completed" && el("p", { class: "notice doubt" }, t("unfinished", { state: told(run.state) }));
+  run.state !== "completed" && el("p", { class: "notice doubt" }, t("unfinished", { state: valueWord(run.state) }));
 
 function facts(given, findings) {
   const { run } = given;
@@ -70,24 +63,11 @@ function facts(given, findings) {
 
 function requirementList(run, findings) {
   const own = [...grouped(findings, (row) => row.requirement).values()].map(([first]) => first);
-  return el(
-    "dl",
-    { class: "requirements" },
-    own.map((row) => [
-      el("dt", {}, name(row.requirement), " ", el("span", { class: "faint" }, concern(row.concern))),
-      el(
-        "dd",
-        {},
-        run.rationales[row.requirement] && el("p", {}, plain(run.rationales[row.requirement])),
-        el(
-          "p",
-          { class: "faint" },
-          t("asks", {
-            tolerance: share(row.tolerance),
-            refusals: t(`refusals.${row.refusals_rule ?? "separate"}`),
-          }),
-        ),
-      ),
-    ]),
-  );
+  const asks = (row) =>
+    t("asks", { tolerance: share(row.tolerance), refusals: t(`refusals.${row.refusals_rule ?? "separate"}`) });
+  const describe = (row, rationale) => [
+    el("dt", {}, name(row.requirement), " ", faint(concern(row.concern))),
+    el("dd", {}, rationale && el("p", {}, plain(rationale)), el("p", { class: "faint" }, asks(row))),
+  ];
+  return el("dl", { class: "requirements" }, own.map((row) => describe(row, run.rationales[row.requirement])));
 }

@@ -67,9 +67,7 @@ function controls(again) {
     "div",
     { class: "controls choices no-print" },
     select(t("speaks"), Object.keys(WORDS), spoken, speak, { word: speaks }),
-    select(t("theme"), THEMES, document.documentElement.dataset.theme, theme, {
-      word: (one) => t(`theme.${one}`),
-    }),
+    select(t("theme"), THEMES, document.documentElement.dataset.theme, theme, { word: (one) => t(`theme.${one}`) }),
   );
 }
 

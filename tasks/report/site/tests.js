@@ -7,10 +7,9 @@ function testsView(given, cells) {
   const list = el("div", { class: "tests" });
   const state = el("p", { role: "status" });
   const more = el("p", { class: "more no-print" });
-  const form = later("communities", (content) => filters(cells, named(content), asked));
   const found = { fit: fitting(cells, asked), left: [], rest: [], shown: 0, loaded: 0, all: 0 };
   const fail = (error) => list.append(missing(error));
-  const step = () => nextPage(given, cells, asked, found, list, state, more, step).catch(fail);
+  const step = () => nextPage({ cells, asked, found, list, state, more, step }).catch(fail);
   const start = (near) => {
     found.left = near;
     found.all = near.length;
@@ -22,7 +21,7 @@ function testsView(given, cells) {
     {},
     el("h2", { id: "tests", tabindex: "-1" }, t("tests")),
     el("p", {}, el("a", { href: "#board" }, t("tests.back"))),
-    form,
+    later("communities", (content) => filters(cells, named(content), asked)),
     state,
     list,
     more,
@@ -30,12 +29,10 @@ function testsView(given, cells) {
 }
 
 const named = (content) =>
-  distinct([...content.refusals.community, ...content.contrasts.community])
-    .filter(Boolean)
-    .sort();
+  distinct([...content.refusals.community, ...content.contrasts.community]).filter(Boolean).sort();
 
 // Loads until a page is full; stops when the reader has opened other tests.
-async function nextPage(given, cells, asked, found, list, state, more, step) {
+async function nextPage({ cells, asked, found, list, state, more, step }) {
   more.replaceChildren();
   const until = found.shown + TESTS;
   while (found.shown + found.rest.length < until && found.left.length) {
@@ -59,35 +56,32 @@ function testsShown(found, count, done) {
   return t("tests.far", { n: whole(found.shown), loaded: whole(found.loaded), all: whole(found.all) });
 }
 
+// A column of a chunk at one place: null, or its text.
+const textAt = (columns, texts, at) => (key) => (columns[key][at] === null ? null : texts[columns[key][at]]);
+
+const outcomeBadge = (outcome) => (outcome ? badge(outcome) : el("span", { class: "badge none" }, t("unjudged")));
+
 function test(one, row) {
   const { tests, texts } = one.content;
-  const value = (key) => (tests[key][one.at] === null ? null : texts[tests[key][one.at]]);
+  const value = textAt(tests, texts, one.at);
   const body = el("div");
-  const open = (event) =>
-    event.target.open &&
-    !body.hasChildNodes() &&
+  const toggle = (event) => {
+    if (!event.target.open || body.hasChildNodes()) return;
     body.append(...[testBody(one, value)].flat(Infinity).filter(Boolean));
-  const where = [row.language, told(row.input), told(row.reflection)].join(" · ");
-  return el(
-    "details",
-    { class: "test", toggle: open },
-    el(
-      "summary",
-      {},
-      value("outcome") ? badge(value("outcome")) : el("span", { class: "badge none" }, t("unjudged")),
-      " ",
-      el("b", {}, plain(value("template") ?? "–")),
-      tests.sample[one.at] > 1 && ` · ${t("sample", { n: tests.sample[one.at] })}`,
-      " · ",
-      modelName(row.model),
-      el(
-        "span",
-        { class: "faint" },
-        ` · ${where} · ${counted(one.own.length, "replies.counted")}${one.found.length < one.own.length ? ` · ${counted(one.found.length, "replies.fit")}` : ""}`,
-      ),
-    ),
-    body,
+  };
+  const fit = one.found.length < one.own.length ? ` · ${counted(one.found.length, "replies.fit")}` : "";
+  const summary = el(
+    "summary",
+    {},
+    outcomeBadge(value("outcome")),
+    " ",
+    el("b", {}, plain(value("template") ?? "–")),
+    tests.sample[one.at] > 1 && ` · ${t("sample", { n: tests.sample[one.at] })}`,
+    " · ",
+    modelName(row.model),
+    faint(` · ${placeOf(row)} · ${counted(one.own.length, "replies.counted")}${fit}`),
   );
+  return el("details", { class: "test", toggle }, summary, body);
 }
 
 function testBody(one, value) {
@@ -95,32 +89,18 @@ function testBody(one, value) {
   const place = el("div");
   const draw = (which) => place.replaceChildren(...which.map((at) => reply(one.content, at)));
   draw(one.found);
-  const all = () => {
+  const click = () => {
     draw(one.own);
     rest.remove();
   };
   const rest =
     one.found.length < one.own.length &&
-    el("p", {}, el("button", { type: "button", click: all }, t("replies.all", { n: whole(one.own.length) })));
+    el("p", {}, el("button", { type: "button", click }, t("replies.all", { n: whole(one.own.length) })));
+  const spread = { spread: number(tests.spread[one.at]), admissible: number(tests.admissible[one.at]) };
   return [
-    value("question") && [el("p", { class: "who" }, t("template")), said(value("question"))],
-    el(
-      "p",
-      {},
-      t("expects"),
-      " ",
-      code(value("operation") ?? "–"),
-      " ",
-      el("span", { class: "faint" }, plain(value("oracle") ?? "")),
-    ),
-    tests.spread[one.at] !== null &&
-      el(
-        "p",
-        {},
-        t("spread", { spread: number(tests.spread[one.at]), admissible: number(tests.admissible[one.at]) }),
-        " ",
-        spreadBetween(value),
-      ),
+    value("question") && [el("p", { class: "who" }, t("template")), quote(value("question"))],
+    el("p", {}, t("expects"), " ", code(value("operation") ?? "–"), " ", faint(plain(value("oracle") ?? ""))),
+    tests.spread[one.at] !== null && el("p", {}, t("spread", spread), " ", spreadBetween(value)),
     place,
     rest,
   ];
@@ -130,25 +110,19 @@ const spreadBetween = (value) => value("at_min") && [name(value("at_min")), " �
 
 function reply(content, at) {
   const { replies, texts, opinions } = content;
-  const value = (key) => (replies[key][at] === null ? null : texts[replies[key][at]]);
-  const outcome = replies.outcome[at];
-  const judged = outcome ?? (replies.number[at] === null ? null : "number");
+  const value = textAt(replies, texts, at);
+  const outcome = replies.outcome[at] ?? (replies.number[at] === null ? null : "number");
+  const community = value("communities") ? name(value("communities")) : t("nobody");
   return el(
     "article",
     { class: "reply-of" },
-    el(
-      "h3",
-      {},
-      value("communities") ? name(value("communities")) : t("nobody"),
-      " ",
-      judged ? badge(judged) : el("span", { class: "badge none" }, t("unjudged")),
-    ),
+    el("h3", {}, community, " ", outcomeBadge(outcome)),
     el("p", { class: "who" }, t("prompt")),
-    said(value("prompt") ?? "–"),
+    quote(value("prompt") ?? "–"),
     el("p", { class: "who" }, t("reply")),
     replies.text[at] === null
       ? el("p", { class: "doubt" }, t("no.reply"), " ", name(value("error") || "–"))
-      : said(value("text"), "answer", replies.left_out[at]),
+      : quote(value("text"), "answer", replies.left_out[at]),
     el("p", { class: "verdict" }, verdict(replies, at, value)),
     (opinions[at] ?? []).map(opinion),
     el("p", { class: "faint" }, code(`biasgrid trace ${replies.id[at]}`)),
@@ -157,19 +131,12 @@ function reply(content, at) {
 
 function verdict(replies, at, value) {
   const read = replies.number[at];
+  const by = t(`by.${replies.assessor_kind[at] ?? "oracle"}`);
   return [
     read !== null && [t("read.number"), " ", el("b", {}, number(read, 2)), ". "],
     value("read_as") && [t("read.as"), " ", el("b", {}, name(value("read_as"))), ". "],
     value("reason") && [name(value("reason")), ". "],
-    value("assessor") &&
-      el(
-        "span",
-        { class: "faint" },
-        t(`by.${replies.assessor_kind[at] ?? "oracle"}`),
-        " ",
-        name(value("assessor")),
-        replies.replaces[at] && ` · ${t("replaces")}`,
-      ),
+    value("assessor") && faint(by, " ", name(value("assessor")), replies.replaces[at] && ` · ${t("replaces")}`),
   ];
 }
 
@@ -181,11 +148,11 @@ const opinion = (one) =>
     " ",
     name(one.assessor),
     ": ",
-    one.outcome ? badge(one.outcome) : told(one.state),
+    one.outcome ? badge(one.outcome) : valueWord(one.state),
     one.reason && [" ", name(one.reason)],
   );
 
-const said = (text, kind = "", leftOut = 0) => [
-  el("div", { class: `said ${kind}`, dir: "auto" }, plain(text)),
+const quote = (text, kind = "", leftOut = 0) => [
+  el("div", { class: `quote ${kind}`, dir: "auto" }, plain(text)),
   leftOut > 0 && el("p", { class: "faint" }, t("left.out", { n: whole(leftOut) })),
 ];

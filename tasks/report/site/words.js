@@ -29,7 +29,7 @@ function t(key, given = {}) {
 }
 
 // A warehouse value, such as `not met`; unknown values of newer versions are shown unchanged.
-const told = (value) => WORDS[spoken][`value.${value}`] ?? flat(value ?? "–");
+const valueWord = (value) => WORDS[spoken][`value.${value}`] ?? flat(value ?? "–");
 
 const concern = (id) => WORDS[spoken][`concern.${id}`] ?? flat(id);
 
@@ -40,15 +40,12 @@ function counted(count, what) {
 
 const whole = (value) => (value === null ? "–" : new Intl.NumberFormat(locale()).format(value));
 
-const number = (value, digits = 1) =>
-  value === null
-    ? "–"
-    : new Intl.NumberFormat(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(
-        value,
-      );
+function number(value, digits = 1) {
+  const format = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return value === null ? "–" : new Intl.NumberFormat(locale(), format).format(value);
+}
 
-const share = (value) =>
-  value === null ? "–" : `${number(value * 100)}${spoken.startsWith("es") ? "\u00a0" : ""}%`;
+const share = (value) => (value === null ? "–" : `${number(value * 100)}${spoken.startsWith("es") ? "\u00a0" : ""}%`);
 
 function signed(value) {
   if (value === null) return "–";
@@ -60,8 +57,7 @@ const small = (value) => (value === null ? "–" : value < 0.0005 ? `< ${number(
 
 const span = (low, high) => (low === null ? "–" : `${number(low * 100)}–${number(high * 100)}`);
 
-function moment(text, only = {}) {
-  if (!text) return "–";
-  const format = { dateStyle: "medium", ...(only.date ? {} : { timeStyle: "short" }), timeZone: "UTC" };
-  return `${new Intl.DateTimeFormat(locale(), format).format(new Date(text))}${only.date ? "" : " UTC"}`;
+function moment(text) {
+  const format = { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" };
+  return text ? `${new Intl.DateTimeFormat(locale(), format).format(new Date(text))} UTC` : "–";
 }

@@ -31,7 +31,7 @@ def _tests(tab: Any, index: Path, asked: str) -> str:
 
 def _open_all(tab: Any) -> None:
     tab.ask("document.querySelectorAll('details').forEach((one) => (one.open = true))")
-    tab.wait("[...document.querySelectorAll('details')].every((one) => one.querySelector('.said'))")
+    tab.wait("[...document.querySelectorAll('details')].every((one) => one.querySelector('.quote'))")
 
 
 def test_a_report_loads_its_own_files_alone_and_nothing_goes_wrong(tab: Any, pages: Path) -> None:
