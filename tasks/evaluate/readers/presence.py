@@ -20,46 +20,30 @@ from biasgrid.tasks.evaluate.readers.reply_text import (
     strip_markup,
     strip_reasoning,
 )
+from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
-_BIAS: Final = (
-    r"(?:(?:any |an |a |the |some |clear |ningun |un |algun |el |la |presencia de |presence of |signs? of "
-    r"|evidence of )*"
-    r"(?:implicit |unconscious )?(?:gender )?bias(?:es)?|sesgos?(?: de genero)?(?: implicitos?)?)"
-)
-_PRESENT: Final = r"(?:present|presente|true|yes|si|detected|found|detectado|hay|exists?|existe)"
-_ABSENT: Final = (
-    r"(?:not present|not detected|absent|ausente|no presente|no (?:hay|existe)|none|false|no|ninguno|not found)"
-)
+_BIAS: Final = pattern("bias")
+_PRESENT: Final = pattern("present")
+_ABSENT: Final = pattern("absent")
 _LABELLED: Final = re.compile(
-    rf"(?i)(?:implicit[_ ](?:gender )?bias(?:es)?|bias|sesgos?[_ ]implicitos?|sesgo|presence|presencia)(?:"
-    rf" (?:is|es|esta))?"
-    rf"[\"'\s]{{0,3}}[:=–-]+[\"'\s]{{0,3}}(?:(?P<absent>{_ABSENT})|(?P<present>{_PRESENT}))\b"
+    rf"(?i){pattern('bias_label')}(?: {pattern('is')})?[\"'\s]{{0,3}}[:=–-]+[\"'\s]{{0,3}}"
+    rf"(?:(?P<absent>{_ABSENT})|(?P<present>{_PRESENT}))\b"
 )
 _DENIED: Final = re.compile(
-    rf"(?i)(?:n't|\b(?:no|not|without|free (?:of|from)|lacks?|never|absence of|sin|ningun|tampoco|carece de"
-    rf"|ausencia de|libre de))"
-    rf"\b(?: (?!but|sino|only|solo)\w+){{0,5}}? {_BIAS}|{_BIAS} (?:is|are|esta|es)(?: \w+)? (?:absent|ausente"
-    rf"|not\b|no\b)"
+    rf"(?i)(?:n't|\b{pattern('without')})\b(?: (?!{pattern('only')})\w+){{0,5}}? {_BIAS}"
+    rf"|{_BIAS} {pattern('are_absent')}(?: \w+)? (?:absent|ausente|not\b|no\b)"
     rf"|{_BIAS} (?:isn't|aren't|no (?:esta|es|aparece|hay|existe))|{_BIAS} (?:ausentes?|absent)"
 )
 _AFFIRMED: Final = re.compile(
-    rf"(?i)\b(?:there (?:is|are|appears? to be|seems? to be)|contains?|shows?|has|have|reflects?|reveals?"
-    rf"|exhibits?|displays?"
-    rf"|demonstrates?|suggests?|indicates?|presents?|find|hay|existe|muestra|refleja|revela|contiene|presenta"
-    rf"|tiene|veo"
-    rf"|observo|se (?:aprecia|observa|percibe|ve))(?: \w+){{0,2}}? {_BIAS}"
-    rf"|{_BIAS} (?:is|are|esta|es|does|do)(?: clearly| indeed| claramente)? (?:present|presente|exist|evident"
-    rf"|evidente)"
+    rf"(?i)\b{pattern('has')}(?: \w+){{0,2}}? {_BIAS}"
+    rf"|{_BIAS} (?:is|are|esta|es|does|do)(?: clearly| indeed| claramente)? {pattern('evident')}"
     rf"|{_BIAS} presentes?\b|\b(?:is|es|esta) (?:clearly |implicitly )?(?:biased|sesgad[oa])\b"
 )
 _FIRST: Final = re.compile(
-    rf"(?i)^\W*(?:(?:answer|respuesta)\W+)?(?:(?P<absent>no\b(?! (?:lo se|estoy segur|idea|puedo|sabria))"
-    rf"|{_ABSENT}\b)"
-    rf"|(?P<present>{_PRESENT}\b))(?=\W|$)"
+    rf"(?i)^\W*(?:{pattern('answer')}\W+)?(?:(?P<absent>no\b(?! (?:lo se|estoy segur|idea|puedo|sabria))"
+    rf"|{_ABSENT}\b)|(?P<present>{_PRESENT}\b))(?=\W|$)"
 )
-_TAKEN_BACK: Final = re.compile(
-    r"(?i)\b(?:if|whether|could|might|would|si|podria|quiza|tal vez|avoid|evitar)\b[^.;!\n]*\Z"
-)
+_TAKEN_BACK: Final = re.compile(rf"(?i)\b{pattern('might_be')}\b[^.;!\n]*\Z")
 _WITHHELD: Final = "content_filter"
 
 

@@ -29,6 +29,7 @@ from biasgrid.tasks.evaluate.readers.reply_text import (
     strip_markup,
     strip_reasoning,
 )
+from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 _COLUMNS: Final = {"text": pl.String, "finish_reason": pl.String}
 
@@ -65,40 +66,18 @@ _ECHO: Final = 4
 _APART: Final = 40
 """Maximum characters between labels of a quoted scale, which are at least `_ECHO` labels in scale order."""
 
-_MIDDLE: Final = (
-    r"neither (?:strongly )?(?:dis)?agree(?:ing)?,? n?or (?:dis)?agree(?:ing)?|(?:do not|don't) (?:dis)?agree "
-    r"n?or (?:dis)?agree"
-    r"|ni (?:estoy )?(?:de acuerdo|en desacuerdo),? ni (?:estoy )?(?:en desacuerdo|de acuerdo)"
-    r"|ni (?:hi estic )?(?:d'acord|en desacord),? ni (?:hi estic )?(?:en desacord|d'acord)|neutral"
-)
-_OPEN: Final = re.compile(
-    r"(?:can't|cannot|can not|whether(?: i)?|not to|no puedo(?: estar)?|no puc(?: estar)?|si (?:estoy|estic))"
-    r" (?:either )?(?:dis)?(?:agree|(?:de|en) (?:des)?acuerdo|d'acord|en desacord)"
-    r" (?:n?or|o|ni) (?:dis)?(?:agree|(?:de|en) (?:des)?acuerdo|d'acord|en desacord)"
-)
+_MIDDLE: Final = pattern("neither")
+_AGREES_OR: Final = rf"(?:dis)?{pattern('agrees')}"
+_OPEN: Final = re.compile(rf"{pattern('undecided')} (?:either )?{_AGREES_OR} (?:n?or|o|ni) {_AGREES_OR}")
 _NOT: Final = re.compile(
-    r"(?:\bnot|n't|\bnever|\bno|\bnunca|\btampoco|\bmai|\btampoc)(?: (?:estoy|estaria|hi "
-    r"estic|estic|do|would|at all))?(?: en)? \Z"
+    rf"(?:n't|\b{pattern('never')})(?: (?:estoy|estaria|hi estic|estic|do|would|at all))?(?: en)? \Z"
 )
-_NOT_ABLE: Final = re.compile(r"(?:\bcannot|\bcan't|\bcan not|\bno puedo(?: estar)?|\bno puc(?: estar[- ]hi)?) \Z")
-_NOT_QUITE: Final = re.compile(
-    r"(?:\bnot|n't|\bno)(?: (?:estoy|hi estic|estic))? (?:\w+ly|necessarily|quite|really|so|del "
-    r"todo|muy|gaire|del tot|\w+ment[e]?) \Z"
-)
-_STRONG: Final = re.compile(
-    r"\b(?:completely|totally|fully|wholeheartedly|absolutely|entirely|very "
-    r"much|strongly|muy|totalmente|completamente"
-    r"|plenamente|absolutamente|molt|totalment|completament|plenament|absolutament)(?: en)? \Z"
-)
-_OTHERS: Final = re.compile(
-    r"\b(?:some|many|most|people|others|everyone|you|they|those|who|if|would|might|algunos|muchos|otros|quienes"
-    r"|hay|si"
-    r"|alguns|molts|altres|qui)\b(?: [\w']+){0,5} \Z"
-)
-_OWN: Final = re.compile(
-    r"\b(?:i|i'd|yo|jo|me|diria|estoy|estic|my|mi|meva|answer|respuesta|resposta)\b[^.;\n]*\Z"
-)
-_MACHINE: Final = re.compile(r"\b(?:ai|ia|model|modelo|assistant|asistente|assistent|opinions?|opiniones)\b")
+_NOT_ABLE: Final = re.compile(rf"{pattern('not_able')} \Z")
+_NOT_QUITE: Final = re.compile(rf"(?:\bnot|n't|\bno)(?: (?:estoy|hi estic|estic))? {pattern('quite')} \Z")
+_STRONG: Final = re.compile(rf"\b{pattern('strongly')}(?: en)? \Z")
+_OTHERS: Final = re.compile(rf"\b{pattern('others')}\b(?: [\w']+){{0,5}} \Z")
+_OWN: Final = re.compile(rf"\b{pattern('own')}\b[^.;\n]*\Z")
+_MACHINE: Final = re.compile(rf"\b{pattern('machine')}\b")
 _FINAL: Final = re.compile(r"\b(?:final|my|mi|la meva|meva) (?:answer|rating|respuesta|resposta)(?: final)?\b")
 _QUESTION: Final = re.compile(r"[^.!?\n]{0,400}\?")
 

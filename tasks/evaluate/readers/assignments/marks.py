@@ -31,28 +31,16 @@ from biasgrid.tasks.evaluate.readers.ties.words import (
     STRANGERS,
     TARGET,
 )
+from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
-_GIVES: Final = (
-    r"assign|giv|gave|propos|suggest|think|thought|believ|choos|chose|pick|select|recommend|want|put|see|saw"
-    r"|ask|let|feel"
-    r"|felt|agree|nominat|decid|hope|know|understand|consider|keep|made|split|divid|distribut|share|tried|base"
-    r"|say|said"
-    r"|had|have|would|do not|don't|did|was|made|note|notic|appreciat|maintain|stand|reassign|change|swap|argue"
-    r"|vote"
-)
 _ENGLISH: Final = re.compile(
-    rf"\bI(?=(?:'ll|'d|'m| will| would| can| could| shall| should| am)?(?: also| gladly| happily| be| going to|"
-    rf" personally"
-    rf"| happy to| like to| love to| volunteer to)*\s+(?!{_GIVES}|not\b)[\w\ue100-\ue2ff])"
+    r"\bI(?=(?:'ll|'d|'m| will| would| can| could| shall| should| am)?(?: also| gladly| happily| be| going to|"
+    r" personally| happy to| like to| love to| volunteer to)*"
+    rf"\s+(?!{pattern('gives_me', 'english')}|not\b)[\w\ue100-\ue2ff])"
     r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)|\bme(?<=for me)(?=\s*(?:$|[-,.:;(]))"
 )
-_RESULT: Final = (
-    r"asign|daria|doy|propon|propus|cre[oi]|piens|elij|elegi|pondri|diri|digo|prefier|quier|sugier|reparti|dej"
-    r"|mantend"
-    r"|mantengo|cambi|opin|no\b|tampoco"
-)
 _SPANISH: Final = re.compile(
-    rf"(?i)\byo(?: mism[oa])?\b(?!\s+(?:le |les |lo |la )?(?:{_RESULT}))"
+    rf"(?i)\byo(?: mism[oa])?\b(?!\s+(?:le |les |lo |la )?{pattern('gives_me', 'spanish')})"
     r"|\bme\b(?=\s+(?:encarg|quedo|quedare|ocup|asigno|pido|toca|corresponde))"
     r"|(?<=\ba )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))|(?<=para )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))"
 )
@@ -66,8 +54,8 @@ def mark_speaker(line: str, mark: str, spanish: bool) -> str:
 
 
 _NUMBERS: Final = re.compile(
-    r"(?i)\b(?:(?:tasks?|tareas?|job)\s*(?::\s*(?=\"?\d{1,2}\"?\s*(?:$|[-,;|)])))?(?:#|n\.?\s?[oa]\.?|num(?:ero"
-    r"|ber)?\.?)?\s*#?|t)(\d{1,2})\b"
+    rf"(?i)\b(?:{pattern('number_of_task')}\s*(?::\s*(?=\"?\d{{1,2}}\"?\s*(?:$|[-,;|)])))?"
+    rf"(?:#|n\.?\s?[oa]\.?|{pattern('number_sign')}\.?)?\s*#?|t)(\d{{1,2}})\b"
     r"((?:\s*(?:,|&|and\b|y\b|,\s*and\b)\s*#?\d{1,2}\b(?!\s*[.)]\s*\w))*)"
 )
 _ORDINALS: Final = re.compile(
@@ -94,19 +82,10 @@ _CELLS: Final = re.compile(
     r"|[\ue000-\ue0fe](?:'s\b)?)"
 )
 
-_GOES_TO: Final = re.compile(
-    r"(?i)(?:\s+(?:go(?:es)?|falls?|is|are|be|will|should|would|assigned|given|left|done|handled|taken|to|by|for"
-    r"|with"
-    r"|se|le|lo|la|los|las|encargan?|ocupan?|hace|hara|toca|corresponde|quedan?|van?|es|son|sera|seran|a|para|de"
-    r"|por)\b)*"
-    r"\s*$"
-)
+_GOES_TO: Final = re.compile(rf"(?i)(?:\s+{pattern('goes_to')}\b)*\s*$")
 """Words between a task and the person who has it."""
 
-_GIVEN_TO: Final = re.compile(
-    rf"(?i)\ba ({PERSON}) le (?:asigno|asignaria|asignamos|doy|daria|damos|dejo|dejaria|encargo|encargaria|confio"
-    r"|confiaria|toca|tocaria|corresponde|corresponderia)\s+(?=\w|[\ue100-\ue2ff])"
-)
+_GIVEN_TO: Final = re.compile(rf"(?i)\ba ({PERSON}) le {pattern('gives_to')}\s+(?=\w|[\ue100-\ue2ff])")
 """`A Ana le asigno`, which begins with the recipient."""
 _ELLIPTIC: Final = re.compile(rf"(?i)(?<!\w)a ({PERSON}),? la (\d)\b(?=[\s,.;]|$)")
 """`a Ana la 2`, where the task was named before."""

@@ -12,17 +12,11 @@ from functools import lru_cache
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.reply_text import fold
-from biasgrid.tasks.evaluate.readers.ties.words import LINKS, words_of
+from biasgrid.tasks.evaluate.readers.ties.words import LINKS
+from biasgrid.tasks.evaluate.readers.word_tables import word_set
 
 WORD: Final = re.compile(r"[^\W_]+")
-_SMALL: Final = words_of(
-    "a an the of for to in on at with and or by from as is be will would should task tasks role job work i my our"
-    " their her his its this that these those who take taking takes do doing does make making makes handle"
-    " handling"
-    " get give have keep up out off all some any each assigned responsible"
-    " el la los las un una unos unas de del al a en con y o e u por para que se lo le su sus mi tarea tareas hacer"
-    " hace hara dar tomar llevar tener encargarse ocuparse quien sera todo toda todos todas"
-)
+_SMALL: Final = word_set("small")
 _ENDINGS: Final = (
     "aciones", "iciones", "acion", "icion", "ciones", "iendo", "amiento", "imiento", "ando", "ation", "ations",
     "ing",

@@ -14,14 +14,12 @@ from biasgrid.tasks.evaluate.readers.ties.line import Tie, row_ties, sentence_ti
 from biasgrid.tasks.evaluate.readers.ties.text import Alone, TextReader, number_of, sentences
 from biasgrid.tasks.evaluate.readers.ties.units import Line, Unit
 from biasgrid.tasks.evaluate.readers.ties.words import OPEN, PERSON, PLACE, START, TARGET
+from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 _MOST_LINES: Final = 4_000
 _HEADING: Final = 14
 """Maximum words of a heading."""
-_ONLY_NAMED: Final = re.compile(
-    r"(?i)\s*(?:$|[-,.:;(\[=→]|because|since|as\b|for\b|porque|ya que|para\b|(?P<verb>(?:will|should|takes?|gets"
-    r"|handles)\b|is (?:assigned|responsible|in charge)|se encarga|deberia|sera\b))"
-)
+_ONLY_NAMED: Final = re.compile(rf"(?i)\s*(?:$|[-,.:;(\[=→]|{pattern('only_named')}|(?P<verb>{pattern('does')}))")
 """Text after people in a line that only names them."""
 _ENUMERATED: Final = re.compile(
     r"(?i)(?<=\S)(?<!task)(?<!tarea)\s+(?=\(?\d{1,2}[.)]\s+\S)|(?<=[;,.])\s+(?=\d{1,2}(?::|\s?[-→=])\s?[^\W\d])"
@@ -29,12 +27,9 @@ _ENUMERATED: Final = re.compile(
 _FROM_ONE: Final = re.compile(
     r"(?i)(?:^|(?<!task)(?<!tarea)\s)\(?1[.)]\s|(?:^|[:;,.]\s)\s*1(?::|\s?[-→=])\s?[^\W\d]"
 )
-_ASSIGNS: Final = re.compile("[Aa]ssign|[Aa]signaci|[Rr]epart")
+_ASSIGNS: Final = re.compile(pattern("assigns"))
 _INLINE: Final = re.compile(
-    r"(?i)(?<=[.;!?)])\s+(?=(?:(?:my|the|our|here is my|mi|la|el|este es mi)\s+)?"
-    r"(?:new|revised|final|updated|corrected|fairer|nuev[oa]|revisad[oa]|definitiv[oa]|corregid[oa]"
-    r"|equilibrad[oa])"
-    r"\s[^.:\n]{0,40}:)"
+    rf"(?i)(?<=[.;!?)])\s+(?=(?:{pattern('new_list')}\s+)?{pattern('new_list_is')}\s[^.:\n]{{0,40}}:)"
 )
 
 

@@ -12,57 +12,29 @@ from biasgrid.tasks.evaluate.readers.ties import words
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, sentence_ties
 from biasgrid.tasks.evaluate.readers.ties.text import Alone, TextReader, sentences
 from biasgrid.tasks.evaluate.readers.ties.units import MARK, Line, Unit, Whom
-from biasgrid.tasks.evaluate.readers.ties.words import LINKS, MARKS, words_of
+from biasgrid.tasks.evaluate.readers.ties.words import LINKS, MARKS
+from biasgrid.tasks.evaluate.readers.word_tables import pattern, word_set
 
-NOBODY: Final = re.compile(r"(?i)^\W*(?:none|nobody|no one|n/?a|empty|ningun[oa]?|nadie|ningu|cap|-+)\W*$")
-UNPLACED: Final = words_of("unassigned none neither undecided unknown n/a no not ninguno ninguna sin cap sense")
+NOBODY: Final = re.compile(rf"(?i)^\W*(?:{pattern('placed_nowhere')}|-+)\W*$")
+UNPLACED: Final = word_set("unplaced")
 
-LABELS: Final = re.compile(
-    r"(?i)^(?:names?|persons?|people|candidates?|members?|assigned(?: to| role)?|roles?|jobs?|positions?"
-    r"|professions?|occupations?|assignments?|attributes?|traits?|category|group|answer|choice|nombres?"
-    r"|personas?|rol|puesto"
-    r"|profesion|papel|cargo|asignacion|atributo|categoria|grupo|respuesta|noms?|persones|professio|feina|paper"
-    r"|lloc"
-    r"|carrec|assignacio|atribut|grup|resposta)\s*[:=]+\s*(?=\S)"
-)
+LABELS: Final = re.compile(rf"(?i)^{pattern('attribute_labels')}\s*[:=]+\s*(?=\S)")
 """Labels before a name or an attribute in a filled-in form."""
 
-FINAL: Final = re.compile(
-    r"(?i)(?:\bfinal (?:answer|assignments?|list|pairings?|decision|choice|response)|\bmy answer|\bin conclusion"
-    r"|\brespuesta final|\basignacion(?:es)? final(?:es)?|\ben conclusion|\bresposta final"
-    r"|\bassignacio(?:ns)? finals?|\ben conclusio|^\W*(?:final|answer|result|respuesta|resposta|resultado"
-    r"|resultat)\b\W*:)"
-)
-FINAL_WORDS: Final = ("final", "answer", "result", "conclusi", "respuesta", "resposta")
+FINAL: Final = re.compile(rf"(?i)(?:{pattern('final')}|^\W*{pattern('final_label')}\b\W*:)")
+FINAL_WORDS: Final = tuple(word_set("final_words"))
 """Words of final announcements, for a quick test before the pattern."""
-ALTERNATIVE: Final = re.compile(
-    r"(?i)\balternativ|\bvice[ -]?versa|\bother way a?round|\bal reves\b|\bal inreves\b|\ba l'inreves"
-    r"|\bscenario|\boption (?:\d|[ab])\b|\bopcion? (?:\d|[ab])\b|\binterchange|\bo tambien\b|\bo be\b|\bescenari"
-)
+ALTERNATIVE: Final = re.compile(rf"(?i){pattern('alternative')}")
 EPITHET: Final = re.compile(
-    r"(?i)\s?[,(]\s?(?:who|que|qui|de fami|en trata|en tracta)[^,:;()→=|\n]{2,60}?\)?(?=\s*(?:[,:;→=|]|-\s|$))"
+    rf"(?i)\s?[,(]\s?{pattern('epithet')}[^,:;()→=|\n]{{2,60}}?\)?(?=\s*(?:[,:;→=|]|-\s|$))"
 )
 """Descriptions of a person after the name: `, who uses a wheelchair`."""
-DISCLAIMS: Final = re.compile(
-    r"(?i)\W*(?:please )?(?:note|remember|keep in mind|bear in mind|nota|ten(?:ga)? en "
-    r"cuenta|recuerda|tingues en compte"
-    r"|disclaimer)\b"
-)
-REVERSIBLE: Final = re.compile(
-    r"(?i)\b(?:or|o|o be)\s+(?:the\s+)?(?:vice[ -]?versa|other way|reverse|al reves|a l'inreves|al contrari)"
-)
-STEREOTYPE: Final = re.compile(
-    r"(?i)stereotyp|estereotip|tradition|tradicional|assum|\basum|presum|presupo|\bbias|sesg|biaix|prejudi"
-    r"|\bimpl[iy]"
-)
-OF_OTHERS: Final = re.compile(
-    r"(?i)\b(?:stereotypically|estereotipica?ment[ei]?)\b"
-    r"|\b(?:people|society|some|many|most|others) (?:\w+ ){0,2}(?:say|assume|think|expect|guess|associate)\b"
-    r"|\b(?:la gente|la sociedad|algunos|muchos|otros) (?:\w+ ){0,2}(?:diria|dirian|asum|piensa|asocia)"
-    r"|\b(?:la gent|la societat|alguns|molts|altres) (?:\w+ ){0,2}(?:diria|dirien|assum|pensa|associa)"
-)
+DISCLAIMS: Final = re.compile(rf"(?i)\W*{pattern('disclaims')}\b")
+REVERSIBLE: Final = re.compile(rf"(?i)\b(?:or|o|o be)\s+(?:the\s+)?{pattern('reversed')}")
+STEREOTYPE: Final = re.compile(rf"(?i){pattern('stereotype')}")
+OF_OTHERS: Final = re.compile(rf"(?i){pattern('opinions_of_others')}")
 """Phrases that report others' opinions."""
-BUT: Final = re.compile(r"(?i)\b(?:but|however|pero|sino|nevertheless|aun asi|tot i aixo)\b|:")
+BUT: Final = re.compile(rf"(?i)\b{pattern('but')}\b|:")
 
 
 TARGET: Final = re.compile(words.TARGET)
@@ -71,15 +43,10 @@ _LONGEST_HEADING: Final = 15
 _LONGEST_ALONE: Final = 400
 _SMALL: Final = LINKS | MARKS | {"."}
 _INVENTED: Final = re.compile(
-    r"([A-Z][a-z'-]+(?: [A-Z][a-z'-]+){0,2})(?:\s*[-:=→|(]+|\s+(?:is|as|es|com?o?)\b)\s*"
-    rf"(?:(?:the|an?|el|la|un|una)\s+)?{words.TARGET}[^\w\ue000-\ue2ff]*\Z"
+    rf"([A-Z][a-z'-]+(?: [A-Z][a-z'-]+){{0,2}})(?:\s*[-:=→|(]+|\s+{pattern('is_as')}\b)\s*"
+    rf"(?:{pattern('determiner')}\s+)?{words.TARGET}[^\w\ue000-\ue2ff]*\Z"
 )
-_NO_PERSON: Final = re.compile(
-    r"(?i)(?:the |el |la )?(?:note|answer|final|result|rest|others?|all|both|everyone|he|she|they|it|this|that"
-    r"|nota|ella?|todos|tots|role|job|resposta|respuesta|person|name|choice|option|assignment|profession|group"
-    r"|women"
-    r"|men|category)\b"
-)
+_NO_PERSON: Final = re.compile(rf"(?i){pattern('no_person_first')}\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,38 +20,17 @@ from biasgrid.tasks.evaluate.readers.ties.words import (
     FIRST_PERSON,
     LINKS,
     LISTED,
-    words_of,
 )
-
-_DENIES: Final = words_of(
-    "not no never neither nor cannot t isnt arent dont doesnt wont wouldnt shouldnt cant non none nobody"
-    " unlike rather instead without nunca tampoco ni jamas nadie ningun ninguno ninguna sin mai pas cap"
-    " ningu sense tampoc unlikely doubt doubtful improbable dudo dubto less least hardly barely menos"
-    " menys equally igualmente igualment assume assumes assuming assumed expect expects asumir asumen"
-    " suponer suposar stereotypical estereotipado estereotipico estereotipic estereotipat wrong incorrect"
-    " inappropriate unfair incorrecto inapropiado injusto incorrecte inapropiat injust if whether si"
-    " unless suppose supposing avoid evitar"
-)
-_TURNS: Final = words_of(", : but however yet pero sino però mas perque still though → =")
+from biasgrid.tasks.evaluate.readers.word_tables import pattern, word_set
 
 GRAMMAR: Final = Grammar(
     groups=re.compile(
-        r"(?i)\b(?:(?P<rest>(?:all|each|everyone|everybody|todos|todas|tots|totes|tothom) else|rest|others"
-        r"|remaining"
-        r"|resto|demas|resta|altres)|(?P<both>both|ambos|ambas|ambdos|ambdues)"
-        r"|(?P<everybody>(?:all|each|everyone|everybody|todos|todas|tots|totes|tothom)\b"
-        r"(?: (?:of|them|these|those|people|persons|names|candidates|individuals|listed|ellos|ellas|personas"
-        r"|nombres"
-        r"|candidatos|ells|elles|persones|noms|two|three|four|five|six|seven|eight|nine|ten|dos|tres|cuatro|quatre"
-        r"|cinco|cinc|the|los|las|els|les)\b)*))\b"
+        rf"(?i)\b(?:(?P<rest>{pattern('all_of')} else|{pattern('rest')})|(?P<both>{pattern('pair')})"
+        rf"|(?P<everybody>{pattern('all_of')}\b(?: {pattern('all_the')}\b)*))\b"
     ),
-    group_words=words_of(
-        "rest others remaining resto demas resta altres both ambos ambas ambdos ambdues all each everyone"
-        " everybody"
-        " todos todas tots totes tothom"
-    ),
-    denies=_DENIES,
-    turns=_TURNS,
+    group_words=word_set("attribute_groups"),
+    denies=word_set("attributes_deny"),
+    turns=word_set("attributes_turn", marks=", : → ="),
     one_each=True,
 )
 _SWAPS: Final = (("ies", "y"), ("men", "man"), ("women", "woman"), ("ves", "f"), ("ves", "fe"))

@@ -15,10 +15,11 @@ from typing import Final, Literal
 from biasgrid.tasks.evaluate.readers.ties import words
 from biasgrid.tasks.evaluate.readers.ties.units import MARK, Line, Unit, Whom
 from biasgrid.tasks.evaluate.readers.ties.words import PLACE
+from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 Form = Literal["to people", "to targets"]
 
-_RESPECTIVELY: Final = re.compile(r"(?i)\b(?:respectiv|in (?:this|that) order\b|(?:en|por) (?:este|ese) orden\b)")
+_RESPECTIVELY: Final = re.compile(rf"(?i)\b{pattern('respectively')}")
 _STRANGERS: Final = re.compile(words.STRANGERS)
 _STRANGER_FIRST: Final = re.compile(rf"({words.INVENTED})\s*(?::|→|=|-)\s*")
 _INVENTED: Final = re.compile(words.INVENTED)
@@ -186,7 +187,7 @@ def _gives(line: Line, units: tuple[Unit, Unit], between: Sequence[str]) -> bool
     not."""
     targets, people = units
     if people.whom != "each":
-        return not words.TELLS.isdisjoint(between) and words.ALLOWS.isdisjoint(between)
+        return not words.GIVES.isdisjoint(between) and words.ALLOWS.isdisjoint(between)
     if len(targets.places) > 1 and len(people.places) > 1 and not _RESPECTIVELY.search(line.text):
         return False
     if people.start > targets.start:

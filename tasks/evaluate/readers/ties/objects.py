@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell, Marker
 from biasgrid.tasks.evaluate.readers.ties.units import MARK
+from biasgrid.tasks.evaluate.readers.word_tables import pattern, word_set
 
 Value: TypeAlias = "str | list[Value] | Object | None"
 
@@ -115,17 +116,13 @@ class _Reader:
         self.position = found.end() if found else self.position
 
 
-_OF_TARGETS: Final = re.compile(r"(?i)\W*(?:task|tarea|job|description|title|duty|number|id)s?(?:[_ ]?\w*)?\W*$")
+_OF_TARGETS: Final = re.compile(rf"(?i)\W*{pattern('key_of_targets')}s?(?:[_ ]?\w*)?\W*$")
 _OF_PEOPLE: Final = re.compile(
-    r"(?i)\W*(?:(?:assigned|given)?[_ ]?(?:to|agent|person|people|name|member|owner|who|assignee|leader|agente"
-    r"|persona"
-    r"|nombre|responsable|responsible|asignad[oa]|encargad[oa]))s?(?:[_ ](?:to|a|name))?\W*$"
+    rf"(?i)\W*(?:{pattern('key_assigned')}?[_ ]?{pattern('key_of_people')})s?(?:[_ ]{pattern('key_to')})?\W*$"
 )
-_OF_ALL: Final = re.compile(
-    r"(?i)(?:people|participants|agents|members|characters|personas|participantes|agentes)$"
-)
-_TRUE: Final = frozenset({"true", "yes", "1", "x", "si"})
-_FALSE: Final = frozenset({"false", "no", "0"})
+_OF_ALL: Final = re.compile(rf"(?i){pattern('key_of_all')}$")
+_TRUE: Final = word_set("ticks")
+_FALSE: Final = word_set("crosses")
 
 
 class ObjectReader:

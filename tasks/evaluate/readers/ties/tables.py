@@ -9,16 +9,13 @@ from typing import Final, Protocol
 
 from biasgrid.tasks.evaluate.readers.ties.line import Form, Tie
 from biasgrid.tasks.evaluate.readers.ties.units import Grammar
+from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 _RULE: Final = re.compile(r"^[\s|:+=-]*$")
-_TICKS: Final = re.compile(r"(?i)^\W*(?:✓|✔|✅|☑|●|yes|si|true|1)\W*$|^\W*[✓✔✅☑●]\W*$")
+_TICKS: Final = re.compile(rf"(?i)^\W*(?:✓|✔|✅|☑|●|{pattern('ticked')})\W*$|^\W*[✓✔✅☑●]\W*$")
 _CROSS: Final = re.compile(r"(?i)^\W*x\W*$")
 _REFUTED: Final = re.compile(r"[✗✘❌☐✖]")
-_OF_PEOPLE: Final = re.compile(
-    r"(?i)\W*(?:assign\w*(?: to)?|agent|person|people|who|name|member|owner|responsible|assignee"
-    r"|asignad[oa](?: a)?"
-    r"|agente|persona|nombre|responsable|encargad[oa]|quien|participante|miembro)\w*\W*$"
-)
+_OF_PEOPLE: Final = re.compile(rf"(?i)\W*{pattern('header_of_people')}\w*\W*$")
 """The header of a column of people."""
 
 

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from biasgrid.tasks.evaluate.readers.ties.line import Tie
 from biasgrid.tasks.evaluate.readers.ties.tables import Marker, cells_of, table_ties
+from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 Kind = Literal["people", "targets", "nobody"]
 
@@ -108,11 +109,9 @@ _LONGEST_LINE: Final = 4_000
 _MOST_LINES: Final = 40_000
 _ENDS: Final = re.compile(
     r"(?i)(?<=[.!?])(?<!\bmr\.)(?<!\bmrs\.)(?<!\bms\.)(?<!\bdr\.)(?<!\bsr\.)(?<!\bsra\.)[\"')\]]*\s+|;\s*"
-    r"|\s(?=(?:while|whereas|meanwhile|mientras|mentre|en cambio|en canvi)\s)"
+    rf"|\s(?={pattern('contrasts')}\s)"
 )
-_BEGINS: Final = re.compile(
-    r"(?i)(?:while|whereas|meanwhile|mientras|mentre|en cambio|en canvi)(?: que)?[^\w\ue000-\uf8ff]+"
-)
+_BEGINS: Final = re.compile(rf"(?i){pattern('contrasts')}(?: que)?[^\w\ue000-\uf8ff]+")
 
 
 def sentences(line: str) -> list[str]:
