@@ -20,7 +20,7 @@ from biasgrid.deployments.alarms import (
     set_up_webhook,
 )
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS, PoolType, set_up_pool
-from biasgrid.flows.rate_limits.pools import Pool
+from biasgrid.flows.runs.lease_pools import Pool
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,6 @@ REGISTRIES = {
     "tasks.redteam.strategies": "tasks.redteam.strategies",
     "catalogs.importers": "catalogs.importers.formats",
     "catalogs.lint.language": "catalogs.lint.language.grammar_rules",
-    "flows.cli.manage": "flows.cli",
-    "flows.cli.results": "flows.cli",
 }
 """Rooms whose modules are entries, and the module that names each of them."""
 

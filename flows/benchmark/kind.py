@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.scenario import Overrides, ResolvedScenario
     from biasgrid.flows.forecast.benchmark import Forecast
     from biasgrid.flows.runs.outcome import Outcome
-    from biasgrid.flows.runs.prepare import Prepared
-    from biasgrid.tasks.connectors.keys import Secrets
     from biasgrid.tasks.report.model import Section
     from biasgrid.warehouse.storage.lake import Lake
-    from biasgrid.warehouse.storage.runs import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,27 +176,13 @@ class BenchmarkKind(RunKind["ResolvedScenario", "Forecast", "Outcome"]):
 
         return scenario_problems(resolved)
 
-    def prepare_again(
-        self, lake: Lake, run: Run, given: AgainOptions, secrets: Secrets | None
-    ) -> Prepared[ResolvedScenario]:
-        """The rules of a scenario, by default the run's own as its files are now, for what the run has asked.
-        Raises UserError with all that does not fit."""
-        from biasgrid.flows.benchmark.prepare import fit_requirements, refuse_other_oracles
-        from biasgrid.flows.runs.prepare import Prepared
-        from biasgrid.tasks.evaluate.current_oracles import rules
-
-        prepared = self.prepare(given.scenario or run.scenario_resolved, given, secrets)
-        fitting = Prepared(fit_requirements(prepared.resolved, run), secrets)
-        refuse_other_oracles(lake, run, rules(fitting.resolved.catalog))
-        return fitting
-
     def forecast(self, resolved: ResolvedScenario, lake: Lake | None, *, brief: bool = False) -> Forecast:
         from biasgrid.flows.forecast.benchmark import forecast
 
         return forecast(resolved, lake, brief=brief)
 
     def remaining(self, resolved: ResolvedScenario, lake: Lake, run_id: str) -> Forecast:
-        from biasgrid.flows.forecast.remaining import remaining
+        from biasgrid.flows.forecast.benchmark import remaining
 
         return remaining(self.forecast(resolved, lake, brief=True), lake, run_id)
 

@@ -10,8 +10,8 @@ import polars as pl
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.scenario.scenario import Inspection, Overrides, ResolvedScenario, Source, resolve
 from biasgrid.catalogs.schema.entries import Requirement
-from biasgrid.flows.runs.batched_models import batching_mistakes, batching_notices
-from biasgrid.tasks.evaluate.current_oracles import changed, judged_otherwise
+from biasgrid.flows.runs.prepare import Prepared, batching_mistakes, batching_notices
+from biasgrid.tasks.evaluate.current_oracles import changed, judged_otherwise, rules
 from biasgrid.tasks.generate.requirement_checks import check_requirement
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run
@@ -39,6 +39,13 @@ def template_mistakes(resolved: ResolvedScenario) -> list[Problem]:
         for language in requirement.languages
         for mistake in check_requirement(requirement, language, resolved.catalog)
     ]
+
+
+def fit_to_run(prepared: Prepared[ResolvedScenario], lake: Lake, run: Run) -> Prepared[ResolvedScenario]:
+    """A scenario's rules for what the run has asked; raises UserError for all misfits."""
+    fitting = replace(prepared, resolved=fit_requirements(prepared.resolved, run))
+    refuse_other_oracles(lake, run, rules(fitting.resolved.catalog))
+    return fitting
 
 
 def fit_requirements(resolved: ResolvedScenario, run: Run) -> ResolvedScenario:

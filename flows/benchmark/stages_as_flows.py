@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from prefect import flow
 from prefect.runtime import flow_run
+from ulid import ULID
 
-from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
+from biasgrid.catalogs.scenario.scenario import ResolvedScenario
+from biasgrid.flows.benchmark.kind import BENCHMARK, AgainOptions, BenchmarkOptions
+from biasgrid.flows.benchmark.prepare import fit_to_run
 from biasgrid.flows.operations.secrets import secret_blocks
 from biasgrid.flows.runs.cells import cells_stage
-from biasgrid.flows.runs.context import generate_stage
-from biasgrid.flows.runs.driver import conclude, ended, run_flow, run_title
+from biasgrid.flows.runs.context import generate_stage, record_criteria
+from biasgrid.flows.runs.driver import conclude, conclude_again, ended, in_words, run_flow, run_title
 from biasgrid.flows.runs.outcome import Outcome
-from biasgrid.flows.runs.prepare import open_lake
+from biasgrid.flows.runs.prepare import Prepared, existing_lake, open_lake, prepared_before
 from biasgrid.flows.runs.session import under_way
-from biasgrid.flows.runs.user_errors import in_words
+from biasgrid.tasks.evaluate.current_oracles import rules
+from biasgrid.warehouse.expectations.process import start_inspector
 from biasgrid.warehouse.storage.runs import find_run, planned_cells
 
-PARAMETERS = "scenario library models data samples seed reuse max_age max_cost max_requests batch"
+AGAIN = "run_id scenario library judge judge_passed data max_cost max_requests expectations"
+
+
+@run_flow(AgainOptions, AGAIN, "evaluate again", lambda: run_title("evaluate again", "run_id"), run_id=...)
+async def evaluate_again(given: AgainOptions) -> Outcome:
+    """Judge the stored replies of a run again; no model under test is asked."""
+    lake = existing_lake(given.data)
+    run = find_run(lake, given.run_id)
+    prepared: Prepared[ResolvedScenario] = prepared_before(BENCHMARK.name) or fit_to_run(
+        BENCHMARK.prepare(given.scenario or run.scenario_resolved, given, secret_blocks()), lake, run
+    )
+    async with under_way(lake, prepared, run.run_id, asks=False) as grid:
+        again = replace(grid, again=str(ULID()), rules=rules(prepared.resolved.catalog))
+        with start_inspector(given.expectations) as inspector:
+            await cells_stage(again, planned_cells(lake, run.run_id), ask=False)
+            record_criteria(again)  # last: an evaluation that is broken off does not count
+            found = await conclude_again(lake, run, BENCHMARK, inspector)
+        await BENCHMARK.publish(lake, found, prepared.resolved.name)
+    return ended(found)
+
+
+GENERATE = "scenario library models data samples seed reuse max_age max_cost max_requests batch"
 
 
 def _name() -> str:
     return run_title(flow_run.flow_name or "", "scenario")
 
 
-@run_flow(BenchmarkOptions, PARAMETERS, "generate", _name, scenario=...)
+@run_flow(BenchmarkOptions, GENERATE, "generate", _name, scenario=...)
 async def generate_run(given: BenchmarkOptions) -> str:
     """Begin a run and land its cases; returns its id."""
     prepared = BENCHMARK.prepare(given.scenario, given, secret_blocks())

@@ -15,15 +15,10 @@ import typer.core
 from typer.main import get_command
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.flows.cli import finetune
-from biasgrid.flows.cli.manage import catalog, respondent, warehouse
-from biasgrid.flows.cli.manage.doctor import doctor
-from biasgrid.flows.cli.manage.serve import serve
-from biasgrid.flows.cli.results import evidence, results
-from biasgrid.flows.cli.results.compare import compare
-from biasgrid.flows.cli.results.review import review
-from biasgrid.flows.cli.results.trace import trace
+from biasgrid.flows.cli import catalog, finetune, maintenance, result_commands
+from biasgrid.flows.cli.review import review
 from biasgrid.flows.cli.run_commands import command_of, evaluate, plan, resume
+from biasgrid.flows.cli.serve import respondents, serve
 from biasgrid.flows.runs.kinds import all_kinds
 from biasgrid.flows.terminal.encoding import speak_plainly
 
@@ -49,23 +44,19 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 _main, *_others = map(command_of, all_kinds())
-for _command in (_main, plan, resume, evaluate, *_others):
+_results = result_commands
+_commands: tuple[Callable[..., None], ...] = (
+    *(_main, plan, resume, evaluate, *_others),
+    *(_results.report, _results.show, _results.compare, _results.runs, _results.sql, _results.export),
+    *(_results.trace, review, serve, maintenance.doctor),
+)
+for _command in _commands:
     app.command()(_command)
-app.command()(results.report)
-app.command()(results.show)
-app.command()(compare)
-app.command()(results.runs)
-app.command()(results.sql)
-app.command()(results.export)
-app.command()(trace)
-app.command()(review)
-app.command()(serve)
-app.command()(doctor)
 app.add_typer(catalog.app, name="catalog")
-app.add_typer(evidence.app, name="evidence")
+app.add_typer(_results.app, name="evidence")
 app.add_typer(finetune.app, name="finetune")
-app.add_typer(respondent.app, name="respondent")
-app.add_typer(warehouse.app, name="warehouse")
+app.add_typer(respondents, name="respondent")
+app.add_typer(maintenance.app, name="warehouse")
 
 
 def _version(wanted: bool) -> None:

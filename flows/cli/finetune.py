@@ -81,7 +81,7 @@ def dataset(given: DatasetOptions) -> None:
 def _agreed(prepared: PreparedTuning, lake: Lake, *, yes: bool) -> None:
     """Tells what is to be paid for and, where that is much or unknown, asks. Ends the command where the answer is
     no."""
-    from biasgrid.flows.finetuning.forecast import confirm
+    from biasgrid.flows.finetuning.prepare import confirm
     from biasgrid.flows.forecast.confirmation import Declined
 
     try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 READ_AGAIN = "biasgrid.flows.runs.reparse:read_again"
-JUDGE_AGAIN = "biasgrid.flows.benchmark.reevaluate:evaluate_again"
+JUDGE_AGAIN = "biasgrid.flows.benchmark.stages_as_flows:evaluate_again"
 
 
 def command_of(kind: AnyKind) -> Callable[..., None]:
@@ -107,6 +107,7 @@ def evaluate(given: AgainOptions) -> None:
     Replies of a probe or an interaction are read again, by the catalog as it is now. Exit codes as of `run`,
     `probe` or `interact`.
     """
+    from biasgrid.flows.benchmark.prepare import fit_to_run
     from biasgrid.flows.operations.secrets import secret_blocks
     from biasgrid.flows.runs.prepare import lake_to_change
     from biasgrid.warehouse.storage.runs import find_run, refuse_other_kinds
@@ -123,7 +124,8 @@ def evaluate(given: AgainOptions) -> None:
             _refuse_changes(run, changes)
             prepared = kind.prepare(run.scenario_resolved, secrets=secret_blocks())
             finish(kind, prepared, given, READ_AGAIN, **parameters)
-        prepared = BENCHMARK.prepare_again(lake, run, given, secret_blocks())
+        prepared = BENCHMARK.prepare(given.scenario or run.scenario_resolved, given, secret_blocks())
+        prepared = fit_to_run(prepared, lake, run)
         finish(kind, prepared, given, JUDGE_AGAIN, **changes | parameters)
 
 

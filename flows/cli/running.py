@@ -106,7 +106,7 @@ def ran(prepared: Prepared[Any], flow: str, **parameters: Any) -> Any:
 
 
 def _tell_batches(data: str, run_id: str | None) -> None:
-    from biasgrid.flows.runs.batching import how_batches_go_on
+    from biasgrid.flows.runs.cells import how_batches_go_on
     from biasgrid.warehouse.storage.lake import Lake
 
     told = how_batches_go_on(Lake.at(data), run_id) if run_id else None

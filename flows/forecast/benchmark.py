@@ -14,15 +14,17 @@ from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.flows.forecast.model import (
     JudgeForecast,
+    Load,
     ModelForecast,
     is_tokenized,
     judge_forecast,
     model_forecast,
     prompt_tokens,
+    seconds,
 )
 from biasgrid.flows.forecast.reply_estimates import observed_replies
-from biasgrid.flows.forecast.throughput import Load, seconds
 from biasgrid.tasks.generate.instantiate import instances
+from biasgrid.warehouse.storage.lake import Lake
 
 if TYPE_CHECKING:
     from biasgrid.warehouse.storage.lake import Lake
@@ -142,3 +144,19 @@ def _cells(asked: pl.DataFrame) -> list[dict[str, object]]:
     cells = asked.group_by([*part, "input", "reflection"], maintain_order=True).agg(counts).with_row_index("place")
     kind = pl.concat_str("input", "reflection", separator=" · ").replace_strict(ORDER, return_dtype=pl.Int64)
     return cells.sort(pl.col("place").min().over(part), kind).drop("place").to_dicts()
+
+
+def remaining(expected: Forecast, lake: Lake, run_id: str) -> Forecast:
+    """`expected` less each model's share of stored replies; replies in crash journals still count as open."""
+    left = _open_shares(lake, run_id)
+    models = {name: model.share(left.get(name, 1.0)) for name, model in expected.models.items()}
+    return of_models(expected, models)
+
+
+def _open_shares(lake: Lake, run_id: str) -> Mapping[str, float]:
+    answered = lake.scan("responses", run_id).filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject")
+    asked = lake.scan("cases", run_id).select("model", "request_key").unique()
+    left = asked.join(answered, on="request_key", how="anti").group_by("model").agg(pl.len().alias("left"))
+    share = (pl.col("left").fill_null(0) / pl.col("all")).alias("share")
+    counts = asked.group_by("model").agg(pl.len().alias("all")).join(left, on="model", how="left")
+    return dict(counts.select("model", share).collect().iter_rows())

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import ScenarioSettings
-from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.catalogs.schema.oracle import Oracle, judgeable_operations
 from biasgrid.flows.forecast.reply_estimates import Observed, expected_reply, is_local, most_tokens
-from biasgrid.flows.forecast.throughput import Load, seconds
-from biasgrid.flows.runs.batched_models import is_batched
+from biasgrid.flows.runs.prepare import is_batched
 from biasgrid.tasks.connectors.usage import (
     OPENAI,
     count_prompts,
@@ -22,6 +22,40 @@ from biasgrid.tasks.connectors.usage import (
     list_price,
 )
 from biasgrid.tasks.evaluate.judge import JUDGEMENT_TOKENS, judge_request
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Requests of one model, their input and output tokens, and the total reply latency in seconds."""
+
+    target: Target
+    requests: int
+    tokens: float
+    waiting_s: float
+
+
+Need = Callable[[Load, Limits], float]
+NEEDS: Mapping[str, Need] = {
+    "concurrency": lambda load, limits: load.waiting_s / limits.concurrency,
+    "requests_per_minute": lambda load, limits: _minutes(load.requests, limits.requests_per_minute),
+    "tokens_per_minute": lambda load, limits: _minutes(load.tokens, limits.tokens_per_minute),
+}
+"""Seconds that a load takes at each limit alone."""
+
+
+def seconds(loads: Iterable[Load]) -> float:
+    """Seconds at the slowest limit: models sharing a limit queue, others run in parallel."""
+    told: dict[tuple[str, str], float] = {}
+    for load in loads:
+        for limit, need in NEEDS.items():
+            own = limit in load.target.own_limits
+            scope = limit, load.target.model if own else load.target.provider
+            told[scope] = told.get(scope, 0.0) + need(load, load.target.limits)
+    return round(max(told.values(), default=0.0), 1)
+
+
+def _minutes(amount: float, per_minute: int | None) -> float:
+    return 60 * amount / per_minute if per_minute else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,12 @@ from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
 from biasgrid.flows.interaction.kind import INTERACTION, InteractionOptions
 from biasgrid.flows.interaction.outcome import InteractionOutcome
 from biasgrid.flows.interaction.prepare import planned
-from biasgrid.flows.rate_limits.ledger import LeaseLedger
-from biasgrid.flows.rate_limits.pools import pools
-from biasgrid.flows.rate_limits.slots import Slots
 from biasgrid.flows.runs.cells import cell_label
 from biasgrid.flows.runs.concurrency import together
 from biasgrid.flows.runs.context import Grid, refuse_changed, watching
 from biasgrid.flows.runs.driver import kind_flow, run_kind
+from biasgrid.flows.runs.lease_pools import LeaseLedger, pools
+from biasgrid.flows.runs.leases import Slots
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.connectors.workers import hands
 from biasgrid.tasks.evaluate.task import read_assignments

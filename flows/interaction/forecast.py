@@ -13,7 +13,7 @@ import polars as pl
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.forecast.benchmark import Forecast, of_models, totals
-from biasgrid.flows.forecast.model import ModelForecast, cost_usd
+from biasgrid.flows.forecast.model import Load, ModelForecast, cost_usd, seconds
 from biasgrid.flows.forecast.reply_estimates import (
     Observed,
     expected_reply,
@@ -21,7 +21,6 @@ from biasgrid.flows.forecast.reply_estimates import (
     most_tokens,
     observed_replies,
 )
-from biasgrid.flows.forecast.throughput import Load, seconds
 from biasgrid.flows.interaction.prepare import planned
 from biasgrid.tasks.connectors.usage import estimate_tokens
 from biasgrid.tasks.interaction.play import Play

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.choices import Mitigation, Setting
 from biasgrid.flows.runs.kinds import RunKind, Source
-from biasgrid.flows.runs.options import RunOptions, option
-from biasgrid.flows.runs.target_options import number_or_names
+from biasgrid.flows.runs.options import RunOptions, number_or_names, option
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.interaction import ResolvedInteraction

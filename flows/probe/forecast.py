@@ -12,9 +12,15 @@ import polars as pl
 from biasgrid.catalogs.scenario.targets import ResolvedProbe
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.forecast.benchmark import Forecast, of_models, totals
-from biasgrid.flows.forecast.model import ModelForecast, cost_usd, is_tokenized, model_forecast, prompt_tokens
+from biasgrid.flows.forecast.model import (
+    ModelForecast,
+    cost_usd,
+    is_tokenized,
+    model_forecast,
+    prompt_tokens,
+    seconds,
+)
 from biasgrid.flows.forecast.reply_estimates import Observed, observed_replies
-from biasgrid.flows.forecast.throughput import seconds
 from biasgrid.flows.probe.prepare import asking, begun_with, catalogued, follows
 from biasgrid.tasks.probe.generator import TOKENS_BESIDE, TOKENS_FOR_ONE
 from biasgrid.tasks.probe.loader import parts_of
@@ -50,7 +56,7 @@ class ProbeForecast:
 
 
 def probe_forecast(resolved: ResolvedProbe, lake: Lake | None = None, *, brief: bool = False) -> ProbeForecast:
-    """Forecast of a checked probe with reply lengths from `lake`; `brief` as in flows.forecast.benchmark."""
+    """Forecast of a checked probe with reply lengths from `lake`; `brief`: without a tokenizer."""
     settings, targets = resolved.settings, list(resolved.targets.values())
     observed = observed_replies(lake, targets, settings.max_tokens) if lake else {}
     stereotypes = catalogued(resolved)

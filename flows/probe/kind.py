@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.schema.choices import ProbeTest, Reuse
 from biasgrid.flows.runs.kinds import RunKind, Source
-from biasgrid.flows.runs.options import RunOptions, option, revised
-from biasgrid.flows.runs.target_options import TargetOptions
+from biasgrid.flows.runs.options import RunOptions, TargetOptions, option, revised
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.targets import ResolvedProbe

@@ -10,9 +10,6 @@ from prefect import get_run_logger
 from prefect.utilities.annotations import quote
 
 from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
-from biasgrid.flows.rate_limits.ledger import LeaseLedger
-from biasgrid.flows.rate_limits.pools import pools
-from biasgrid.flows.rate_limits.slots import Slots
 from biasgrid.flows.redteam.kind import RED_TEAM, AttackOptions
 from biasgrid.flows.redteam.outcome import AttackOutcome
 from biasgrid.flows.redteam.prepare import planned
@@ -20,6 +17,8 @@ from biasgrid.flows.runs.cells import cell_label
 from biasgrid.flows.runs.concurrency import together
 from biasgrid.flows.runs.context import Grid, refuse_changed, watching
 from biasgrid.flows.runs.driver import kind_flow, run_kind
+from biasgrid.flows.runs.lease_pools import LeaseLedger, pools
+from biasgrid.flows.runs.leases import Slots
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.connectors.workers import hands
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript

@@ -12,9 +12,8 @@ import polars as pl
 from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.forecast.benchmark import Forecast, of_models, totals
-from biasgrid.flows.forecast.model import ModelForecast, cost_usd
+from biasgrid.flows.forecast.model import Load, ModelForecast, cost_usd, seconds
 from biasgrid.flows.forecast.reply_estimates import is_local, observed_replies
-from biasgrid.flows.forecast.throughput import Load, seconds
 from biasgrid.flows.redteam.request_estimate import EXTENTS, Extent, attack_load
 from biasgrid.tasks.connectors.workers import SLACK
 from biasgrid.tasks.redteam.land import SESSION

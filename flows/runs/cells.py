@@ -13,24 +13,58 @@ from prefect.client.schemas.objects import State
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.flows.forecast.reuse import judgements, stand_ins
-from biasgrid.flows.rate_limits.ledger import LeaseLedger
-from biasgrid.flows.rate_limits.pools import pools
-from biasgrid.flows.rate_limits.slots import Slots
-from biasgrid.flows.runs.batched_models import is_batched
-from biasgrid.flows.runs.batching import batch_model
 from biasgrid.flows.runs.concurrency import together
-from biasgrid.flows.runs.context import Grid, watching
+from biasgrid.flows.runs.context import Grid, judgements, run_tags, stand_ins, teller, watching
+from biasgrid.flows.runs.lease_pools import LeaseLedger, pools
+from biasgrid.flows.runs.leases import Slots
+from biasgrid.flows.runs.prepare import is_batched
 from biasgrid.flows.runs.progress_artifacts import told
+from biasgrid.flows.terminal.markdown import plain
+from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import STOPPED, Label
 from biasgrid.tasks.connectors.workers import hands
 from biasgrid.tasks.evaluate.cell import Spare
 from biasgrid.tasks.evaluate.judge import Hearing
 from biasgrid.tasks.evaluate.task import evaluate
 from biasgrid.tasks.generate.cases import changed_models
+from biasgrid.tasks.prompt.batch.jobs import requests_waiting
 from biasgrid.tasks.prompt.prompt import CellSlots, Watch
 from biasgrid.tasks.prompt.reuse import open_models
-from biasgrid.tasks.prompt.task import prompt
+from biasgrid.tasks.prompt.task import batch, prompt
+from biasgrid.warehouse.storage.lake import Lake
+
+
+async def batch_model(
+    lake: Lake,
+    run_id: str,
+    target: Target,
+    model_pool: ModelPool,
+    cell_ids: Sequence[str],
+    *,
+    retries: int,
+    watch: Watch | None = None,
+) -> None:
+    """Processes one model's cells in batches until all replies and events are stored; marks stopped cells."""
+    label = Label(f"batch · {target.model.partition('/')[2]}", (target.model, *run_tags(run_id)))
+    state: State[Any] = await batch(  # type: ignore[misc]
+        lake, run_id, list(cell_ids), target, model_pool, retries, watch, teller(), label, plain, return_state=True
+    )
+    if state.name == STOPPED:
+        if watcher := watching.get():
+            watcher.stopped(target.model, state.message or "")
+    elif not state.is_completed():
+        await state.aresult()
+
+
+def how_batches_go_on(lake: Lake, run_id: str) -> str | None:
+    """Status message of batches at the provider for an interrupted run; None if there are none."""
+    waiting = requests_waiting(lake, run_id)
+    if not waiting:
+        return None
+    return (
+        f"{waiting:,} requests are in batches that go on at the provider: `biasgrid resume {run_id}` collects them"
+    )
+
 
 OPEN_CELLS = 4
 """Cells of one model that are begun before those ahead of them have sent their last case: Prefect takes its time

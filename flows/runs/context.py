@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Protocol, cast
+from uuid import UUID
 
 import polars as pl
 from prefect import get_run_logger
+from prefect.client.orchestration import get_client
 from prefect.exceptions import MissingContextError
+from prefect.runtime import flow_run
 from prefect.utilities.annotations import quote
 
 from biasgrid.catalogs.errors import Problem, UserError
@@ -20,13 +25,29 @@ from biasgrid.catalogs.scenario.references import Resolved
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.entries import Requirement
 from biasgrid.flows.runs.concurrency import together
-from biasgrid.flows.runs.tags import run_tags
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import Label
+from biasgrid.tasks.evaluate.cell import Spare
 from biasgrid.tasks.generate.cases import land_cases, plan_hash
 from biasgrid.tasks.generate.task import generate
+from biasgrid.tasks.prompt.reuse import earlier_judgements, repeated_requests, reuse_judgements, reuse_replies
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, as_json, record_planned, versions
+
+
+async def tag(run_id: str, resolved: Resolved, part: str | None = None) -> None:
+    """Adds tags of run, part, models, concerns, languages and requirements, and keeps the deployment's tags."""
+    asked = resolved.requirements if isinstance(resolved, ResolvedScenario) else ()
+    requirements = [f"requirement:{requirement.name}" for requirement in asked]
+    about = [*sorted(resolved.concerns), *sorted(resolved.languages)]
+    own = [*run_tags(run_id, part), *resolved.targets, *about, *requirements]
+    async with get_client() as client:
+        await client.update_flow_run(UUID(flow_run.id), tags=list(dict.fromkeys([*flow_run.tags, *own])))
+
+
+def run_tags(run_id: str, part: str | None = None) -> list[str]:
+    """Tags shared by the flow runs of one run."""
+    return [f"run:{run_id}", *([f"part:{part}"] if part else [])]
 
 
 class Watcher(Protocol):
@@ -163,3 +184,29 @@ def record_criteria(grid: Grid) -> None:
     ]
     lake, frame = grid.lake, pl.DataFrame(rows, schema_overrides={"judge": pl.String})
     lake.write("criteria", grid.run.run_id, grid.evaluation_id, frame)
+
+
+async def stand_ins(grid: Grid) -> None:
+    """Stores replies that the policy reuses, those of other runs before a run is split."""
+    if grid.part is None:
+        await of_other_runs(grid)
+    if grid.resolved.settings.reuse != "none":
+        grid.model_pool.expect(await asyncio.to_thread(repeated_requests, grid.lake, grid.run.run_id))
+
+
+async def of_other_runs(grid: Grid) -> None:
+    """Stores reusable replies of other runs."""
+    settings, run = grid.resolved.settings, grid.run
+    if settings.reuse == "all":
+        await asyncio.to_thread(reuse_replies, grid.lake, run.run_id, run.started_at, settings.max_age)
+
+
+async def judgements(grid: Grid) -> Spare | None:
+    """Reusable verdicts of the same judge in other runs, or None if the policy forbids it."""
+    settings, run, judge = grid.resolved.settings, grid.run, grid.resolved.judge
+    if judge is None or settings.reuse != "all":
+        return None
+    told = await asyncio.to_thread(
+        earlier_judgements, grid.lake, run.run_id, judge.model, run.started_at, settings.max_age
+    )
+    return partial(reuse_judgements, grid.lake, run.run_id, told)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar, cast
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar, cast
 
 from prefect import Flow, flow, get_run_logger
 from prefect.runtime import flow_run
-from prefect.states import Completed
+from prefect.states import Completed, Failed
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.operations.secrets import secret_blocks
-from biasgrid.flows.runs.context import Grid
+from biasgrid.flows.runs.context import Grid, run_tags
 from biasgrid.flows.runs.kinds import E, F, R, RunKind
 from biasgrid.flows.runs.options import RunOptions, flow_parameters
 from biasgrid.flows.runs.prepare import Prepared, open_lake, prepared_before
 from biasgrid.flows.runs.session import under_way
-from biasgrid.flows.runs.tags import run_tags
-from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.tasks.aggregate.task import aggregate
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.warehouse.build import load_warehouse
@@ -27,8 +27,28 @@ from biasgrid.warehouse.expectations.process import Inspector, start_inspector
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, State, find_run
 
-O = TypeVar("O")  # noqa: E741 - a class of options
+P = ParamSpec("P")
 T = TypeVar("T")
+O = TypeVar("O")  # noqa: E741 - a class of options
+Work = Callable[P, Coroutine[Any, Any, T]]
+
+
+def in_words(work: Work[P, T]) -> Work[P, T]:
+    """Turns a `UserError` into a log line and a failed state; Python callers still receive the exception."""
+
+    @wraps(work)
+    async def told(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return await work(*args, **kwargs)
+        except UserError as mistake:
+            get_run_logger().error("%s", mistake)
+            return cast(T, Failed(message=str(mistake), data=mistake))
+
+    # Prefect would look for the names of its types in this module
+    told.__signature__ = signature(work, eval_str=True)  # type: ignore[attr-defined]
+    return told
+
+
 ENDED = ("completed", "incomplete")
 
 

@@ -3,6 +3,8 @@
 Loads neither pydantic nor Prefect: the command line lists its options before it needs them.
 """
 
+# ruff: noqa: RUF009 - `option` declares a field
+
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -76,7 +78,7 @@ class Options:
 class RunOptions(Options):
     """What every kind of run may be given; None leaves a value as the file has it."""
 
-    models: list[str] | None = option(None)  # noqa: RUF009
+    models: list[str] | None = option(None)
     max_cost: float | None = option(
         None,
         "--max-cost",
@@ -112,7 +114,7 @@ class RunOptions(Options):
         metavar="DIR|s3://…",
     )
     run_id: str | None = option(None)
-    gate: Gate = option(  # noqa: RUF009
+    gate: Gate = option(
         "point",
         "--gate",
         "What the exit code goes by: the `point` rate, as LangBiTe's, or what the interval has `decided`.",
@@ -260,3 +262,40 @@ def _from_words(told: Option, value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return (value or None) if told.cli is bool else value
+
+
+def number_or_names(given: list[str] | None) -> int | list[str] | None:
+    """A number where that is all that is given, else names."""
+    if given and len(given) == 1 and given[0].removeprefix("-").isdecimal():
+        return int(given[0])
+    return given or None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetOptions(RunOptions):
+    """What may be given with a target file."""
+
+    target: str | dict[str, Any] | None = option(
+        None,
+        "",
+        "A target file: a model or a chatbot, and what is asked of it.",
+        "the path of a target file that the worker reads, or its content as JSON",
+        cli=Path | None,
+        show_default=False,
+    )
+    models: list[str] | None = option(
+        None,
+        "--model",
+        "`provider/model`; may be repeated. Replaces the target's.",
+        section="target",
+    )
+    pairs: int | list[str] | None = option(
+        None,
+        "--pairs",
+        "How many attribute pairs, or one by name; then it may be repeated.",
+        "how many attribute pairs, or which ones; None: as the target has it",
+        cli=list[str] | None,
+        read=number_or_names,
+    )
+    axes: list[str] | None = option(None, "--axis", "Pairs of this axis, such as `gender`; may be repeated.")
+    languages: list[str] | None = option(None, "--language", "Such as `en_us`; may be repeated.", section="target")

@@ -11,11 +11,10 @@ from prefect.runtime import flow_run
 from ulid import ULID
 
 from biasgrid.flows.operations.secrets import secret_blocks
-from biasgrid.flows.runs.driver import conclude_again, ended
+from biasgrid.flows.runs.driver import conclude_again, ended, in_words
 from biasgrid.flows.runs.kinds import all_kinds, find_kind
 from biasgrid.flows.runs.prepare import Prepared, existing_lake, prepared_before
 from biasgrid.flows.runs.session import under_way
-from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.warehouse.expectations.process import start_inspector
 from biasgrid.warehouse.storage.runs import find_run, planned_cells, refuse_other_kinds
 

@@ -11,10 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.flows.runs.batched_models import is_batched
-from biasgrid.flows.runs.context import Grid, teller
-from biasgrid.flows.runs.prepare import Prepared
-from biasgrid.flows.runs.tags import tag
+from biasgrid.flows.runs.context import Grid, tag, teller
+from biasgrid.flows.runs.prepare import Prepared, is_batched
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.prompt.run_costs import outstanding_jobs, read_run_costs

@@ -27,7 +27,7 @@ from prefect.states import Cancelled, Cancelling
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.runs.concurrency import together
-from biasgrid.flows.runs.tags import run_tags
+from biasgrid.flows.runs.context import run_tags
 from biasgrid.flows.scheduled.options import DEPLOYMENT as DEPLOYMENT
 from biasgrid.flows.scheduled.shards import Shard
 from biasgrid.tasks.connectors.task import NAME, Label

@@ -18,13 +18,11 @@ from biasgrid.flows.benchmark.flow import describe_cells
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
 from biasgrid.flows.benchmark.sections import publish
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
-from biasgrid.flows.forecast.reuse import of_other_runs
-from biasgrid.flows.runs.context import Grid, generate_stage
+from biasgrid.flows.runs.context import Grid, generate_stage, of_other_runs, run_tags
 from biasgrid.flows.runs.driver import conclude, refuse_unnamed, run_flow
 from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.flows.runs.prepare import Prepared, open_lake
 from biasgrid.flows.runs.session import led
-from biasgrid.flows.runs.tags import run_tags
 from biasgrid.flows.scheduled.dispatch import Lost, Round, hand_out, refuse_unknown
 from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions
 from biasgrid.flows.scheduled.outcome import NightGate, announce, ended, is_over_cost

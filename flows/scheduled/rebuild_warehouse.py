@@ -9,8 +9,8 @@ from typing import Any
 from prefect import flow, get_run_logger
 from prefect.artifacts import acreate_table_artifact
 
+from biasgrid.flows.runs.driver import in_words
 from biasgrid.flows.runs.prepare import existing_lake
-from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.warehouse.expectations.process import start_inspector
 from biasgrid.warehouse.storage.journal import recover
 from biasgrid.warehouse.storage.lake import Lake

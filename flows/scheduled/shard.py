@@ -15,9 +15,9 @@ from biasgrid.flows.benchmark.flow import describe_cells
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
 from biasgrid.flows.operations.secrets import secret_blocks
 from biasgrid.flows.runs.cells import cells_stage
+from biasgrid.flows.runs.driver import in_words
 from biasgrid.flows.runs.prepare import Prepared, open_lake
 from biasgrid.flows.runs.session import shared_out
-from biasgrid.flows.runs.user_errors import in_words
 from biasgrid.flows.scheduled.shards import Shard, part_of
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run, planned_cells

@@ -12,10 +12,8 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import RETRIED_TASK, Label
-from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
 from biasgrid.tasks.evaluate.cell import Spare, evaluate_cell
 from biasgrid.tasks.evaluate.judge import Hearing
-from biasgrid.tasks.evaluate.probe_verdicts import evaluate_trials
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -82,6 +80,8 @@ async def read_trials(
 ) -> int:
     """Read what the replies of a probe's cells say, each as soon as it is complete, and land it; returns how many.
     One task run for all: a cell has few replies, and Prefect takes longer for a run than reading them does."""
+    from biasgrid.tasks.evaluate.probe_verdicts import evaluate_trials  # the readers of free text: no benchmark's
+
     label.attach()
     landed = 0
     while (cell_id := await cells.first()) is not None:
@@ -101,5 +101,7 @@ async def read_assignments(
 ) -> int:
     """Stores which task each reply of an interaction's cell assigns to whom, and returns the number of
     verdicts."""
+    from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
+
     label.attach()
     return await asyncio.to_thread(land_assignments, lake, run_id, cell_id, catalog.languages, evaluation_id)

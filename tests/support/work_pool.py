@@ -15,7 +15,7 @@ from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.states import Cancelling, Completed, Crashed, Running
 
-from biasgrid.flows.runs.tags import run_tags
+from biasgrid.flows.runs.context import run_tags
 from biasgrid.flows.scheduled.shard import shard
 
 PATIENCE_S = 90.0

@@ -11,7 +11,7 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.flows.api import Benchmark
 from biasgrid.flows.benchmark.kind import BENCHMARK
-from biasgrid.flows.runs.batching import how_batches_go_on
+from biasgrid.flows.runs.cells import how_batches_go_on
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.warehouse.build.build import query

@@ -27,9 +27,8 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.models import Limits, Target
-from biasgrid.flows.rate_limits.leases import LEASE_S, leased
-from biasgrid.flows.rate_limits.ledger import LeaseLedger
-from biasgrid.flows.rate_limits.pools import pools
+from biasgrid.flows.runs.lease_pools import LeaseLedger, pools
+from biasgrid.flows.runs.leases import LEASE_S, leased
 from biasgrid.tasks.connectors.api import Message, Parameters, Reply, Request
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 
@@ -384,8 +383,8 @@ HOLDER = """
 import asyncio, sys
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.models import Limits, Target
-from biasgrid.flows.rate_limits.ledger import LeaseLedger
-from biasgrid.flows.rate_limits.leases import leased
+from biasgrid.flows.runs.lease_pools import LeaseLedger
+from biasgrid.flows.runs.leases import leased
 from pathlib import Path
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 target = Target.model_validate_json(sys.argv[1])

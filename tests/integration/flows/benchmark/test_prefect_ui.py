@@ -13,7 +13,7 @@ from prefect.client.schemas.sorting import FlowRunSort
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.benchmark.flow import benchmark
-from biasgrid.flows.benchmark.reevaluate import evaluate_again
+from biasgrid.flows.benchmark.stages_as_flows import evaluate_again
 
 pytestmark = [
     pytest.mark.usefixtures("prefect_api"),

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.schema.models import Prices
-from biasgrid.flows.finetuning.forecast import confirm, in_short
 from biasgrid.flows.finetuning.options import TuningOptions
-from biasgrid.flows.finetuning.prepare import outcome, prepare_tuning
+from biasgrid.flows.finetuning.prepare import confirm, in_short, outcome, prepare_tuning
 from biasgrid.flows.forecast.confirmation import Declined
 from biasgrid.tasks.finetuning.jobs import Job
 from biasgrid.tasks.finetuning.order import Order

@@ -14,9 +14,8 @@ import pytest
 from biasgrid.catalogs.scenario.coverage import CELLS
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.catalogs.schema.models import Batching, Limits, Prices, Target
-from biasgrid.flows.forecast.benchmark import Forecast, forecast
-from biasgrid.flows.forecast.model import JudgeForecast
-from biasgrid.flows.forecast.remaining import remaining
+from biasgrid.flows.forecast.benchmark import Forecast, forecast, remaining
+from biasgrid.flows.forecast.model import JudgeForecast, Load, seconds
 from biasgrid.flows.forecast.reply_estimates import (
     ENOUGH,
     FIRST_TOKEN_S,
@@ -26,7 +25,6 @@ from biasgrid.flows.forecast.reply_estimates import (
     expected_reply,
     most_tokens,
 )
-from biasgrid.flows.forecast.throughput import Load, seconds
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.usage import estimate_tokens
 from biasgrid.tasks.generate.cases import land_cases

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from biasgrid.flows.cli.manage.augment import accept, augment
+from biasgrid.flows.cli.augment import accept, augment
 
 validate = typer.Typer(
     help="Let two people judge the assignments that models are tuned on, blind.", no_args_is_help=True

@@ -1,4 +1,4 @@
-"""`report`, `show`, `runs`, `sql` and `export`: looking at what landed."""
+"""Commands that show, compare, trace, export and verify the results of runs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.cli.options import Data, Force, Gate, RunId
 from biasgrid.flows.results.report_formats import FORMATS
+from biasgrid.tasks.aggregate.trace import Kind
 from biasgrid.tasks.report.figures import format_count
 
 if TYPE_CHECKING:
@@ -141,3 +142,127 @@ def export(
 
     path, rows = written(mart, format.value, run, out, data, force=force)
     typer.echo(f"{path} ({format_count(rows, 'row')})")
+
+
+class CompareFormat(StrEnum):
+    table, json, csv, markdown = "table", "json", "csv", "markdown"
+
+
+def compare(
+    earlier: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN[@EVALUATION]",
+            help="A run by its id, its beginning or end; after an @ one of its evaluations, else the newest.",
+            show_default=False,
+        ),
+    ],
+    later: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN[@EVALUATION]",
+            help="What it is compared with: another run, or another evaluation of the same.",
+            show_default=False,
+        ),
+    ],
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as",
+            metavar="A=B",
+            help="Compare model A of the first run with model B of the second, and no others; may be repeated. "
+            "Where each run has one model, these are compared anyway.",
+        ),
+    ] = None,
+    format: Annotated[CompareFormat, typer.Option("--format", help="How to tell it.")] = CompareFormat.table,  # noqa: A002
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            help="With `--format csv`: which table of the comparison; else its first, such as `requirements`.",
+        ),
+    ] = None,
+    data: Data = None,
+) -> None:
+    """What got worse, what got better, and what else differs between two runs: prompt by prompt, tested, at a
+    false-discovery rate of 5%. Probes, red teams and interactions are compared trial by trial, session by session
+    and scene by scene, each with its own kind. Of two evaluations of one run: which verdicts moved, and why."""
+    from biasgrid.flows.compare.compare import show
+
+    show(earlier, later, pairs=models or (), kind=format.value, part=table, data=data)
+
+
+app = typer.Typer(
+    help="Bundles for auditors, as `biasgrid report --format evidence` writes them.", no_args_is_help=True
+)
+
+
+@app.callback()
+def evidence() -> None:
+    """Bundles for auditors, as `biasgrid report --format evidence` writes them."""
+
+
+@app.command()
+def verify(
+    file: Annotated[
+        Path, typer.Argument(help="A bundle, or a folder that one was unpacked to.", show_default=False)
+    ],
+    digest: Annotated[
+        str | None,
+        typer.Option("--digest", help="The digest as it was signed or noted elsewhere.", show_default=False),
+    ] = None,
+) -> None:
+    """Check every byte of a bundle: each file, the manifest, the zip around them.
+
+    Prints the bundle's digest, the SHA-256 of its manifest: noted or signed elsewhere, and given with `--digest`,
+    it shows that the whole bundle is the one that was meant. No bundle can show by itself who made it.
+
+    Exit codes: 0 all is as written, 1 something was changed, is missing, added or renamed, or the digest is
+    another, 2 there is no such file, or the digest is none.
+    """
+    from biasgrid.flows.results.report import checked, show_verified
+
+    found = checked(file, digest)
+    show_verified(file, found, digest)
+    raise typer.Exit(0 if found.is_intact else 1)
+
+
+class TraceFormat(StrEnum):
+    text, json = "text", "json"
+
+
+def trace(
+    id: Annotated[  # noqa: A002
+        str,
+        typer.Argument(
+            help="Of a run, requirement, cell, template, instance, case, request, response or verdict, an "
+            "attribute pair, a red team's session, a scene or its play; the beginning is enough.",
+            show_default=False,
+        ),
+    ],
+    run: Annotated[
+        str | None, typer.Option("--run", help="In this run; else the newest that knows the id.")
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Of this model alone.")] = None,
+    kind: Annotated[
+        Kind | None, typer.Option("--kind", help="What it is the id of, where it may be several.")
+    ] = None,
+    examples: Annotated[int, typer.Option("--examples", min=0, help="Prompts to show, of those it leads to.")] = 3,
+    sql: Annotated[bool, typer.Option("--sql", help="The SQL that made the finding, as a script.")] = False,
+    format: Annotated[TraceFormat, typer.Option("--format", help="How to tell it.")] = TraceFormat.text,  # noqa: A002
+    data: Data = None,
+) -> None:
+    """From any id to requirement, template, prompt, response, verdict and finding: what was asked and answered,
+    and why it counts as it does."""
+    from biasgrid.flows.results.trace import show
+
+    show(
+        id,
+        kind=kind,
+        run=run,
+        model=model,
+        examples=examples,
+        as_json=format == TraceFormat.json,
+        with_sql=sql,
+        data=data,
+    )

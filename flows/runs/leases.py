@@ -11,10 +11,11 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
 from uuid import UUID
 
 import httpx
@@ -28,8 +29,7 @@ from prefect.runtime import flow_run
 from prefect.settings import get_current_settings
 
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.flows.rate_limits.ledger import LeaseLedger
-from biasgrid.flows.rate_limits.pools import Board, Pool, pools
+from biasgrid.flows.runs.lease_pools import Board, LeaseLedger, Pool, pools
 
 SWITCH = "BIASGRID_LEASES"
 """`off` disables sharing of limits."""
@@ -259,3 +259,39 @@ def _logger() -> logging.Logger | logging.LoggerAdapter[Any]:
         return get_run_logger()
     except MissingContextError:
         return get_logger("biasgrid")
+
+
+@dataclass
+class Slots:
+    """Async context manager that releases all slots at its end."""
+
+    model_pool: Board
+    targets: Sequence[Target]
+    """Who is asked one by one, from the next lease on."""
+    ledger: LeaseLedger | None = None
+    users: int = 0
+    _door: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lease: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._lease.aclose()
+
+    @asynccontextmanager
+    async def taken(self) -> AsyncIterator[None]:
+        """Waits for slots, unless this run holds them already."""
+        async with self._door:
+            if not self.users:
+                await self._lease.enter_async_context(leased(self.targets, self.model_pool, self.ledger))
+            self.users += 1
+        try:
+            yield
+        finally:
+            async with self._door:
+                self.users -= 1
+                if not self.users:
+                    await self._lease.aclose()

@@ -1,1 +1,0 @@
-"""Commands that manage catalogs, warehouse and servers."""

@@ -1,1 +1,0 @@
-"""Concurrency limits that runs share through a Prefect server."""
