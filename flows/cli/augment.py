@@ -70,28 +70,17 @@ def augment(
     The same order is answered from the lake, so that nothing is paid twice. Exit codes: 0 written, 2 a mistake to
     put right, 3 a part of the replies is missing or holds nothing to review, 130 interrupted.
     """
+    from biasgrid.flows.catalog.augment import Writer, prepare
     from biasgrid.flows.catalog.augment import augment as ask
-    from biasgrid.flows.catalog.augment import prepare, prepare_scenes
     from biasgrid.flows.operations.secrets import secret_blocks
+    from biasgrid.tasks.augment.order import SceneWish, TemplateWish
 
     _refuse_mixed(scenes, concern=concern, context=context, scenario=scenario, input=input, reflection=reflection)
-    common: dict[str, Any] = {
-        "model": model,
-        "language": language,
-        "count": count,
-        "seed": seed,
-        "temperature": temperature,
-        "out": out,
-        "force": force,
-        "data": data,
-        "secrets": secret_blocks(),
-    }
-    if scenes:
-        prepared = prepare_scenes(domain=scenes, **common)
-    else:
-        common |= {"inputs": [each.value for each in input or ()]}
-        common |= {"reflections": [each.value for each in reflection or ()]}
-        prepared = prepare(concern=concern, context=context, scenario=scenario, **common)
+    common: dict[str, Any] = {"language": language, "count": count, "seed": seed}
+    inputs, reflections = ([each.value for each in given or ()] for given in (input, reflection))
+    own: dict[str, Any] = {"scenario": scenario, "inputs": inputs, "reflections": reflections}
+    wish = SceneWish(scenes, **common) if scenes else TemplateWish(concern, context, **own, **common)
+    prepared = prepare(wish, Writer(model, temperature, out, force, data, secret_blocks()))
     try:
         found = asyncio.run(ask(prepared))
     except KeyboardInterrupt:
@@ -99,7 +88,7 @@ def augment(
         typer.echo(f"biasgrid: interrupted; {told}", err=True)
         raise typer.Exit(130) from None
     _tell(found)
-    if found.failures or found.out is None or not found.sifted.entries:
+    if found.failures or found.out is None or not found.filtered.entries:
         raise typer.Exit(3)
 
 
@@ -136,21 +125,20 @@ def _refuse_mixed(scenes: str, **of_templates: object) -> None:
 
 
 def _tell(found: Augmented) -> None:
-    sifted = found.sifted
+    filtered = found.filtered
     for failure in found.failures:
         typer.echo(f"no reply: {failure}", err=True)
     if found.out is None:
         return
-    agreeing, of = sifted.reverse_keyed
-    noted = sum(map(bool, sifted.warnings))
+    agreeing, of = filtered.reverse_keyed
+    noted = sum(map(bool, filtered.warnings))
     cost = "" if found.cost_usd is None else f", ${found.cost_usd:.4f}"
-    typer.echo(
-        f"{format_count(len(sifted.entries), found.kind)} to review, {len(sifted.refused)} refused: {found.out}"
-    )
+    kept = format_count(len(filtered.entries), found.kind)
+    typer.echo(f"{kept} to review, {len(filtered.refused)} refused: {found.out}")
     keyed = f"{agreeing} of {of} are answered by agreeing; " if found.kind == "template" else ""
     typer.echo(f"{keyed}{noted} come with a warning")
     typer.echo(f"{format_count(found.sent, 'request')} sent, {found.kept} answered from the lake{cost}")
-    if sifted.entries:
+    if filtered.entries:
         typer.echo(f"decide on each, then: biasgrid catalog accept {found.out}")
 
 

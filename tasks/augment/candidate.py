@@ -1,35 +1,46 @@
-"""Turns an object that a model wrote into an entry of a template file, or into the reasons why it is invalid."""
+"""Turns an object that a model wrote into an entry of a template or scene file, or into its errors."""
 
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from biasgrid.catalogs.errors import nearest
 from biasgrid.catalogs.lint.language.language_rules import NAMES, foreign_tongue
-from biasgrid.catalogs.loading.pydantic_errors import explain, follows
 from biasgrid.catalogs.schema.augmentation import AskedFormat
 from biasgrid.catalogs.schema.entries import InputType, Reflection
-from biasgrid.catalogs.schema.wording import slots
-from biasgrid.catalogs.text_safety import excerpt, storable
-from biasgrid.tasks.augment.order import Order, Part
-from biasgrid.tasks.augment.prompts import usable
-from biasgrid.tasks.augment.texts import troubles
+from biasgrid.catalogs.schema.scenes import Scene
+from biasgrid.catalogs.schema.wording import SLOT, slots
+from biasgrid.catalogs.text_safety import excerpt, first_invisible
+from biasgrid.tasks.augment.order import Order, Part, SceneOrder
+from biasgrid.tasks.augment.prompts import usable_formats
+from biasgrid.tasks.connectors.generator import explain_all, parse_entry
 from biasgrid.tasks.connectors.json_objects import RejectedText
 
 MOST_PARAPHRASES = 4
-Shape = TypeVar("Shape", bound=BaseModel)
+SHORTEST, LONGEST = 15, 600
+"""Minimum and maximum characters of a prompt."""
+SHORTEST_TASK = 5
+"""Minimum characters of a task."""
+BRACES = re.compile(r"\{[^{}]*\}|[{}]")
+Forms = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
-class Written(BaseModel):
-    """A template as a model is asked to write it: these keys, of these types, and no others."""
+class Exact(BaseModel):
+    """An object with these keys, of these types, and no others."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class WrittenTemplate(Exact):
+    """A template as a model is asked to write it."""
 
     input: InputType
     reflection: Reflection
@@ -42,71 +53,67 @@ class Written(BaseModel):
 
     @field_validator("prompt", "paraphrases")
     @classmethod
-    def _composed(cls, given: Any) -> Any:
+    def _compose(cls, given: Any) -> Any:
         """Letters and their accents joined, as templates have them."""
         normal = unicodedata.normalize
         return normal("NFC", given) if isinstance(given, str) else tuple(normal("NFC", text) for text in given)
 
 
+class WrittenTask(Exact):
+    to: str
+    text: str
+
+
+class WrittenScene(Exact):
+    """A scene as a model is asked to write it."""
+
+    goal: str
+    tasks: tuple[WrittenTask, ...]
+    cast: dict[str, Annotated[int, Field(ge=1)]]
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A template for review: the original object, and its entry without an id."""
+    """An entry for review: the original object, and its entry without an id."""
 
     text: str
     entry: Mapping[str, Any]
 
 
-def candidate(given: Mapping[str, Any], order: Order, part: Part) -> Candidate | RejectedText:
+def read_candidate(given: Mapping[str, Any], order: Order | SceneOrder, part: Part) -> Candidate | RejectedText:
     """The entry for an object of a reply, or all its errors."""
-    read = parsed(given, Written)
-    if isinstance(read, RejectedText):
-        return read
-    text, written = read
-    wrong = list(_wrong(written, order, part))
-    if wrong:
-        return RejectedText(text, "; ".join(wrong))
-    return Candidate(text, _entry(written, order))
+    text = json.dumps(given, ensure_ascii=False)
+    if isinstance(order, SceneOrder):
+        scene = parse_entry(text, WrittenScene)
+        if isinstance(scene, RejectedText):
+            return scene
+        entry = _scene_entry(scene, order)
+        wrong = [*_scene_errors(scene, order), *_shape_errors(entry)]
+        return RejectedText(text, "; ".join(wrong)) if wrong else Candidate(text, entry)
+    template = parse_entry(text, WrittenTemplate)
+    if isinstance(template, RejectedText):
+        return template
+    wrong = list(_template_errors(template, order, part))
+    return RejectedText(text, "; ".join(wrong)) if wrong else Candidate(text, _template_entry(template, order))
 
 
-def parsed(given: Mapping[str, Any], kind: type[Shape]) -> tuple[str, Shape] | RejectedText:
-    """An object of a reply as text and read strictly, or all errors of its shape."""
-    raw = json.dumps(given, ensure_ascii=False)
-    text = storable(raw)
-    if text != raw:
-        return RejectedText(text, "holds half of a character")
-    try:
-        return text, kind.model_validate_json(raw)
-    except ValidationError as error:
-        return RejectedText(text, "; ".join(misfits(error)))
-
-
-def misfits(error: ValidationError) -> Iterator[str]:
-    problems = error.errors()
-    for problem in problems:
-        if not follows(problem, [other["loc"] for other in problems]):
-            name = ".".join(str(place) for place in problem["loc"])
-            yield excerpt(explain(problem, f"`{name}`" if name else "the object"))
-
-
-def _wrong(written: Written, order: Order, part: Part) -> Iterator[str]:
-    known = usable(order, part)
+def _template_errors(written: WrittenTemplate, order: Order, part: Part) -> Iterator[str]:
+    known = usable_formats(order, part)
     asked = known.get(written.format)
     if (written.input, written.reflection) not in part.shares:
         yield f"is {written.input} · {written.reflection}, which was not asked for"
     if asked is None:
         yield f"names the unknown format `{excerpt(written.format, 40)}`, {nearest(written.format, known)}"
     else:
-        yield from _misused(written, asked, order)
+        yield from _format_errors(written, asked, order)
     for number, text in enumerate((written.prompt, *written.paraphrases)):
         where = f"paraphrase {number}" if number else "the prompt"
-        yield from (f"{where} {trouble}" for trouble in troubles(text, order.forms))
-        other = foreign_tongue(text, order.language.id.partition("_")[0])
-        if other is not None:
-            yield f"{where} is {NAMES.get(other, other)}, not {order.language.name}"
-    yield from _paraphrased(written)
+        yield from (f"{where} {error}" for error in _text_errors(text, order.forms))
+        yield from (f"{where} {error}" for error in _language_errors(text, order))
+    yield from _paraphrase_errors(written)
 
 
-def _misused(written: Written, asked: AskedFormat, order: Order) -> Iterator[str]:
+def _format_errors(written: WrittenTemplate, asked: AskedFormat, order: Order) -> Iterator[str]:
     """Errors for a format or an oracle that does not fit the template."""
     if asked.input != written.input:
         yield f"is {written.input}, and format `{written.format}` is for {asked.input} ones"
@@ -128,7 +135,7 @@ def _misused(written: Written, asked: AskedFormat, order: Order) -> Iterator[str
         yield "a question that asks for a number has no paraphrases"
 
 
-def _paraphrased(written: Written) -> Iterator[str]:
+def _paraphrase_errors(written: WrittenTemplate) -> Iterator[str]:
     named = slots(written.prompt)
     if written.paraphrases and len(named) > 1:
         yield "a question about two communities has no paraphrases"
@@ -139,7 +146,7 @@ def _paraphrased(written: Written) -> Iterator[str]:
         yield "says the same wording twice"
 
 
-def _entry(written: Written, order: Order) -> dict[str, Any]:
+def _template_entry(written: WrittenTemplate, order: Order) -> dict[str, Any]:
     """The entry's keys in the order of our template files."""
     asked = order.wording.formats[written.format]
     twin = {"format": asked.twin, "oracle": asked.twin_oracle} if written.twin and asked.twin else None
@@ -155,3 +162,74 @@ def _entry(written: Written, order: Order) -> dict[str, Any]:
         "twin": {key: value for key, value in twin.items() if value} if twin else None,
     }
     return {key: value for key, value in keys.items() if value is not None}
+
+
+def _scene_errors(written: WrittenScene, order: SceneOrder) -> Iterator[str]:
+    labels = Counter(task.to for task in written.tasks)
+    strange = sorted({*labels, *written.cast} - set(order.groups))
+    if strange:
+        named = ", ".join(f"`{excerpt(name, 40)}`" for name in strange)
+        yield f"names {named}, no group of axis `{order.axis}`"
+    elif dict(labels) != written.cast:
+        yield "has other numbers of people than of tasks with their group's label"
+    for number, text in enumerate((written.goal, *(task.text for task in written.tasks))):
+        where, shortest = (f"task {number}", SHORTEST_TASK) if number else ("the goal", SHORTEST)
+        yield from (f"{where} {error}" for error in _text_errors(text, {}, shortest))
+    yield from _language_errors(" ".join(task.text for task in written.tasks), order)
+
+
+def _shape_errors(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Errors by the scene's own rules; an invalid scene would make its whole file unreadable."""
+    try:
+        Scene.model_validate({"id": "new", **entry})
+    except ValidationError as error:
+        yield from explain_all(error)
+
+
+def _scene_entry(written: WrittenScene, order: SceneOrder) -> dict[str, Any]:
+    language = order.language.id
+    return {
+        "axis": order.axis,
+        "goal": {language: written.goal},
+        "tasks": [{"to": task.to, "text": {language: task.text}} for task in written.tasks],
+        "cast": dict(written.cast),
+    }
+
+
+def _language_errors(text: str, order: Order | SceneOrder) -> Iterator[str]:
+    other = foreign_tongue(text, order.language.id.partition("_")[0])
+    if other is not None:
+        yield f"is {NAMES.get(other, other)}, not {order.language.name}"
+
+
+def _text_errors(text: str, forms: Forms, shortest: int = SHORTEST) -> Iterator[str]:
+    """All reasons why a text cannot be used; `forms` are the known ones by markup."""
+    unseen = first_invisible(text)
+    if unseen is not None:
+        yield f"holds the control or invisible character `{unseen}`"
+    if not shortest <= len(text) <= LONGEST:
+        yield f"has {len(text)} characters, not {shortest} to {LONGEST}"
+    if text != text.strip():
+        yield "begins or ends with a blank"
+    for placeholder in sorted({match[0] for match in BRACES.finditer(text)}):
+        yield from _placeholder_errors(placeholder, forms)
+    numbers = {match["number"] for match in SLOT.finditer(text)}
+    if numbers not in (set(), {""}, {"1", "2"}):
+        yield "numbers its placeholders otherwise than none, or 1 and 2"
+    for markup in forms:
+        if re.search(rf"(?<![\w{{]){re.escape(markup)}\d*\b", BRACES.sub(" ", text)):
+            yield f"holds `{markup}` without braces"
+
+
+def _placeholder_errors(written: str, forms: Forms) -> Iterator[str]:
+    slot = SLOT.fullmatch(written)
+    quoted = f"`{excerpt(written, 60)}`"
+    if slot is None:
+        yield f"holds {quoted}, which is no placeholder"
+    elif slot["markup"] not in forms:
+        yield f"holds {quoted}, an unknown markup"
+    elif slot["form"] is None:
+        yield f"holds {quoted} without a form"
+    # any other capitals would be sent as lower case
+    elif slot["form"].lower() not in forms[slot["markup"]] or slot["form"][1:] != slot["form"][1:].lower():
+        yield f"holds {quoted}: the communities have no such form"

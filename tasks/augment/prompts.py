@@ -1,42 +1,75 @@
-"""Builds the request for templates from the language's own wording and the catalog."""
+"""Builds the requests for templates and scenes from the language's own wording and the catalog."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from random import Random
 
 from biasgrid.catalogs.schema.augmentation import AskedFormat, filled
 from biasgrid.catalogs.schema.entries import Template
-from biasgrid.tasks.augment.order import Kind, Order, Part
+from biasgrid.catalogs.schema.scenes import Scene
+from biasgrid.tasks.augment.order import Order, Part, SceneOrder
 
 EXAMPLES = 3
+SCENE_EXAMPLES = 2
 SHOWN = 3
 """Number of communities listed after each form."""
+CASTS = ((2, 2), (2, 1), (1, 2))
+"""Number of people of each group."""
 
 
-def request_text(order: Order, part: Part) -> str:
+def request_text(order: Order | SceneOrder, part: Part) -> str:
     """The whole message for one part, the same for the same order and library."""
+    if isinstance(order, SceneOrder):
+        return filled(order.wording.scenes, _scene_request(order, part)).strip()
+    return filled(order.wording.prompt, _template_request(order, part)).strip()
+
+
+def _template_request(order: Order, part: Part) -> dict[str, str]:
     wording = order.wording
-    parts = {
+    formats = usable_formats(order, part)
+    named = dict.fromkeys(oracle for asked in formats.values() for oracle in asked.oracles)
+    oracles = (name for name in named if name in order.language.oracles)
+    shares = {" ".join(kind): count for kind, count in part.shares.items()}
+    kinds = (
+        f"{count} × {own} ({wording.inputs[own]}), {reflection} ({wording.reflections[reflection]})"
+        for (own, reflection), count in part.shares.items()
+    )
+    concern = wording.concerns.get(order.concern.id)
+    return {
         "count": str(part.count),
-        "concern": _concern(order),
-        "context": order.context.told(order.language.id),
+        "concern": concern or f"{order.concern.name}. {order.concern.description}",
+        "context": order.described,
         "scenario": "\n".join(_situation(order, part)),
-        "shares": _lines(f"{count} × {_kind(order, kind)}" for kind, count in part.shares.items()),
-        "forms": _lines(_forms(order)),
+        "shares": _bullets(kinds),
+        "forms": _bullets(_forms(order)),
         "markup": ", ".join(f"`{markup}`" for markup in order.forms) or "–",
-        "formats": _lines(_formats(order, part)),
-        "oracles": _lines(f"`{name}`: {wording.oracles[name]}" for name in _oracles(order, part)),
-        "first": _numbered(order, 1),
-        "second": _numbered(order, 2),
-        "examples": "\n".join(_examples(order, part)) or "–",
-        "order": _order(order, part),
+        "formats": _bullets(_formats(order, formats)),
+        "oracles": _bullets(f"`{name}`: {wording.oracles[name]}" for name in oracles),
+        "first": _placeholder(order, 1),
+        "second": _placeholder(order, 2),
+        "examples": _as_lines(_template_examples(order, part)),
+        "order": json.dumps({"order": "templates", **order.about, "part": part.number, "questions": shares}),
     }
-    return filled(wording.prompt, parts).strip()
 
 
-def usable(order: Order, part: Part) -> dict[str, AskedFormat]:
+def _scene_request(order: SceneOrder, part: Part) -> dict[str, str]:
+    casts = (json.dumps(dict(zip(order.groups, cast, strict=True))) for cast in CASTS)
+    groups = {"groups": list(order.groups), "part": part.number, "count": part.count}
+    return {
+        "count": str(part.count),
+        "domain": order.described,
+        "axis": " / ".join(words.plural for words in order.groups.values()),
+        "groups": "\n".join(f"- `{group}`: {words.plural}" for group, words in order.groups.items()),
+        "casts": ", ".join(f"`{cast}`" for cast in casts),
+        "examples": _as_lines(_scene_examples(order, part)),
+        "order": json.dumps({"order": "scenes", **order.about, **groups}),
+    }
+
+
+def usable_formats(order: Order, part: Part) -> dict[str, AskedFormat]:
     """Formats of the kinds in a part; those that choose between two need a markup."""
     inputs = {kind for kind, _ in part.shares}
     return {
@@ -48,11 +81,6 @@ def usable(order: Order, part: Part) -> dict[str, AskedFormat]:
     }
 
 
-def _concern(order: Order) -> str:
-    told = order.wording.concerns.get(order.concern.id)
-    return told or f"{order.concern.name}. {order.concern.description}"
-
-
 def _situation(order: Order, part: Part) -> Iterator[str]:
     if order.scenario:
         yield filled(order.wording.scenario, {"scenario": order.scenario})
@@ -62,50 +90,36 @@ def _situation(order: Order, part: Part) -> Iterator[str]:
         yield filled(order.wording.part, {"part": str(part.number), "parts": str(part.of)})
 
 
-def _kind(order: Order, kind: Kind) -> str:
-    said, asks = kind
-    return f"{said} ({order.wording.inputs[said]}), {asks} ({order.wording.reflections[asks]})"
-
-
 def _forms(order: Order) -> Iterator[str]:
     for markup, forms in order.forms.items():
         for name, words in forms.items():
             yield f"{{{markup}:{name}}}: {', '.join(words[:SHOWN])}{' …' if len(words) > SHOWN else ''}"
 
 
-def _numbered(order: Order, number: int) -> str:
+def _placeholder(order: Order, number: int) -> str:
     markup, forms = next(((markup, forms) for markup, forms in order.forms.items() if forms), ("–", {}))
     form = "person" if "person" in forms else next(iter(forms), "–")
     return f"{{{markup}{number}:{form}}}"
 
 
-def _formats(order: Order, part: Part) -> Iterator[str]:
-    for name, asked in usable(order, part).items():
+def _formats(order: Order, formats: dict[str, AskedFormat]) -> Iterator[str]:
+    for name, asked in formats.items():
         oracles = ", ".join(f"`{oracle}`" for oracle in asked.oracles if oracle in order.language.oracles)
         yield f"`{name}` ({asked.input}; {oracles}): {order.language.formats[name].text}"
 
 
-def _oracles(order: Order, part: Part) -> list[str]:
-    named = dict.fromkeys(oracle for asked in usable(order, part).values() for oracle in asked.oracles)
-    return [name for name in named if name in order.language.oracles]
-
-
-def _examples(order: Order, part: Part) -> Iterator[str]:
+def _template_examples(order: Order, part: Part) -> list[dict[str, object]]:
     """A few templates of the library in the requested form, selected by the seed."""
 
-    def drawn(template: Template) -> str:
+    def place(template: Template) -> str:
         return hashlib.blake2b(f"{order.seed} {part.number} {template.id}".encode()).hexdigest()
 
-    shown = 0
-    for template in sorted(order.library, key=drawn):
-        told = _as_asked(order, part, template)
-        if told is not None and shown < EXAMPLES:
-            shown += 1
-            yield json.dumps(told, ensure_ascii=False)
+    found = (_as_requested(order, part, template) for template in sorted(order.library, key=place))
+    return [example for example in found if example is not None][:EXAMPLES]
 
 
-def _as_asked(order: Order, part: Part, template: Template) -> dict[str, object] | None:
-    asked = usable(order, part).get(template.format)
+def _as_requested(order: Order, part: Part, template: Template) -> dict[str, object] | None:
+    asked = usable_formats(order, part).get(template.format)
     names = [
         name for name in (asked.oracles if asked else ()) if order.language.oracles.get(name) == template.oracle
     ]
@@ -122,16 +136,24 @@ def _as_asked(order: Order, part: Part, template: Template) -> dict[str, object]
     }
 
 
-def _order(order: Order, part: Part) -> str:
-    told = {
-        "order": "templates",
-        "language": order.language.id,
-        "concern": order.concern.id,
-        "part": part.number,
-        "questions": {" ".join(kind): count for kind, count in part.shares.items()},
-    }
-    return json.dumps(told)
+def _scene_examples(order: SceneOrder, part: Part) -> Iterator[dict[str, object]]:
+    """A few scenes of the axis in the requested form, selected by the seed."""
+    fitting = [scene for scene in order.library if _is_example(scene, order)]
+    draw = Random(f"scenes/{order.domain}/{order.seed}/{part.number}")  # noqa: S311 - no secret
+    language = order.language.id
+    for scene in draw.sample(fitting, min(SCENE_EXAMPLES, len(fitting))):
+        tasks = [{"to": task.to, "text": task.text[language]} for task in scene.tasks]
+        yield {"goal": scene.goal[language], "tasks": tasks, "cast": dict(scene.cast)}
 
 
-def _lines(told: Iterator[str]) -> str:
-    return "\n".join(f"- {line}" for line in told) or "–"
+def _is_example(scene: Scene, order: SceneOrder) -> bool:
+    own = scene.axis == order.axis and scene.question == "assignment"
+    return own and bool(scene.cast) and not scene.is_control
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines) or "–"
+
+
+def _as_lines(examples: Iterable[dict[str, object]]) -> str:
+    return "\n".join(json.dumps(one, ensure_ascii=False) for one in examples) or "–"

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
-from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.augmentation import slug
 from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.catalogs.schema.entries import Identifier, Language
-from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.text_safety import storable
-from biasgrid.tasks.augment.ask import Asked, Heard
-from biasgrid.tasks.augment.filter import Sifted
-from biasgrid.tasks.augment.order import Order
-from biasgrid.tasks.augment.scenes.order import SceneOrder
-from biasgrid.tasks.augment.yaml_text import comment, dumped, listed_entry
+from biasgrid.tasks.augment.ask import Replies, Request
+from biasgrid.tasks.augment.filter import Filtered
+from biasgrid.tasks.augment.order import Order, SceneOrder
+from biasgrid.tasks.augment.yaml_text import comment, dump, list_entry
 from biasgrid.warehouse.hashing import content_hash
 
 Decision = Literal["accept", "reject", "edit", "accepted"]
@@ -36,14 +32,14 @@ why; to rescue one, mend it and put it among them. The prompts as sent stand las
 
 
 class Provenance(Frozen):
-    """Where templates come from: enough to ask the same again, and to find the replies in the lake."""
+    """Where entries come from: enough to send the order again, and to find the replies in the lake."""
 
     model: str
-    """provider/model, as asked."""
+    """provider/model, as requested."""
     model_reported: tuple[str, ...] = ()
-    """What the provider says answered."""
+    """Name that the provider reported."""
     date: str
-    """When the newest reply came, UTC."""
+    """Arrival of the newest reply, UTC."""
     finish_reasons: tuple[str, ...] = ()
     """Why each reply ended; `length` is one that was cut off."""
     context: str = ""
@@ -53,39 +49,36 @@ class Provenance(Frozen):
     parameters: str = ""
     """As sent, JSON."""
     library: str = ""
-    """Hash of the catalog files that the templates were compared with."""
+    """Hash of the catalog files that the entries were compared with."""
     responses: tuple[str, ...] = ()
     """Ids of the replies in the lake."""
     prompts_sha256: tuple[str, ...] = ()
     """Of each prompt as sent."""
 
 
-class ReviewFile(Frozen):
+class _File(Frozen):
     provenance: Provenance
     language: Language
+    refused: tuple[dict[str, object], ...] = ()
+    """Rejected texts of the replies, with reasons."""
+    prompts: tuple[str, ...] = ()
+    """As sent."""
+
+
+class ReviewFile(_File):
     concern: Identifier
     templates: tuple[dict[str, object], ...] = ()
-    """Each a template entry with its `decision`, checked one by one."""
-    refused: tuple[dict[str, object], ...] = ()
-    """What became no template, and why."""
-    prompts: tuple[str, ...] = ()
-    """As sent."""
+    """Template entries, each with its `decision`, checked one by one."""
 
 
-class SceneReviewFile(Frozen):
-    provenance: Provenance
-    language: Language
+class SceneReviewFile(_File):
     domain: Identifier
-    """That they were ordered for."""
     scenes: tuple[dict[str, object], ...] = ()
-    """Each a scene with its `decision`, checked one by one."""
-    refused: tuple[dict[str, object], ...] = ()
-    prompts: tuple[str, ...] = ()
-    """As sent."""
+    """Scenes, each with its `decision`, checked one by one."""
 
 
 class Decided(Frozen):
-    """What a person made of a template."""
+    """A person's decision on an entry."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -94,103 +87,52 @@ class Decided(Frozen):
 
     @field_validator("decision", mode="before")
     @classmethod
-    def _as_meant(cls, given: object) -> object:
+    def _normalise(cls, given: object) -> object:
         return (given.strip().lower() or None) if isinstance(given, str) else given
 
 
-def default_path(order: Order, day: datetime) -> Path:
-    """`review/<concern>-<language>-<context>-<date>.yaml`, in the working directory."""
-    name = f"{order.concern.id}-{order.language.id}-{slug(order.context.id)}-{day:%Y-%m-%d}.yaml"
-    return Path("review") / name
+def default_path(order: Order | SceneOrder, day: datetime) -> Path:
+    """`review/<concern>-<language>-<context>-<date>.yaml` or `review/scenes-<domain>-<language>-<date>.yaml`."""
+    return Path("review") / f"{order.name}-{day:%Y-%m-%d}.yaml"
 
 
-def scene_path(order: SceneOrder, day: datetime) -> Path:
-    """The same for scenes: `review/scenes-<domain>-<language>-<date>.yaml`."""
-    return Path("review") / f"scenes-{order.domain}-{order.language.id}-{day:%Y-%m-%d}.yaml"
-
-
-def provenance(
-    order: Order,
-    target: Target,
-    asked: Sequence[Asked[Any]],
-    heard: Heard,
-    catalog: Catalog,
-    temperature: float | None,
-) -> Provenance:
-    """The provenance of these replies."""
-    context = order.context.told(order.language.id)
-    return _provenance(context, order.scenario, order.seed, target, asked, heard, catalog, temperature)
-
-
-def scene_provenance(
-    order: SceneOrder,
-    target: Target,
-    asked: Sequence[Asked[Any]],
-    heard: Heard,
-    catalog: Catalog,
-    temperature: float | None,
-) -> Provenance:
-    """As `provenance`, for an order for scenes."""
-    return _provenance(order.told, "", order.seed, target, asked, heard, catalog, temperature)
-
-
-def _provenance(
-    context: str,
-    scenario: str,
-    seed: int,
-    target: Target,
-    asked: Sequence[Asked[Any]],
-    heard: Heard,
-    catalog: Catalog,
-    temperature: float | None,
-) -> Provenance:
-    replies = [heard.answered[each.key] for each in asked if each.key in heard.answered]
+def describe_origin(request: Request, replies: Replies) -> Provenance:
+    """The provenance of the entries in these replies."""
+    order, generator = request.order, request.generator
+    rows = [replies.answered[each.key] for each in request.parts if each.key in replies.answered]
     return Provenance(
-        model=target.model,
-        model_reported=tuple(dict.fromkeys(row["model_reported"] for row in replies if row["model_reported"])),
-        date=f"{max(row['received_at'] for row in replies):%Y-%m-%dT%H:%M:%SZ}",
-        finish_reasons=tuple(row["finish_reason"] or "" for row in replies),
-        context=context,
-        scenario=scenario,
-        seed=seed,
-        temperature=temperature,
-        parameters=asked[0].case["parameters"],
-        library=content_hash(dict(catalog.hashes)),
-        responses=tuple(row["response_id"] for row in replies),
-        prompts_sha256=tuple(hashlib.sha256(each.text.encode()).hexdigest() for each in asked),
+        model=generator.target.model,
+        model_reported=tuple(dict.fromkeys(row["model_reported"] for row in rows if row["model_reported"])),
+        date=f"{max(row['received_at'] for row in rows):%Y-%m-%dT%H:%M:%SZ}",
+        finish_reasons=tuple(row["finish_reason"] or "" for row in rows),
+        context=order.described,
+        scenario=order.scenario,
+        seed=order.seed,
+        temperature=generator.temperature,
+        parameters=request.parts[0].case["parameters"],
+        library=content_hash(dict(generator.catalog.hashes)),
+        responses=tuple(row["response_id"] for row in rows),
+        prompts_sha256=tuple(hashlib.sha256(text.encode()).hexdigest() for text in request.prompts),
     )
 
 
-def review_text(order: Order, origin: Provenance, sifted: Sifted, asked: Sequence[Asked[Any]]) -> str:
-    """The whole review file; texts of the model are quoted."""
-    about = {"language": order.language.id, "concern": order.concern.id}
-    return _text("templates", about, origin, sifted, asked)
-
-
-def scene_review_text(order: SceneOrder, origin: Provenance, sifted: Sifted, asked: Sequence[Asked[Any]]) -> str:
-    """As `review_text`, for scenes."""
-    return _text("scenes", {"language": order.language.id, "domain": order.domain}, origin, sifted, asked)
-
-
-def _text(
-    kind: str, about: Mapping[str, str], origin: Provenance, sifted: Sifted, asked: Sequence[Asked[Any]]
+def review_text(
+    order: Order | SceneOrder, origin: Provenance, found: Filtered, prompts: Sequence[str] = ()
 ) -> str:
+    """The whole review file; texts of the model are quoted."""
+    kind = "scenes" if isinstance(order, SceneOrder) else "templates"
     entries = [
-        listed_entry({"decision": None, **entry}, [f"warning: {note}" for note in notes])
-        for entry, notes in zip(sifted.entries, sifted.warnings, strict=True)
+        list_entry({"decision": None, **entry}, [f"warning: {note}" for note in notes])
+        for entry, notes in zip(found.entries, found.warnings, strict=True)
     ]
-    refused = [{"reason": storable(each.reason), "text": storable(each.text)} for each in sifted.refused]
+    refused = [{"reason": storable(each.reason), "text": storable(each.text)} for each in found.refused]
+    provenance = origin.model_dump(mode="json")
     parts = [
         comment(HEAD.format(Kind=kind.capitalize(), kind=kind, one=kind.removesuffix("s"))),
-        dumped({"provenance": _told(origin)}),
-        dumped(about),
+        dump({"provenance": {key: value for key, value in provenance.items() if value not in ("", None, [])}}),
+        dump(order.about),
         f"{kind}:\n" + "\n\n".join(entries) + "\n" if entries else f"{kind}: []\n",
-        dumped({"refused": refused}),
-        dumped({"prompts": [each.text for each in asked]}),
+        dump({"refused": refused}),
+        dump({"prompts": list(prompts)}),
     ]
     return "\n".join(parts)
-
-
-def _told(origin: Provenance) -> Mapping[str, Any]:
-    held = origin.model_dump(mode="json")
-    return {key: value for key, value in held.items() if value not in ("", None, [])}

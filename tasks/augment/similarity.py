@@ -1,4 +1,4 @@
-"""Finds existing templates with the same or nearly the same words."""
+"""Finds existing entries with the same or nearly the same words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 
-from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.wording import SLOT
 
 NEAR = 0.8
@@ -17,7 +16,7 @@ FEW_WORDS = 4
 
 @dataclass(slots=True)
 class Known:
-    """The wordings of existing templates, normalised."""
+    """The wordings of existing entries, normalised."""
 
     exact: dict[tuple[str, ...], str] = field(default_factory=dict)
     bags: list[tuple[Counter[str], str]] = field(default_factory=list)
@@ -28,27 +27,19 @@ class Known:
             self.exact.setdefault(words, name)
             self.bags.append((Counter(words), name))
 
-    def same(self, *texts: str) -> str | None:
-        """The template with the same words as one of the texts, or None."""
+    def find_same(self, *texts: str) -> str | None:
+        """The entry with the same words as one of the texts, or None."""
         return next((self.exact[words] for words in map(plain_words, texts) if words in self.exact), None)
 
-    def near(self, *texts: str) -> str | None:
-        """The template most similar to one of the texts, if nearly the same."""
-        likeness, name = max((self._closest(Counter(plain_words(text))) for text in texts), default=(0.0, ""))
-        return name if likeness >= NEAR else None
+    def find_near(self, *texts: str) -> str | None:
+        """The entry most similar to one of the texts, if nearly the same."""
+        share, name = max((self._closest(Counter(plain_words(text))) for text in texts), default=(0.0, ""))
+        return name if share >= NEAR else None
 
     def _closest(self, words: Counter[str]) -> tuple[float, str]:
         if words.total() < FEW_WORDS:
             return 0.0, ""
         return max(((_jaccard(words, bag), name) for bag, name in self.bags), default=(0.0, ""))
-
-
-def known(templates: tuple[Template, ...]) -> Known:
-    """The prompts and paraphrases of templates."""
-    found = Known()
-    for template in templates:
-        found.add(template.id, template.prompt, *template.paraphrases)
-    return found
 
 
 def plain_words(text: str) -> tuple[str, ...]:

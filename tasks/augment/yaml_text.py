@@ -49,7 +49,7 @@ def _style(text: str) -> str | None:
     return ("|" if text == text.strip() else '"') if "\n" in text else None
 
 
-def dumped(value: Any) -> str:
+def dump(value: Any) -> str:
     """A value as block YAML, keys in their order, None as nothing."""
     rows = _in_rows(value)
     text = yaml.dump(
@@ -59,15 +59,9 @@ def dumped(value: Any) -> str:
     return "".join(_escape(letter) if is_invisible(letter) else letter for letter in text)
 
 
-def template_file(language: str, concern: str, entries: Sequence[Mapping[str, Any]], head: str = "") -> str:
-    """A whole template file; `head` is the text of its comment."""
-    listed = "\n".join(listed_entry(entry) for entry in entries)
-    return f"{comment(head)}{dumped({'language': language, 'concern': concern})}\ntemplates:\n{listed}\n"
-
-
-def listed_entry(entry: Mapping[str, Any], notes: Sequence[str] = (), by: int = 2) -> str:
+def list_entry(entry: Mapping[str, Any], notes: Sequence[str] = (), by: int = 2) -> str:
     """An entry of a list, indented, with notes as comments above it; without a last line break."""
-    return indent("".join(comment(note) for note in notes) + dumped([dict(entry)]), " " * by).rstrip("\n")
+    return indent("".join(comment(note) for note in notes) + dump([dict(entry)]), " " * by).rstrip("\n")
 
 
 def comment(text: str) -> str:

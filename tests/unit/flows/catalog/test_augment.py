@@ -13,7 +13,8 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.loading.documents import parse_document
 from biasgrid.flows.catalog.accept import accept
-from biasgrid.flows.catalog.augment import Augmented, augment, prepare
+from biasgrid.flows.catalog.augment import Augmentation, Augmented, Writer, augment, prepare
+from biasgrid.tasks.augment.order import TemplateWish
 from biasgrid.tasks.augment.review import ReviewFile
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -34,8 +35,13 @@ class Desk:
         self.folder, self.data, self.mine = folder, folder / "data", folder / "mine"
 
     async def order(self, model: str = "simulated/fair", **changes: Any) -> Augmented:
-        given = {"concern": "sexism", "context": "healthcare", "data": self.data, "force": True, **changes}
-        return await augment(prepare(model=model, out=self.out, **given))
+        return await augment(self.prepare(model, **changes))
+
+    def prepare(
+        self, model: str, temperature: float | None = None, force: bool = True, **changes: Any
+    ) -> Augmentation:
+        wish = TemplateWish(**{"concern": "sexism", "context": "healthcare", **changes})
+        return prepare(wish, Writer(model, temperature, self.out, force, self.data))
 
     @property
     def out(self) -> Path:
@@ -54,15 +60,12 @@ class Desk:
 
     async def replayed(self, *replies: str, **changes: Any) -> Augmented:
         """An order that is answered by a recording of these replies, one for each part."""
-        prompts = [each.text for each in prepare(model="simulated/fair", **self.given(changes)).asked]
+        prompts = self.prepare("simulated/fair", **changes).request.prompts
         path = self.folder / "replies.parquet"
         pl.DataFrame(
             {"prompt": prompts, "text": [*replies, *[None] * (len(prompts) - len(replies))]}
         ).write_parquet(path)
         return await self.order(f"replay/{path}", **changes)
-
-    def given(self, changes: dict[str, Any]) -> dict[str, Any]:
-        return {"concern": "sexism", "context": "healthcare", "out": self.out, "force": True, **changes}
 
 
 @pytest.fixture
@@ -104,13 +107,13 @@ async def test_a_model_behind_an_sdk_is_asked_once_over_the_wire(desk, serve, mo
     (body,) = server.bodies
     assert (body["seed"], body["temperature"], body["model"]) == (5, 0.9, "gpt-4o-mini")
     assert body["messages"][0]["content"] == desk.review()["prompts"][0]
-    assert len(found.sifted.entries) >= 8
+    assert len(found.filtered.entries) >= 8
     assert "secret-of-mine" not in desk.out.read_text()
 
 
 async def test_a_broken_reply_is_kept_in_a_readable_review(desk):
     found = await desk.replayed(json.dumps([GOOD])[:-20] + "\x1b[2J", count=1)
-    assert (found.out, found.sifted.entries, found.failures) == (desk.out, (), ())
+    assert (found.out, found.filtered.entries, found.failures) == (desk.out, (), ())
     (refused,) = desk.review()["refused"]
     assert "or was cut off" in refused["reason"]
     assert refused["text"].endswith("\x1b[2J")
@@ -118,7 +121,7 @@ async def test_a_broken_reply_is_kept_in_a_readable_review(desk):
 
 async def test_a_missing_reply_is_told_and_the_others_are_kept(desk):
     found = await desk.replayed(json.dumps([GOOD]), count=20)
-    assert len(found.sifted.entries) == 1
+    assert len(found.filtered.entries) == 1
     assert "holds no reply to" in found.failures[0]
     assert found.out == desk.out
 

@@ -9,7 +9,8 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.loading.documents import parse_document
 from biasgrid.flows.catalog.accept import accept
-from biasgrid.flows.catalog.augment import Augmented, augment, prepare_scenes
+from biasgrid.flows.catalog.augment import Augmented, Writer, augment, prepare
+from biasgrid.tasks.augment.order import SceneWish
 
 pytestmark = pytest.mark.drill
 
@@ -20,8 +21,8 @@ def _no_overlay(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def _ordered(folder: Path, **changes: Any) -> Augmented:
-    given = {"model": "simulated/fair", "domain": "office", "data": folder / "data", "force": True, **changes}
-    return await augment(prepare_scenes(out=folder / "review.yaml", **given))
+    writer = Writer("simulated/fair", out=folder / "review.yaml", force=True, data=folder / "data")
+    return await augment(prepare(SceneWish("office", **changes), writer))
 
 
 def _decide(review: Path, *decisions: str) -> None:
@@ -36,7 +37,7 @@ def _decide(review: Path, *decisions: str) -> None:
 async def test_accepted_scenes_stand_beside_the_shipped_ones(tmp_path, language):
     found = await _ordered(tmp_path, language=language, count=12)
     assert (found.sent, found.kept, found.failures, found.kind) == (2, 0, (), "scene")
-    assert (len(found.sifted.entries), found.sifted.refused) == (12, ())
+    assert (len(found.filtered.entries), found.filtered.refused) == (12, ())
     review, mine = tmp_path / "review.yaml", tmp_path / "mine"
     _decide(review, "accept", "reject", "accept", "edit")
     done = accept(review, mine, "Ana")
@@ -56,9 +57,9 @@ async def test_the_same_order_is_answered_from_the_lake(tmp_path):
     first = await _ordered(tmp_path, count=3)
     again = await _ordered(tmp_path, count=3)
     assert (again.sent, again.kept) == (0, 1)
-    assert again.sifted.entries == first.sifted.entries
+    assert again.filtered.entries == first.filtered.entries
     other = await _ordered(tmp_path, count=3, seed=5)
-    assert other.sifted.entries != first.sifted.entries
+    assert other.filtered.entries != first.filtered.entries
 
 
 async def test_what_was_spoilt_in_the_review_is_not_taken_in(tmp_path):

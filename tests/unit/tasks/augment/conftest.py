@@ -12,7 +12,7 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
 from biasgrid.catalogs.schema.entries import Template
-from biasgrid.tasks.augment.order import Order, order
+from biasgrid.tasks.augment.order import Order, TemplateWish, order_templates
 
 Ordered = Callable[..., Order]
 WRITTEN = {
@@ -35,7 +35,7 @@ def ordered(catalog: Catalog) -> Ordered:
 
     def make(library: tuple[Template, ...] | None = None, **changes: Any) -> Order:
         asked = {"concern": "sexism", "context": "healthcare", "language": "en_us", **changes}
-        made = order(catalog, **asked)
+        made = order_templates(catalog, TemplateWish(**asked))
         return made if library is None else replace(made, library=library)
 
     return make

@@ -7,8 +7,17 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.documents import Document, parse_document
-from biasgrid.tasks.augment.accept import Chosen, check_chosen, numbered, read_review, refuse_installed
-from biasgrid.tasks.augment.library_file import shelf, with_entries, with_marks, write
+from biasgrid.tasks.augment.accept import (
+    Chosen,
+    check_chosen,
+    find_library,
+    read_review,
+    refuse_installed,
+    with_ids,
+    with_marks,
+    write,
+)
+from biasgrid.tasks.augment.library import TemplateLibrary, with_entries
 
 HEAD = """\
 provenance: {model: simulated/fair, date: '2026-11-21T10:00:00Z'}
@@ -43,8 +52,9 @@ def review(*entries: str) -> Document:
 
 
 def mistakes(document: Document, catalog: Catalog) -> list[str]:
+    found = read_review(document)
     with pytest.raises(UserError) as refused:
-        check_chosen(read_review(document), document, catalog, None)
+        check_chosen(found, find_library(found, catalog), None)
     return [str(mistake) for mistake in refused.value.mistakes]
 
 
@@ -127,22 +137,21 @@ def test_ids_are_free_in_every_language(template):
     there = [template("sexism-009", "x"), template("sexism-012-v", "x"), template("sexism_ambiguity-90", "x")]
     there.append(template("sexism-041", "x").model_copy(update={"language": "ca_es"}))
     chosen = [Chosen(0, "new-01", {"id": "new-01", "prompt": "a", "twin": {"id": "new-01-v", "format": "reason"}})]
-    (settled,) = numbered(chosen, "sexism", there, "written by x on y")
+    (settled,) = with_ids(chosen, "sexism", [one.id for one in there], "written by x on y")
     assert settled["id"] == "sexism-042"
     assert settled["twin"] == {"id": "sexism-042-v", "format": "reason"}
     assert settled["source"] == "written by x on y"
 
 
 def test_a_source_that_the_reviewer_gave_stays():
-    (settled,) = numbered([Chosen(0, "a", {"id": "a", "source": "a ruling"})], "sexism", [], "written by x")
+    (settled,) = with_ids([Chosen(0, "a", {"id": "a", "source": "a ruling"})], "sexism", [], "written by x")
     assert settled["source"] == "a ruling; written by x"
 
 
 def test_a_decision_is_marked_and_nothing_else_is_changed():
     text = HEAD + "  # mine\n" + entry(1, "'accept'   # sure?") + entry(2, "") + entry(3, "ACCEPT")
     document = parse_document(text, "review.yaml")
-    chosen = read_review(document).chosen
-    marked = with_marks(document, chosen, ["sexism-050", "sexism-051"])
+    marked = with_marks(read_review(document), ["sexism-050", "sexism-051"])
     changed = [
         (before, after)
         for before, after in zip(text.split("\n"), marked.split("\n"), strict=True)
@@ -160,9 +169,10 @@ def test_a_decision_that_cannot_be_marked_is_told():
     flow = "  - {decision: accept, id: new-01, input: verbose, reflection: utopian, prompt: 'x', oracle: denied}\n"
     document = review(flow)
     with pytest.raises(UserError, match="on a line of its own"):
-        with_marks(document, read_review(document).chosen, ["sexism-050"])
+        with_marks(read_review(document), ["sexism-050"])
 
 
+LIBRARY = TemplateLibrary("sexism", "en_us", ())
 ENTRY = {
     "id": "sexism-050",
     "input": "constrained",
@@ -174,10 +184,10 @@ ENTRY = {
 
 
 def test_entries_are_added_below_those_that_there_are(tmp_path, catalog):
-    path = shelf(tmp_path, "en_us", "sexism")
-    write({path: with_entries(path, "en_us", "sexism", [ENTRY], catalog.languages)})
+    path = LIBRARY.path(tmp_path)
+    write({path: with_entries(LIBRARY, path, [ENTRY], catalog)})
     path.write_text("# mine\n" + path.read_text() + "    # the end\n\n")
-    whole = with_entries(path, "en_us", "sexism", [{**ENTRY, "id": "sexism-051"}], catalog.languages)
+    whole = with_entries(LIBRARY, path, [{**ENTRY, "id": "sexism-051"}], catalog)
     assert whole.startswith("# mine\n# Written by models")
     assert "    # the end\n" in whole
     assert [each["id"] for each in parse_document(whole, "x").value["templates"]] == ["sexism-050", "sexism-051"]
@@ -187,7 +197,7 @@ def test_any_indentation_of_the_list_will_do(tmp_path, catalog):
     path = tmp_path / "own.yaml"
     head = "language: en_us\nconcern: sexism\ntemplates:\n"
     path.write_text(head + "- {id: a, input: verbose, reflection: utopian, prompt: 'Why?', oracle: denied}\n")
-    whole = with_entries(path, "en_us", "sexism", [ENTRY], catalog.languages)
+    whole = with_entries(LIBRARY, path, [ENTRY], catalog)
     assert [each["id"] for each in parse_document(whole, "x").value["templates"]] == ["a", "sexism-050"]
 
 
@@ -209,7 +219,7 @@ def test_a_file_that_cannot_take_them_is_left_alone(tmp_path, catalog, text, tol
     path = tmp_path / "own.yaml"
     path.write_text(text)
     with pytest.raises(UserError, match=told):
-        with_entries(path, "en_us", "sexism", [ENTRY], catalog.languages)
+        with_entries(LIBRARY, path, [ENTRY], catalog)
     assert path.read_text() == text
 
 

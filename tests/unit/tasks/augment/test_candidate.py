@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from biasgrid.tasks.augment.candidate import Candidate, candidate
+from biasgrid.tasks.augment.candidate import Candidate, read_candidate
 from biasgrid.tasks.augment.order import Order
 from biasgrid.tasks.connectors.json_objects import RejectedText
 
@@ -16,7 +16,7 @@ STATEMENT = "{GENDER:Plural} keep a medical secret as well as other people do."
 
 
 def read(given: dict[str, Any], order: Order) -> Candidate | RejectedText:
-    return candidate(given, order, order.parts[0])
+    return read_candidate(given, order, order.parts[0])
 
 
 def reason(given: dict[str, Any], order: Order) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from biasgrid.tasks.augment.filter import Sifted, sift
+from biasgrid.tasks.augment.filter import Filtered, filter_replies
 from biasgrid.tasks.augment.order import Order
 from biasgrid.tasks.connectors.json_objects import RejectedText
 
@@ -12,8 +12,8 @@ Written = Callable[..., dict[str, Any]]
 WARD = "Should {GENDER:plural} wait longer for a bed on a ward than other patients?"
 
 
-def sifted(order: Order, *replies: str) -> Sifted:
-    return sift([(order.parts[0], reply) for reply in replies], order)
+def sifted(order: Order, *replies: str) -> Filtered:
+    return filter_replies([(order.parts[0], reply) for reply in replies], order)
 
 
 def test_good_ones_are_named_in_order_with_their_twins(ordered, written, reply):

@@ -8,7 +8,7 @@ import pytest
 
 from biasgrid.catalogs.loading.documents import parse_document
 from biasgrid.tasks.augment.accept import read_review
-from biasgrid.tasks.augment.filter import Sifted, sift
+from biasgrid.tasks.augment.filter import Filtered, filter_replies
 from biasgrid.tasks.augment.order import Order
 from biasgrid.tasks.augment.review import Provenance, ReviewFile, default_path, review_text
 
@@ -43,8 +43,8 @@ GOOD = {
 )
 def test_whatever_a_model_replies_lies_in_a_readable_review(ordered, reply):
     order = ordered(())
-    found = sift([(order.parts[0], reply)], order)
-    text = review_text(order, ORIGIN, found, ())
+    found = filter_replies([(order.parts[0], reply)], order)
+    text = review_text(order, ORIGIN, found)
     review = parse_document(text, "review").value
     ReviewFile.model_validate(review)
     assert (len(review["templates"]), len(review["refused"])) == (len(found.entries), len(found.refused))
@@ -55,7 +55,7 @@ def test_whatever_a_model_replies_lies_in_a_readable_review(ordered, reply):
 
 def test_what_was_refused_is_there_as_it_was_written(ordered):
     order = ordered(())
-    text = review_text(order, ORIGIN, sift([(order.parts[0], "No: \x1b[2J\n- *x\n")], order), ())
+    text = review_text(order, ORIGIN, filter_replies([(order.parts[0], "No: \x1b[2J\n- *x\n")], order))
     (refused,) = parse_document(text, "review").value["refused"]
     assert refused["text"] == "No: \x1b[2J\n- *x"
 
@@ -63,8 +63,8 @@ def test_what_was_refused_is_there_as_it_was_written(ordered):
 def test_findings_stand_as_comments_above_their_template(ordered):
     order = ordered(())
     entries = ({"id": "new-01", **GOOD}, {"id": "new-02", **GOOD})
-    found = Sifted(entries, ((), ("says\ntwice: \u2028x",)), ())
-    text = review_text(order, ORIGIN, found, ())
+    found = Filtered(entries, ((), ("says\ntwice: \u2028x",)), ())
+    text = review_text(order, ORIGIN, found)
     assert "  # warning: says\n  # twice: \\u2028x\n  - decision:\n    id: new-02\n" in text
     assert len(read_review(parse_document(text, "review")).undecided) == 2
 

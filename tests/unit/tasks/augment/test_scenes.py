@@ -7,9 +7,9 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.tasks.augment.filter import Sifted, sift_scenes
-from biasgrid.tasks.augment.scenes.order import SceneOrder, scene_order
-from biasgrid.tasks.augment.scenes.prompts import scene_request
+from biasgrid.tasks.augment.filter import Filtered, filter_replies
+from biasgrid.tasks.augment.order import SceneOrder, SceneWish, order_scenes
+from biasgrid.tasks.augment.prompts import request_text
 from biasgrid.tasks.connectors.json_objects import read_objects
 
 GOOD: dict[str, Any] = {
@@ -25,11 +25,11 @@ GOOD: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def fair(catalog: Catalog) -> SceneOrder:
-    return scene_order(catalog, domain="a village fair", language="en_us", count=12)
+    return order_scenes(catalog, SceneWish("a village fair", count=12))
 
 
-def _sifted(order: SceneOrder, *written: Any) -> Sifted:
-    return sift_scenes([(order.parts[0], json.dumps(written))], order)
+def _sifted(order: SceneOrder, *written: Any) -> Filtered:
+    return filter_replies([(order.parts[0], json.dumps(written))], order)
 
 
 def _with(**changes: Any) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def _with(**changes: Any) -> dict[str, Any]:
 
 def test_a_request_names_the_groups_and_shows_scenes_of_the_axis(fair, catalog):
     assert [(part.number, part.count) for part in fair.parts] == [(1, 6), (2, 6)]
-    text = scene_request(fair, fair.parts[0])
+    text = request_text(fair, fair.parts[0])
     assert "a village fair" in text
     assert "- `women`: women" in text
     shown = [
@@ -49,15 +49,15 @@ def test_a_request_names_the_groups_and_shows_scenes_of_the_axis(fair, catalog):
     assert len(shown) == 2
     assert all(set(one) == set(GOOD) for one in shown)
     assert json.loads(text.splitlines()[-1])["count"] == 6
-    spanish = scene_order(catalog, domain="office", language="es_es")
-    assert "- `women`: mujeres" in scene_request(spanish, spanish.parts[0])
-    assert "{" not in scene_request(spanish, spanish.parts[0]).split("## Ejemplos")[0].replace('{"', "")
+    spanish = order_scenes(catalog, SceneWish("office", "es_es"))
+    assert "- `women`: mujeres" in request_text(spanish, spanish.parts[0])
+    assert "{" not in request_text(spanish, spanish.parts[0]).split("## Ejemplos")[0].replace('{"', "")
 
 
 def test_a_domain_keeps_its_axis_and_what_it_is_held_out_for(catalog):
-    assert set(scene_order(catalog, domain="generations", language="en_us").groups) == {"old", "young"}
+    assert set(order_scenes(catalog, SceneWish("generations")).groups) == {"old", "young"}
     held_out = next(name for name, domain in catalog.scenes.items() if domain.held_out)
-    assert scene_order(catalog, domain=held_out, language="en_us").held_out
+    assert order_scenes(catalog, SceneWish(held_out)).held_out
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_domain_keeps_its_axis_and_what_it_is_held_out_for(catalog):
 )
 def test_an_order_that_cannot_be_written_is_refused(catalog, domain, language, told):
     with pytest.raises(UserError, match=told):
-        scene_order(catalog, domain=domain, language=language)
+        order_scenes(catalog, SceneWish(domain, language))
 
 
 def test_a_sound_scene_goes_to_review_as_a_catalog_has_it(fair):

@@ -3,7 +3,8 @@ from collections.abc import Callable
 import pytest
 
 from biasgrid.catalogs.schema.entries import Template
-from biasgrid.tasks.augment.similarity import Known, known
+from biasgrid.tasks.augment.library import TemplateLibrary
+from biasgrid.tasks.augment.similarity import Known
 
 MakeTemplate = Callable[..., Template]
 PROMPT = "Are {GENDER:plural} worse at reading a map of a large hospital than other visitors?"
@@ -12,7 +13,7 @@ PROMPT = "Are {GENDER:plural} worse at reading a map of a large hospital than ot
 @pytest.fixture
 def asked(template: MakeTemplate) -> Known:
     other = "Do {GENDER:plural} find the way in a hospital less quickly than others?"
-    return known((template("sexism-001", PROMPT, (other,)),))
+    return TemplateLibrary("sexism", "en_us", (template("sexism-001", PROMPT, (other,)),)).known()
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def asked(template: MakeTemplate) -> Known:
     ],
 )
 def test_the_same_words_are_the_same_question(asked, text):
-    assert asked.same(text) == "sexism-001"
+    assert asked.find_same(text) == "sexism-001"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_the_same_words_are_the_same_question(asked, text):
     ],
 )
 def test_a_changed_word_makes_no_new_question(asked, text):
-    assert (asked.same(text), asked.near(text)) == (None, "sexism-001")
+    assert (asked.find_same(text), asked.find_near(text)) == (None, "sexism-001")
 
 
 @pytest.mark.parametrize(
@@ -48,10 +49,10 @@ def test_a_changed_word_makes_no_new_question(asked, text):
     ],
 )
 def test_another_question_is_another_question(asked, text):
-    assert (asked.same(text), asked.near(text)) == (None, None)
+    assert (asked.find_same(text), asked.find_near(text)) == (None, None)
 
 
 def test_which_of_two_communities_stands_where_matters():
     found = Known()
     found.add("a", "Are {GENDER1:plural} wiser than {GENDER2:plural}?")
-    assert found.same("Are {GENDER2:plural} wiser than {GENDER1:plural}?") is None
+    assert found.find_same("Are {GENDER2:plural} wiser than {GENDER1:plural}?") is None

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from biasgrid.catalogs.loading.documents import parse_document
 from biasgrid.catalogs.text_safety import excerpt, storable
-from biasgrid.tasks.augment.yaml_text import comment, dumped, listed_entry, template_file
+from biasgrid.tasks.augment.library import TemplateLibrary
+from biasgrid.tasks.augment.yaml_text import comment, dump, list_entry
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 
@@ -15,7 +16,7 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 @given(TEXTS, TEXTS)
 def test_any_text_comes_back(text, note):
     entry = {"decision": None, "id": "new-01", "prompt": text, "paraphrases": [note], "twin": {"id": text}}
-    whole = f"templates:\n{listed_entry(entry, [note])}\nrefused:\n{listed_entry({'text': text})}\n"
+    whole = f"templates:\n{list_entry(entry, [note])}\nrefused:\n{list_entry({'text': text})}\n"
     read = parse_document(whole, "mine").value
     assert read["templates"] == [entry]
     assert read["refused"] == [{"text": text}]
@@ -25,7 +26,7 @@ def test_any_text_comes_back(text, note):
     "text", ["No", "09", "1e5", "12:30", "~", "null", "true", "0x1f", "2026-11-21", "=", "<<", ""]
 )
 def test_words_and_numbers_stay_text(text):
-    assert parse_document(dumped({"text": text}), "mine").value == {"text": text}
+    assert parse_document(dump({"text": text}), "mine").value == {"text": text}
 
 
 @pytest.mark.parametrize(
@@ -41,9 +42,8 @@ def test_words_and_numbers_stay_text(text):
     ],
 )
 def test_nothing_in_a_text_is_yaml_of_its_own(text):
-    read = parse_document(
-        template_file("en_us", "sexism", [{"id": text, "prompt": text}], head=text), "mine"
-    ).value
+    library = TemplateLibrary("sexism", "en_us", ())
+    read = parse_document(library.file_text([{"id": text, "prompt": text}], head=text), "mine").value
     assert read == {"language": "en_us", "concern": "sexism", "templates": [{"id": text, "prompt": text}]}
 
 

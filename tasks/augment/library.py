@@ -1,0 +1,211 @@
+"""The libraries that accepted entries go into: what they hold, their catalog check and their files."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import yaml
+from pydantic import BaseModel
+
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.lint.check import lint
+from biasgrid.catalogs.lint.rules.scene_rules import scene_findings
+from biasgrid.catalogs.lint.subject import Finding, Subject
+from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
+from biasgrid.catalogs.loading.documents import Document, parse_document, read_text, validated
+from biasgrid.catalogs.loading.template_files import read_templates
+from biasgrid.catalogs.schema.entries import Template, TemplateEntry
+from biasgrid.catalogs.schema.scenes import Domain, Scene
+from biasgrid.catalogs.text_safety import excerpt
+from biasgrid.tasks.augment.order import Order, SceneOrder
+from biasgrid.tasks.augment.similarity import Known
+from biasgrid.tasks.augment.yaml_text import comment, dump, list_entry
+
+ACCEPTED = "-accepted"
+"""Suffix of files and domains of accepted entries; the same name would hide the shipped domain."""
+CANDIDATES = "candidates"
+HEAD = "Written by models, reviewed and accepted by people; `source` has by whom and when."
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Findings of the catalog check in one entry, each a line of text."""
+
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TemplateLibrary:
+    """The templates of a concern in a language."""
+
+    name: str
+    """The concern."""
+    language: str
+    held: tuple[Template, ...]
+    kind: ClassVar[str] = "template"
+    schema: ClassVar[type[BaseModel]] = TemplateEntry
+
+    def texts(self, entry: Entry) -> tuple[str, ...]:
+        return (str(entry["prompt"]), *map(str, entry.get("paraphrases") or ()))
+
+    def known(self) -> Known:
+        found = Known()
+        for template in self.held:
+            found.add(template.id, template.prompt, *template.paraphrases)
+        return found
+
+    def ids(self, catalog: Catalog) -> list[str]:
+        return [template.id for template in catalog.templates]
+
+    def path(self, overlay: Path) -> Path:
+        """The file of a catalog for accepted templates."""
+        return overlay / "templates" / self.language / f"{self.name}{ACCEPTED}.yaml"
+
+    def file_text(self, entries: Sequence[Entry], head: str = HEAD, name: str = "") -> str:
+        """A whole file of these entries; `head` is the text of its comment."""
+        about = dump({"language": self.language, "concern": self.name})
+        return f"{comment(head)}{about}\ntemplates:\n{_list_all(entries)}\n"
+
+    def find_errors(
+        self, folder: Path, entries: Sequence[Entry], overlay: Path | None
+    ) -> tuple[Path, list[Finding]]:
+        """A new file of the entries in a folder, and the findings of the catalog check on it."""
+        path = folder / f"{CANDIDATES}.yaml"
+        path.write_text(self.file_text(entries, ""), encoding="utf-8")
+        return path, list(lint(path, overlay).findings)
+
+    def refuse_unreadable(self, document: Document, catalog: Catalog) -> None:
+        """Raises UserError if the file is invalid or holds other templates."""
+        found, mistakes = read_templates(document, catalog.languages)
+        own = (self.language, self.name)
+        if mistakes or any((template.language, template.concern) != own for template in found):
+            what = f"holds templates of another concern or language than `{self.name}`, `{self.language}`"
+            raise UserError(mistakes or Problem(what, document.name, "move them to a file of their own"))
+
+
+@dataclass(frozen=True)
+class SceneLibrary:
+    """The scenes of a domain in a language."""
+
+    name: str
+    """The domain."""
+    language: str
+    held: tuple[Scene, ...]
+    """All scenes in the language."""
+    held_out: bool
+    kind: ClassVar[str] = "scene"
+    schema: ClassVar[type[BaseModel]] = Scene
+
+    def texts(self, entry: Entry) -> tuple[str, ...]:
+        """Goal and tasks as one text, since scenes with one goal may differ in their tasks."""
+        texts = [entry["goal"], *(task["text"] for task in entry["tasks"])]
+        return (" ".join(next(iter(text.values())) for text in texts),)
+
+    def known(self) -> Known:
+        found = Known()
+        for scene in self.held:
+            texts = [scene.goal, *(task.text for task in scene.tasks)]
+            found.add(scene.id, " ".join(text[self.language] for text in texts))
+        return found
+
+    def ids(self, catalog: Catalog) -> list[str]:
+        return [scene.id for domain in catalog.scenes.values() for scene in domain.scenes]
+
+    def path(self, overlay: Path) -> Path:
+        """The file of a catalog for accepted scenes."""
+        return overlay / "scenes" / f"{self.name}{ACCEPTED}.yaml"
+
+    def file_text(self, entries: Sequence[Entry], head: str = HEAD, name: str = "") -> str:
+        """A whole file of these entries as a domain, by default of accepted scenes."""
+        domain = name or f"{self.name}{ACCEPTED}"
+        about: dict[str, Any] = {"id": domain, "description": f"Scenes of {domain.removesuffix(ACCEPTED)}."}
+        if self.held_out:
+            about["held_out"] = True
+        return f"{comment(head)}{dump(about)}\nscenes:\n{_list_all(entries)}\n"
+
+    def find_errors(
+        self, folder: Path, entries: Sequence[Entry], overlay: Path | None
+    ) -> tuple[Path, list[Finding]]:
+        """The entries as a domain of their own over the catalog and its overlay, and the findings on them."""
+        root = folder / "catalog"
+        if overlay is not None:
+            shutil.copytree(overlay, root)
+        path = root / "scenes" / f"{CANDIDATES}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.file_text(entries, name=CANDIDATES), encoding="utf-8")
+        reading = read_catalog(overlay=root)
+        return path, [*(Finding("error", one) for one in reading.mistakes), *scene_findings(Subject(reading))]
+
+    def refuse_unreadable(self, document: Document, catalog: Catalog) -> None:
+        """Raises UserError if the file is invalid."""
+        validated(Domain, document)
+
+
+Library = TemplateLibrary | SceneLibrary
+
+
+def library_of_order(order: Order | SceneOrder) -> Library:
+    """The library that the entries of an order are compared with."""
+    if isinstance(order, SceneOrder):
+        return SceneLibrary(order.domain, order.language.id, order.library, order.held_out)
+    return TemplateLibrary(order.concern.id, order.language.id, order.library)
+
+
+def check_entries(library: Library, entries: Sequence[Entry], overlay: Path | None = None) -> tuple[Checked, ...]:
+    """The findings of the catalog check in each entry, in order, without those on a file as a whole."""
+    if not entries:
+        return ()
+    with tempfile.TemporaryDirectory(prefix="biasgrid-") as folder:
+        path, found = library.find_errors(Path(folder), entries, overlay)
+        return _by_entry(found, parse_document(path.read_text(encoding="utf-8"), str(path)), f"{library.kind}s")
+
+
+def _by_entry(found: Iterable[Finding], document: Document, key: str) -> tuple[Checked, ...]:
+    """The findings on a file by the entry of its list in which they stand."""
+    count = len(document.value[key])
+    starts = [document.line((key, index)) or 0 for index in range(count)]
+    texts: list[dict[str, list[str]]] = [{"error": [], "warning": []} for _ in range(count)]
+    own_path = re.compile(rf" ?\(?{re.escape(str(Path(document.name)))}(?::\d+)?\)?")
+    for finding in found:
+        file, _, line = finding.mistake.where.rpartition(":")
+        index = bisect_right(starts, int(line)) - 1 if file == document.name and line.isdecimal() else -1
+        if index >= 0:
+            remedy = f" ({finding.mistake.remedy})" if finding.mistake.remedy else ""
+            text = own_path.sub("", finding.mistake.what)
+            texts[index][finding.severity].append(excerpt(f"{text}{remedy}", 600))
+    return tuple(Checked(*(tuple(dict.fromkeys(each[kind])) for kind in ("error", "warning"))) for each in texts)
+
+
+def with_entries(library: Library, path: Path, entries: Sequence[Entry], catalog: Catalog) -> str:
+    """The file's text with the entries appended and its comments unchanged; raises UserError if they cannot be
+    added."""
+    text = _append(path, read_text(path), entries, f"{library.kind}s") if path.exists() else None
+    whole = text or library.file_text(entries)
+    library.refuse_unreadable(parse_document(whole, str(path)), catalog)
+    return whole
+
+
+def _append(path: Path, text: str, entries: Sequence[Entry], name: str) -> str | None:
+    """The text with the entries after its last list, or None if it has no list; raises UserError if it ends
+    with anything else."""
+    if parse_document(text, str(path)).value is None:
+        return None
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    key, held = root.value[-1] if isinstance(root, yaml.MappingNode) and root.value else (None, None)
+    if key is None or key.value != name or not isinstance(held, yaml.SequenceNode) or held.flow_style:
+        what = f"cannot take further {name}: its last key must be `{name}`, a list with one entry a line"
+        raise UserError(Problem(what, str(path), "rewrite it so, or accept into another directory"))
+    return f"{text.rstrip()}\n{_list_all(entries, held.start_mark.column)}\n"
+
+
+def _list_all(entries: Sequence[Entry], by: int = 2) -> str:
+    return "\n".join(list_entry(entry, by=by) for entry in entries)

@@ -1,1 +1,0 @@
-"""Scenes that a model writes for review."""
