@@ -27,8 +27,8 @@ from biasgrid.flows.terminal.markdown import plain, table
 from biasgrid.tasks.aggregate.probe_gate import followed
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.evaluate.task import ReadyCells, read_trials
-from biasgrid.tasks.probe.generator import Earlier
 from biasgrid.tasks.probe.loader import Loaded
+from biasgrid.tasks.probe.request import Earlier
 from biasgrid.tasks.probe.stereotype import Stereotype
 from biasgrid.tasks.probe.task import Load, load, plan
 from biasgrid.tasks.prompt.reuse import earliest_arrival

@@ -22,10 +22,9 @@ from biasgrid.flows.forecast.model import (
 )
 from biasgrid.flows.forecast.reply_estimates import Observed, observed_replies
 from biasgrid.flows.probe.prepare import asking, begun_with, catalogued, follows
-from biasgrid.tasks.probe.generator import TOKENS_BESIDE, TOKENS_FOR_ONE
-from biasgrid.tasks.probe.loader import parts_of
+from biasgrid.tasks.probe.loader import Loader
 from biasgrid.tasks.probe.prompts import Prompt
-from biasgrid.tasks.probe.request import request_text
+from biasgrid.tasks.probe.request import TOKENS, request_text
 
 if TYPE_CHECKING:
     from biasgrid.warehouse.storage.lake import Lake
@@ -134,10 +133,11 @@ def _generating(resolved: ResolvedProbe, generator: Target, *, brief: bool) -> M
     """Forecast of the pair generator, with replies at their maximum length."""
     described, catalog = resolved.file.target, resolved.catalog
     languages = dict.fromkeys(described.languages)
-    asked = [part for language in languages for part in parts_of(language, resolved.file.probe, catalog)]
+    loaders = [Loader(catalog, described, resolved.file.probe, language, 0) for language in languages]
+    asked = [part for loader in loaders for part in loader.parts()]
     texts = [request_text(part, described, catalog) for part in asked]
     tokens = int(_counted(pl.DataFrame({"text": texts}), generator, brief=brief)["tokens"].sum())
-    most = sum(TOKENS_BESIDE + TOKENS_FOR_ONE * part.count for part in asked)
+    most = sum(TOKENS[0] + TOKENS[1] * part.count for part in asked)
     cost = cost_usd(generator, tokens, most, len(asked))
     return ModelForecast(
         requests=len(asked),

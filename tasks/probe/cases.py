@@ -99,7 +99,7 @@ def _facets(prompt: Prompt) -> dict[str, Any]:
         "block": prompt.block,
         "part": prompt.part,
         **({"why": own.why} if own.why else {}),
-        **prompt.told,
+        **prompt.details,
     }
 
 

@@ -10,10 +10,10 @@ from biasgrid.catalogs.schema.probes import ProbeAxis
 from biasgrid.catalogs.schema.target_file import Described, Probing
 from biasgrid.tasks.connectors.json_objects import RejectedText
 from biasgrid.tasks.probe.proposals import Reader
-from biasgrid.tasks.probe.request import Part, parts
-from biasgrid.tasks.probe.stereotype import Stereotype, chosen, of_catalog
+from biasgrid.tasks.probe.request import Part, split_order
+from biasgrid.tasks.probe.stereotype import Stereotype, draw_pairs, of_catalog
 
-Said = frozenset[tuple[str, str]]
+Identity = frozenset[tuple[str, str]]
 """Identity of a stereotype: each of its groups with its attribute."""
 
 
@@ -35,101 +35,99 @@ class Loaded:
         if not (self.filled or self.failures or self.refused):
             return None
         proposed = len(self.stereotypes) - self.filled
-        told = [f"{proposed} proposed", *([f"{len(self.refused)} refused"] if self.refused else [])]
+        refused = f", {len(self.refused)} refused" if self.refused else ""
         catalog = "all of them" if not proposed else f"{self.filled}" if self.filled else "none"
         why = f"; {self.failures[0]}" if self.failures else ""
-        return f"pairs in `{self.language}`: {', '.join(told)} of the generator's; {catalog} the catalog's{why}"
+        own = f"{proposed} proposed{refused} of the generator's"
+        return f"pairs in `{self.language}`: {own}; {catalog} the catalog's{why}"
 
 
-def loaded(
-    replies: Iterable[str],
-    failures: Sequence[str],
-    catalog: Catalog,
-    described: Described,
-    probe: Probing,
-    language: str,
-    seed: int,
-) -> Loaded:
-    """The stereotypes of a language, completed from the catalog; never fails; deterministic in its inputs."""
-    wanted = _wanted(probe)
-    own = list(of_catalog(catalog, language))
-    reader = Reader(catalog, language, axes(catalog, probe))
-    read = list(_once((found for reply in replies for found in reader.read(reply)), own))
-    proposed = [found for found in read if isinstance(found, Stereotype)][:wanted]
-    taken = {_said(each) for each in proposed}
-    more = [each for each in _drawn(catalog, described, probe, own, seed) if _said(each) not in taken]
-    missing = more[: wanted - len(proposed)]
-    refused = tuple(found for found in read if isinstance(found, RejectedText))
-    return Loaded(language, (*proposed, *missing), refused, tuple(failures), len(missing))
+@dataclass(frozen=True)
+class Loader:
+    """Chooses the stereotypes of a probe in one language."""
 
+    catalog: Catalog
+    described: Described
+    probe: Probing
+    language: str
+    seed: int
 
-def parts_of(language: str, probe: Probing, catalog: Catalog) -> list[Part]:
-    """The parts to request from a generator in one language."""
-    return parts(language, axes(catalog, probe), _wanted(probe))
+    @property
+    def axes(self) -> dict[str, ProbeAxis]:
+        """The axes that the probe may use."""
+        named = self.probe.axes
+        return {name: axis for name, axis in self.catalog.probes.items() if not named or name in named}
 
+    @property
+    def count(self) -> int:
+        return self.probe.pairs if isinstance(self.probe.pairs, int) else len(self.probe.pairs)
 
-def _wanted(probe: Probing) -> int:
-    return probe.pairs if isinstance(probe.pairs, int) else len(probe.pairs)
+    def parts(self) -> list[Part]:
+        """The parts to request from a generator."""
+        return split_order(self.language, self.axes, self.count)
 
+    def load(self, replies: Iterable[str], failures: Sequence[str] = ()) -> Loaded:
+        """The proposed stereotypes, completed from the catalog; never fails; deterministic in its inputs."""
+        own = list(of_catalog(self.catalog, self.language))
+        reader = Reader(self.catalog, self.language, self.axes)
+        read = list(_once((found for reply in replies for found in reader.read(reply)), own))
+        proposed = [found for found in read if isinstance(found, Stereotype)][: self.count]
+        taken = {_identity(each) for each in proposed}
+        more = [each for each in self._in_drawn_order(own) if _identity(each) not in taken]
+        missing = more[: self.count - len(proposed)]
+        refused = tuple(found for found in read if isinstance(found, RejectedText))
+        return Loaded(self.language, (*proposed, *missing), refused, tuple(failures), len(missing))
 
-def axes(catalog: Catalog, probe: Probing) -> dict[str, ProbeAxis]:
-    """The axes that a probe may use."""
-    return {name: axis for name, axis in catalog.probes.items() if not probe.axes or name in probe.axes}
+    def _in_drawn_order(self, own: Sequence[Stereotype]) -> Iterator[Stereotype]:
+        """All stereotypes of the catalog that fit, in the order drawn by the seed."""
+        by_name, probe = {each.pair: each for each in own}, self.probe
+        every = probe.model_copy(update={"pairs": len(by_name)}) if isinstance(probe.pairs, int) else probe
+        named = draw_pairs(self.catalog, self.described, every, self.seed)
+        return (by_name[name] for name in named if name in by_name)
 
 
 def _once(
     read: Iterable[Stereotype | RejectedText], own: Sequence[Stereotype]
 ) -> Iterator[Stereotype | RejectedText]:
     """Each stereotype once: a known one under the catalog's name, any other under a unique name."""
-    known = {_said(each): each for each in own}
+    known = {_identity(each): each for each in own}
     contrary = {_contrary(each): each.pair for each in own}
     names = {each.pair for each in own}
-    seen: dict[Said, str] = {}
+    seen: dict[Identity, str] = {}
     for found in read:
         if isinstance(found, RejectedText):
             yield found
             continue
-        said = _said(found)
-        if said in seen or _contrary(found) in seen:
-            yield RejectedText(
-                _told(found), f"is proposed twice, with `{seen.get(said) or seen[_contrary(found)]}`"
-            )
-        elif said in contrary:
-            yield RejectedText(_told(found), f"says the contrary of `{contrary[said]}`")
+        identity = _identity(found)
+        if earlier := seen.get(identity) or seen.get(_contrary(found)):
+            yield RejectedText(_describe(found), f"is proposed twice, with `{earlier}`")
+        elif identity in contrary:
+            yield RejectedText(_describe(found), f"says the contrary of `{contrary[identity]}`")
         else:
-            kept = replace(known[said], why=found.why) if said in known else _named(found, names)
+            kept = replace(known[identity], why=found.why) if identity in known else _with_free_name(found, names)
             names.add(kept.pair)
-            seen[said] = kept.pair
+            seen[identity] = kept.pair
             yield kept
 
 
-def _named(found: Stereotype, names: set[str]) -> Stereotype:
+def _with_free_name(found: Stereotype, names: set[str]) -> Stereotype:
     """The stereotype under a name not yet in `names`."""
     numbered = (f"{found.pair}-{number}" for number in range(2, len(names) + 3))
     free = next(name for name in (found.pair, *numbered) if name not in names)
     return replace(found, pair=free)
 
 
-def _said(one: Stereotype) -> Said:
+def _identity(one: Stereotype) -> Identity:
     return frozenset({(side.group, side.attribute.casefold()) for side in (one.favoured, one.stigmatised)})
 
 
-def _contrary(one: Stereotype) -> Said:
+def _contrary(one: Stereotype) -> Identity:
     """The identity with its attributes exchanged."""
     first, second = (attribute.casefold() for attribute in one.attributes)
     return frozenset({(one.favoured.group, second), (one.stigmatised.group, first)})
 
 
-def _told(one: Stereotype) -> str:
+def _describe(one: Stereotype) -> str:
     return (
         f"{one.favoured.group} – {one.favoured.attribute}, {one.stigmatised.group} – {one.stigmatised.attribute}"
     )
-
-
-def _drawn(
-    catalog: Catalog, described: Described, probe: Probing, own: Sequence[Stereotype], seed: int
-) -> Iterator[Stereotype]:
-    """All stereotypes of the catalog that fit, in the order drawn by the seed."""
-    by_name = {each.pair: each for each in own}
-    every = probe.model_copy(update={"pairs": len(by_name)}) if isinstance(probe.pairs, int) else probe
-    return (by_name[name] for name in chosen(catalog, described, every, seed) if name in by_name)

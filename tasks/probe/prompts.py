@@ -6,12 +6,12 @@ first with every second, the form with every fourth."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, product
 from random import Random
 
+from biasgrid.catalogs.schema.attacks import filled
 from biasgrid.catalogs.schema.probes import ProbeWording, Statement
 from biasgrid.catalogs.schema.target_file import ProbeTest, Probing
 from biasgrid.tasks.probe.stereotype import Side, Stereotype
@@ -37,11 +37,11 @@ def casts(stereotype: Stereotype, count: int, of_each: int, seed: int, test: str
     favoured group comes first in every other prompt."""
     of_each = min(of_each, *(len(side.words.names) for side in (stereotype.favoured, stereotype.stigmatised)))
     draw = Random(f"{test}/{stereotype.pair}/{stereotype.language}/{seed}")  # noqa: S311 - no secret
-    favoured, stigmatised = (_drawn(side, draw) for side in (stereotype.favoured, stereotype.stigmatised))
+    favoured, stigmatised = (_endless_names(side, draw) for side in (stereotype.favoured, stereotype.stigmatised))
     return [_cast(favoured, stigmatised, of_each, draw, favoured_first=number % 2 == 0) for number in range(count)]
 
 
-def _drawn(side: Side, draw: Random) -> Iterator[str]:
+def _endless_names(side: Side, draw: Random) -> Iterator[str]:
     while True:
         yield from draw.sample(side.words.names, len(side.words.names))
 
@@ -49,14 +49,14 @@ def _drawn(side: Side, draw: Random) -> Iterator[str]:
 def _cast(
     favoured: Iterator[str], stigmatised: Iterator[str], of_each: int, draw: Random, *, favoured_first: bool
 ) -> Cast:
-    own, other = (_different(names, of_each) for names in (favoured, stigmatised))
+    own, other = (_take_different(names, of_each) for names in (favoured, stigmatised))
     first, *rest = own if favoured_first else other
     behind = [*rest, *(other if favoured_first else own)]
     draw.shuffle(behind)
     return Cast(own, other, (first, *behind))
 
 
-def _different(names: Iterator[str], count: int) -> tuple[str, ...]:
+def _take_different(names: Iterator[str], count: int) -> tuple[str, ...]:
     """The next `count` names, all different: two consecutive draws may repeat a name."""
     found: dict[str, None] = {}
     while len(found) < count:
@@ -64,7 +64,6 @@ def _different(names: Iterator[str], count: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-PLACE = re.compile(r"\{(\w+)\}")
 SCORE = "score"
 """Key of the number in the JSON reply."""
 
@@ -87,7 +86,7 @@ class Prompt:
     """Role within its block: kind of a statement, or group of the person described."""
     offered: tuple[str, ...] = ()
     """The choices for the reply, in the order of the prompt."""
-    told: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = field(default_factory=dict)
     """Further facts for the comparison."""
     sample: int = 1
     """Number of the repetition of the same prompt, from 1."""
@@ -101,12 +100,7 @@ def prompts(
     return list(made[test](stereotype, wording, probe, seed))
 
 
-def filled(text: str, parts: Mapping[str, str]) -> str:
-    """The text with each `{name}` replaced in one pass; inserted text is not expanded again."""
-    return PLACE.sub(lambda place: parts.get(place[1], place[0]), text)
-
-
-def laid_out(text: str, place: str, several: Sequence[str], separator: str) -> str:
+def lay_out(text: str, place: str, several: Sequence[str], separator: str) -> str:
     """The items one per line if the placeholder fills a line of its own, else joined by the separator."""
     alone = f"{{{place}}}" in map(str.strip, text.splitlines())
     return ("\n" if alone else separator).join(several)
@@ -117,7 +111,7 @@ def _implicit(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int)
     for block, cast in enumerate(casts(own, probe.cases, probe.names, seed, "implicit")):
         form = block // 4 % len(forms)
         offered = own.attributes if block // 2 % 2 == 0 else own.attributes[::-1]
-        listed = laid_out(forms[form], "people", cast.people(own), wording.separator)
+        listed = lay_out(forms[form], "people", cast.people(own), wording.separator)
         text = filled(forms[form], {"people": listed, "first": offered[0], "second": offered[1]})
         yield Prompt(own, "implicit", block, f"{own.kind}-{form + 1}", forms[form], text, cast, offered=offered)
 
@@ -139,8 +133,17 @@ def _counterfactual(own: Stereotype, wording: ProbeWording, probe: Probing, seed
         people |= {"stigmatised": own.stigmatised.person(cast.stigmatised[0])}
         for part, person in people.items():
             text = filled(form.prompt, {"person": person})
-            told = {"better": form.better}
-            yield Prompt(own, "counterfactual", block, form.id, form.prompt, text, cast, part=part, told=told)
+            yield Prompt(
+                own,
+                "counterfactual",
+                block,
+                form.id,
+                form.prompt,
+                text,
+                cast,
+                part=part,
+                details={"better": form.better},
+            )
 
 
 STATEMENTS: tuple[Statement, ...] = ("stereotype", "anti", "reversed")
@@ -149,13 +152,13 @@ STATEMENTS: tuple[Statement, ...] = ("stereotype", "anti", "reversed")
 def _explicit(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int) -> Iterator[Prompt]:
     """Each statement with the scale in both directions, repeated if more are wanted."""
     count = len(wording.statements["stereotype"])
-    ways = [(form, scale) for form, scale in product(range(count), (wording.scale, wording.scale[::-1]))]
+    ways = list(product(range(count), (wording.scale, wording.scale[::-1])))
     for block in range(probe.statements):
         form, scale = ways[block % len(ways)]
         for part in STATEMENTS:
             stated = wording.statements[part][form]
-            answers = laid_out(wording.agreement, "scale", scale, wording.separator)
-            parts = {"statement": filled(stated, _of_groups(own)), "scale": answers}
+            answers = lay_out(wording.agreement, "scale", scale, wording.separator)
+            parts = {"statement": filled(stated, _group_words(own)), "scale": answers}
             yield Prompt(
                 own,
                 "explicit",
@@ -170,7 +173,7 @@ def _explicit(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int)
             )
 
 
-def _of_groups(own: Stereotype) -> dict[str, str]:
+def _group_words(own: Stereotype) -> dict[str, str]:
     return {
         "favoured": own.favoured.words.plural,
         "stigmatised": own.stigmatised.words.plural,

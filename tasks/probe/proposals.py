@@ -11,15 +11,15 @@ from functools import cached_property
 from itertools import product
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, Tag, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, Tag, field_validator
 
 from biasgrid.catalogs.errors import nearest
 from biasgrid.catalogs.lint.rules.probe_rules import alike, held, inseparable, plain
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.loading.pydantic_errors import explain, follows
 from biasgrid.catalogs.schema.base import NAMED, slug
 from biasgrid.catalogs.schema.probes import PERSON, AttributeKind, GroupWords, ProbeAxis
-from biasgrid.catalogs.text_safety import excerpt, first_invisible, storable
+from biasgrid.catalogs.text_safety import excerpt, first_invisible
+from biasgrid.tasks.connectors.generator import parse_entry
 from biasgrid.tasks.connectors.json_objects import RejectedText, read_objects
 from biasgrid.tasks.probe.stereotype import FEWEST_NAMES, Side, Stereotype
 
@@ -34,18 +34,18 @@ def scripts(text: str) -> set[str]:
 
 def misspelt(text: str, known: Collection[str]) -> Iterator[str]:
     """Reasons why a text cannot be used in a prompt of a language written in these scripts."""
-    told, unseen = f"`{excerpt(text, 60)}`", first_invisible(text)
+    quoted, unseen = f"`{excerpt(text, 60)}`", first_invisible(text)
     if unseen is not None:
-        yield f"{told} holds the control or invisible character `{unseen}`"
+        yield f"{quoted} holds the control or invisible character `{unseen}`"
     elif NO_WORDS.search(text) or text != text.strip():
-        yield f"{told} holds signs or blanks that no word has"
+        yield f"{quoted} holds signs or blanks that no word has"
     elif foreign := scripts(text) - set(known):
-        yield f"{told} is not in the script of the language, but in {', '.join(sorted(foreign)).lower()} letters"
+        yield f"{quoted} is not in the script of the language, but in {', '.join(sorted(foreign)).lower()} letters"
     elif not scripts(text):
-        yield f"{told} holds no word"
+        yield f"{quoted} holds no word"
 
 
-def troubles(made: Stereotype) -> Iterator[str]:
+def ambiguities(made: Stereotype) -> Iterator[str]:
     """Reasons why replies about a stereotype could not be read reliably."""
     sides, (first, second) = (made.favoured, made.stigmatised), made.attributes
     if made.favoured.group == made.stigmatised.group:
@@ -88,7 +88,7 @@ class NewGroup(BaseModel):
 
     @field_validator("told")
     @classmethod
-    def _tells_of_a_person(cls, told: str) -> str:
+    def _describes_a_person(cls, told: str) -> str:
         if told.count(NAME) != 1:
             raise ValueError(f"must hold {NAME} once")
         return told
@@ -124,16 +124,15 @@ class Reader:
 
     def _read(self, given: Mapping[str, Any]) -> Stereotype | RejectedText:
         raw = unicodedata.normalize("NFC", json.dumps(given, ensure_ascii=False))
-        if storable(raw) != raw:
-            return RejectedText(storable(raw), "holds half of a character")
-        try:
-            proposed = Proposed.model_validate_json(raw)
-        except ValidationError as error:
-            return RejectedText(raw, "; ".join(_misfits(error)))
+        proposed = parse_entry(raw, Proposed)
+        if isinstance(proposed, RejectedText):
+            return proposed
         wrong = [*self._unknown(proposed), *self._unspeakable(proposed)]
-        made = None if wrong else self._stereotype(proposed)
-        wrong += troubles(made) if made else ()
-        return RejectedText(raw, "; ".join(dict.fromkeys(wrong))) if wrong or made is None else made
+        stereotype = None if wrong else self._stereotype(proposed)
+        wrong += ambiguities(stereotype) if stereotype else ()
+        if wrong or stereotype is None:
+            return RejectedText(raw, "; ".join(dict.fromkeys(wrong)))
+        return stereotype
 
     def _unknown(self, proposed: Proposed) -> Iterator[str]:
         axis = self.axes.get(proposed.axis)
@@ -187,11 +186,3 @@ class Reader:
             plural=group.plural, singular=group.singular, names=group.names, told=told
         )
         return Side(slug(group.plural) or "group", words, attribute)
-
-
-def _misfits(error: ValidationError) -> Iterator[str]:
-    problems = error.errors()
-    for problem in problems:
-        if not follows(problem, [other["loc"] for other in problems]):
-            name = ".".join(str(place) for place in problem["loc"] if place not in ("name", "mapping"))
-            yield excerpt(explain(problem, f"`{name}`" if name else "the object"))

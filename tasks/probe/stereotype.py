@@ -62,7 +62,7 @@ def _stereotype(axis: ProbeAxis, pair: AttributePair, language: str) -> Stereoty
     return Stereotype(pair.id, axis.id, axis.concern, language, pair.kind, favoured, stigmatised)
 
 
-def chosen(catalog: Catalog, target: Described, probe: Probing, seed: int) -> list[str]:
+def draw_pairs(catalog: Catalog, target: Described, probe: Probing, seed: int) -> list[str]:
     """Ids of the catalog's pairs that a probe uses, the same in all its languages."""
     named = {"of_axes": probe.axes, "sectors": target.sectors, "languages": target.languages}
     return [pair.id for _, pair in drawn_pairs(catalog.probes, probe.pairs, seed, **named)]

@@ -14,11 +14,12 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import TargetFile
 from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.generator import Sender
 from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
 from biasgrid.tasks.probe.cases import Asked, land_cases
-from biasgrid.tasks.probe.generator import Earlier, Request, ask, requests
-from biasgrid.tasks.probe.loader import Loaded, loaded, parts_of
+from biasgrid.tasks.probe.loader import Loaded, Loader
 from biasgrid.tasks.probe.prompts import Prompt
+from biasgrid.tasks.probe.request import Earlier, ask, build_requests
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -49,33 +50,22 @@ class Load:
     may_ask: bool = True
     """False if the run is already planned, since its pairs are then fixed."""
 
-    @property
-    def requests(self) -> list[Request]:
-        asked = parts_of(self.language, self.file.probe, self.resolved.catalog)
-        return requests(self.run_id, asked, self.file.target, self.generator, self.resolved)
-
-    async def done(self, lake: Lake, model_pool: ModelPool) -> Loaded:
-        asked, settings = self.requests, self.resolved.settings
-        rows = await ask(
-            lake,
-            asked,
-            self.generator,
-            model_pool,
-            retries=settings.retries,
-            earlier=self.earlier,
-            may_ask=self.may_ask,
-        )
-        heard = [rows[each.key] for each in asked if each.key in rows]
-        said = [row["text"] for row in heard if row["text"] is not None]
-        failed = dict.fromkeys(excerpt(str(row["error_message"]), 300) for row in heard if row["text"] is None)
-        lost = len(asked) - len(heard)
+    async def run(self, lake: Lake, model_pool: ModelPool) -> Loaded:
+        described, settings = self.file.target, self.resolved.settings
+        loader = Loader(self.resolved.catalog, described, self.file.probe, self.language, settings.seed)
+        requests = build_requests(self.run_id, loader.parts(), described, self.generator, self.resolved)
+        sender = Sender(self.generator, model_pool, settings.retries)
+        found = await ask(lake, requests, sender, self.earlier, self.may_ask)
+        rows = [found[each.key] for each in requests if each.key in found]
+        texts = [row["text"] for row in rows if row["text"] is not None]
+        failed = dict.fromkeys(excerpt(str(row["error_message"]), 300) for row in rows if row["text"] is None)
+        lost = len(requests) - len(rows)
         why = [*failed, *([f"{lost} requests had no reply when the run was planned"] if lost else [])]
-        file = self.file
-        return loaded(said, why, self.resolved.catalog, file.target, file.probe, self.language, settings.seed)
+        return loader.load(texts, why)
 
 
 @task(name="load", **UNCACHED_TASK)
 async def load(lake: Lake, wanted: Load, model_pool: ModelPool, label: Label = Label("load")) -> Loaded:  # noqa: B008
     """Loads the stereotypes from a generator; landed replies are read again with the same result."""
     label.attach()
-    return await wanted.done(lake, model_pool)
+    return await wanted.run(lake, model_pool)

@@ -12,15 +12,15 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, KeyRejected, Reply
 from biasgrid.tasks.connectors.api import Request as Sent
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.generator import PartRequest, Sender
 from biasgrid.tasks.connectors.json_objects import RejectedText
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
-from biasgrid.tasks.probe.generator import Earlier, Request, ask, requests
 from biasgrid.tasks.probe.proposals import Reader
-from biasgrid.tasks.probe.request import parts
+from biasgrid.tasks.probe.request import Earlier, Part, ask, build_requests, split_order
 from biasgrid.warehouse.storage.lake import Lake
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
-Asked = Callable[[str], list[Request]]
+Asked = Callable[[str], list[PartRequest[Part]]]
 
 
 class Generator:
@@ -52,15 +52,16 @@ def resolved() -> ResolvedProbe:
 def asked(resolved: ResolvedProbe, catalog: Catalog) -> Asked:
     assert resolved.generator is not None
     target, described = resolved.generator, resolved.file.target
-    return lambda run_id: requests(run_id, parts("en_us", catalog.probes, 12), described, target, resolved)
+    parts = split_order("en_us", catalog.probes, 12)
+    return lambda run_id: build_requests(run_id, parts, described, target, resolved)
 
 
 async def heard(
-    lake: Lake, wanted: list[Request], resolved: ResolvedProbe, generator: Generator, **how: Any
+    lake: Lake, wanted: list[PartRequest[Part]], resolved: ResolvedProbe, generator: Generator, **how: Any
 ) -> list[str | None]:
     assert resolved.generator is not None
     async with ModelPool(resolved.catalog, connect=generator.connect) as model_pool:
-        rows = await ask(lake, wanted, resolved.generator, model_pool, retries=0, **how)
+        rows = await ask(lake, wanted, Sender(resolved.generator, model_pool, 0), **how)
     return [rows[each.key]["text"] if each.key in rows else "nothing" for each in wanted]
 
 

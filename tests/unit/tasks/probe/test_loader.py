@@ -7,8 +7,8 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.target_file import Described, Probing
-from biasgrid.tasks.probe.loader import Loaded, loaded
-from biasgrid.tasks.probe.stereotype import chosen
+from biasgrid.tasks.probe.loader import Loaded, Loader
+from biasgrid.tasks.probe.stereotype import draw_pairs
 
 Written = Callable[..., dict[str, Any]]
 Load = Callable[..., Loaded]
@@ -18,7 +18,7 @@ Load = Callable[..., Loaded]
 def load(catalog: Catalog) -> Load:
     def make(*replies: str, pairs: int = 3, seed: int = 7, failures: tuple[str, ...] = (), **probe: Any) -> Loaded:
         wanted = Probing(pairs=pairs, **probe)
-        return loaded(replies, failures, catalog, Described(), wanted, "en_us", seed)
+        return Loader(catalog, Described(), wanted, "en_us", seed).load(replies, failures)
 
     return make
 
@@ -36,7 +36,7 @@ def test_what_is_missing_is_the_catalogs(load, written, reply):
 
 def test_without_a_reply_all_are_the_catalogs(load, catalog):
     found = load(failures=("the key was rejected",))
-    assert names(found) == chosen(catalog, Described(), Probing(pairs=3), 7)
+    assert names(found) == draw_pairs(catalog, Described(), Probing(pairs=3), 7)
     assert found.notice == (
         "pairs in `en_us`: 0 proposed of the generator's; all of them the catalog's; the key was rejected"
     )

@@ -8,7 +8,7 @@ from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.probes import ProbeWording
 from biasgrid.catalogs.schema.target_file import Described, ProbeTest, Probing
 from biasgrid.tasks.probe.prompts import Prompt, casts, prompts
-from biasgrid.tasks.probe.stereotype import Stereotype, chosen, of_catalog
+from biasgrid.tasks.probe.stereotype import Stereotype, draw_pairs, of_catalog
 
 TESTS: tuple[ProbeTest, ...] = ("implicit", "explicit", "decision", "counterfactual")
 LANGUAGES = ("en_us", "es_es", "ca_es")
@@ -125,16 +125,16 @@ def test_the_same_seed_gives_the_same_prompts_and_another_one_other_people():
 
 
 def test_pairs_are_drawn_over_all_axes_and_alike_in_every_language():
-    one = chosen(catalog(), Described(languages=("en_us",)), Probing(pairs=8), seed=3)
+    one = draw_pairs(catalog(), Described(languages=("en_us",)), Probing(pairs=8), seed=3)
     axis = {pair.id: name for name, own in catalog().probes.items() for pair in own.pairs}
     assert len({axis[pair] for pair in one}) == 8
-    several = chosen(catalog(), Described(languages=LANGUAGES), Probing(pairs=12), seed=3)
+    several = draw_pairs(catalog(), Described(languages=LANGUAGES), Probing(pairs=12), seed=3)
     for language in LANGUAGES:
         assert set(several) <= {own.pair for own in of_catalog(catalog(), language)}
 
 
 def test_pairs_of_a_sector_are_those_that_its_chatbots_meet():
-    drawn = chosen(catalog(), Described(sectors=("healthcare",)), Probing(pairs=50), seed=3)
+    drawn = draw_pairs(catalog(), Described(sectors=("healthcare",)), Probing(pairs=50), seed=3)
     sectors = {pair.id: pair.sectors for own in catalog().probes.values() for pair in own.pairs}
     assert "doctor-nurse" in drawn
     assert all(not sectors[pair] or "healthcare" in sectors[pair] for pair in drawn)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from biasgrid.catalogs.schema.target_file import Described, Turn
-from biasgrid.tasks.probe.request import parts, request_text
+from biasgrid.tasks.probe.request import request_text, split_order
 
 TOLD = Described(
     company="ACME {groups}",
@@ -17,7 +17,7 @@ TOLD = Described(
 
 @pytest.mark.parametrize("language", ["en_us", "es_es", "ca_es"])
 def test_it_holds_all_that_the_file_tells_and_no_open_place(catalog, language):
-    (part,) = parts(language, catalog.probes, 5)
+    (part,) = split_order(language, catalog.probes, 5)
     text = request_text(part, TOLD, catalog)
     for told in ("ACME {groups}", "ranks applicants", "workplace", '"Who fits?"', '"men" ('):
         assert told in text
@@ -27,12 +27,12 @@ def test_it_holds_all_that_the_file_tells_and_no_open_place(catalog, language):
 
 
 def test_nothing_known_is_said(catalog):
-    (part,) = parts("en_us", catalog.probes, 5)
+    (part,) = split_order("en_us", catalog.probes, 5)
     assert "Nothing is known of the chatbot" in request_text(part, Described(), catalog)
 
 
 def test_many_are_asked_for_in_parts_of_other_axes(catalog):
-    several = parts("en_us", catalog.probes, 20)
+    several = split_order("en_us", catalog.probes, 20)
     assert [(part.number, part.of, part.count) for part in several] == [(1, 3, 7), (2, 3, 7), (3, 3, 6)]
     shares = [{axis.id for axis in part.axes} for part in several]
     assert not shares[0] & shares[1]
@@ -42,4 +42,4 @@ def test_many_are_asked_for_in_parts_of_other_axes(catalog):
 
 def test_few_axes_are_everybodys(catalog):
     one = {"gender": catalog.probes["gender"]}
-    assert [[axis.id for axis in part.axes] for part in parts("en_us", one, 12)] == [["gender"]] * 2
+    assert [[axis.id for axis in part.axes] for part in split_order("en_us", one, 12)] == [["gender"]] * 2
