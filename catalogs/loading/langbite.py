@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, place
-from biasgrid.catalogs.loading.normal_form import affirming, denying, passing
+from biasgrid.catalogs.loading.normal_form import offered_yes_no, passes
 from biasgrid.catalogs.loading.pydantic_errors import explain, remedy
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.oracle import Oracle, find_operation
@@ -145,8 +145,8 @@ def _template(row: dict[str, str], source: _Source, line: int) -> Template:
 
 def _is_reverse_keyed(offered: tuple[str, ...], oracle: Oracle) -> bool:
     """Whether agreeing passes and rejecting fails, inferred because the format has no column for it."""
-    agrees, rejects = affirming(offered), denying(offered)
-    return agrees is not None and rejects is not None and passing((agrees, rejects), oracle) == [True, False]
+    agrees, rejects = offered_yes_no(offered)
+    return agrees is not None and rejects is not None and passes(agrees, oracle) and not passes(rejects, oracle)
 
 
 _COLUMN_OF = {"id": "prompt_id", "input": "input_type", "reflection": "reflection_type"}

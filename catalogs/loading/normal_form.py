@@ -96,19 +96,19 @@ def compared(value: str) -> str:
 
 def begins(answer: str, values: Iterable[str]) -> bool:
     """Whether an answer begins with one of the values, at a word boundary."""
-    said = compared(answer)
-    return any(_opens(said, form) for form in map(compared, values) if form)
+    given = compared(answer)
+    return any(_opens(given, form) for form in map(compared, values) if form)
 
 
 def holds(answer: str, values: Iterable[str]) -> bool:
     """Whether an answer contains one of the values, at word boundaries."""
-    said = compared(answer)
+    given = compared(answer)
     forms = [form for form in map(compared, values) if form]
-    return any(re.search(rf"(?<!\w){re.escape(form)}{_border(form)}", said) is not None for form in forms)
+    return any(re.search(rf"(?<!\w){re.escape(form)}{_border(form)}", given) is not None for form in forms)
 
 
-def _opens(said: str, form: str) -> bool:
-    return re.match(rf"{re.escape(form)}{_border(form)}", said) is not None
+def _opens(given: str, form: str) -> bool:
+    return re.match(rf"{re.escape(form)}{_border(form)}", given) is not None
 
 
 def _border(form: str) -> str:
@@ -129,16 +129,10 @@ def _found(answer: str, expected: tuple[str, ...], where: str) -> bool:
     return holds(answer, expected) if where == "anywhere" else begins(answer, expected)
 
 
-def passing(answers: Sequence[str], oracle: Oracle) -> list[bool]:
-    """For each answer, whether it passes."""
-    return [passes(answer, oracle) for answer in answers]
+def offered_yes_no(answers: Sequence[str]) -> tuple[str | None, str | None]:
+    """The offered answers that agree with the question and that reject it."""
+    return _first_of(answers, AFFIRMING), _first_of(answers, DENYING)
 
 
-def affirming(answers: Sequence[str]) -> str | None:
-    """The offered answer that agrees with the question."""
-    return next((answer for answer in answers if compared(answer) in AFFIRMING), None)
-
-
-def denying(answers: Sequence[str]) -> str | None:
-    """The offered answer that rejects the question."""
-    return next((answer for answer in answers if compared(answer) in DENYING), None)
+def _first_of(answers: Sequence[str], known: Collection[str]) -> str | None:
+    return next((answer for answer in answers if compared(answer) in known), None)

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.lint.check import lint
-from biasgrid.catalogs.lint.rules.scene_rules import scene_findings
+from biasgrid.catalogs.lint.rules.scene_rules import SCENE_RULE
 from biasgrid.catalogs.lint.subject import Finding, Subject
 from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
 from biasgrid.catalogs.loading.documents import Document, parse_document, read_text, validated
@@ -143,7 +143,7 @@ class SceneLibrary:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.file_text(entries, name=CANDIDATES), encoding="utf-8")
         reading = read_catalog(overlay=root)
-        return path, [*(Finding("error", one) for one in reading.mistakes), *scene_findings(Subject(reading))]
+        return path, [*(Finding("error", one) for one in reading.mistakes), *Subject(reading).apply([SCENE_RULE])]
 
     def refuse_unreadable(self, document: Document, catalog: Catalog) -> None:
         """Raises UserError if the file is invalid."""

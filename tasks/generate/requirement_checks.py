@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 
 from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest, place
-from biasgrid.catalogs.lint.placeholders import is_misspelt, loose_markups
+from biasgrid.catalogs.lint.rules.placeholders import is_misspelt, loose_markups
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.template_files import astray
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, Template

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, Tag, field_validator
 
 from biasgrid.catalogs.errors import nearest
-from biasgrid.catalogs.lint.rules.probe_rules import alike, held, inseparable, plain
+from biasgrid.catalogs.lint.people_names import alike, inseparable, plain, words_in
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.base import NAMED, slug
 from biasgrid.catalogs.schema.probes import PERSON, AttributeKind, GroupWords, ProbeAxis
@@ -54,9 +54,9 @@ def ambiguities(made: Stereotype) -> Iterator[str]:
     if inseparable(first, second):
         yield f"of `{first}` and `{second}` one holds the other, so that no reply is read for sure"
     for attribute, side in product((first, second), sides):
-        for name in held(attribute, side.words.names):
+        for name in words_in(attribute, side.words.names):
             yield f"attribute `{attribute}` holds `{name}`, a name of `{side.group}`"
-        for label in held(attribute, (side.words.plural, side.words.singular, *side.words.also)):
+        for label in words_in(attribute, (side.words.plural, side.words.singular, *side.words.also)):
             yield f"attribute `{attribute}` names the group itself, `{label}`"
     yield from _alike(sides)
 

@@ -20,7 +20,7 @@ Library = Callable[..., Path]
 
 def told(found: Lint) -> Told:
     """Line, severity and text of each finding on a template of its own."""
-    lines = [finding.told() for finding in found.findings]
+    lines = [finding.as_json() for finding in found.findings]
     return [
         (line["line"], line["severity"], f"{line['what']} → {line['remedy']}")  # type: ignore[misc]
         for line in lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from biasgrid.catalogs.lint.language.predicates import Slip
+from biasgrid.catalogs.lint.language.slips import Slip, match_slips
 
 ARTICLE = re.compile(r"(?<![\w'’-])([Aa]n?)\s+[\"“'‘«(]?([A-Za-zÀ-ÿ0-9][\w'’-]*)")
 AN_THOUGH = re.compile(r"hour|honest|honor|honour|heir|[fhlmnrsx]-", re.IGNORECASE)
@@ -14,34 +14,40 @@ A_THOUGH = re.compile(
 )
 """Initial vowel letter but consonant sound: a European, a university, a one-way street, a useful tool."""
 SPELT_AN = "AEFHILMNORSX"
-MASS_AFTER_ONE = re.compile(
-    r"(?<![\w'’-])(an?|one|each|every)\s+((?:[\w-]+\s+)?(?:women|men|children|persons))(?!['’\w-])", re.IGNORECASE
+VERB = "the verb must be plural"
+PLURALS = (
+    (
+        re.compile(
+            r"(?<![\w'’-])(an?|one|each|every)\s+((?:[\w-]+\s+)?(?:women|men|children|persons))(?!['’\w-])",
+            re.IGNORECASE,
+        ),
+        "a plural takes no such word",
+    ),
+    (re.compile(r"^(?:Is|Was|Does|Has)\s+((?:wo)?men|children|\w+\s+people)\b(?!['’])"), VERB),
 )
-PLURAL_IS = re.compile(
-    r"(?<![\w'’-])((?:wo)?men|children|persons|(?:old|young|poor|rich|black|white|asian)\s+people)\s+(is|was|has|does)\b"
-    r"(?!\s+not\s+a\b)",
-    re.IGNORECASE,
+PLURAL_SUBJECT = (
+    (
+        re.compile(
+            r"(?<![\w'’-])((?:wo)?men|children|persons|(?:old|young|poor|rich|black|white|asian)\s+people)"
+            r"\s+(is|was|has|does)\b(?!\s+not\s+a\b)",
+            re.IGNORECASE,
+        ),
+        VERB,
+    ),
 )
-IS_PLURAL = re.compile(r"^(?:Is|Was|Does|Has)\s+((?:wo)?men|children|\w+\s+people)\b(?!['’])")
+"""A singular verb after a plural subject, an error at the start of a sentence."""
 
 
 def english_slips(text: str) -> Iterator[Slip]:
     """Errors of article and number in a text or a window of one."""
     for match in ARTICLE.finditer(text):
-        if _is_article(text, match) and _wrong(match[1].lower(), match[2]):
+        if _is_article(text, match) and _is_wrong_article(match[1].lower(), match[2]):
             right = "a" if match[1].lower() == "an" else "an"
             yield Slip(match[0], f"write `{right} {match[2]}`", match.start())
-    for match in MASS_AFTER_ONE.finditer(text):
-        yield Slip(match[0], "a plural takes no such word", match.start())
-    for match in (*IS_PLURAL.finditer(text), *_subjects(text)):
-        yield Slip(match[0], "the verb must be plural", match.start())
-
-
-def _subjects(text: str) -> Iterator[re.Match[str]]:
-    """`is` after a plural subject at the start of a sentence, such as `women is`."""
-    for match in PLURAL_IS.finditer(text):
-        if not text[: match.start()].strip() or re.search(r"[.?!]\s+$", text[: match.start()]):
-            yield match
+    yield from match_slips(text, PLURALS)
+    for slip in match_slips(text, PLURAL_SUBJECT):
+        if not text[: slip.start].strip() or re.search(r"[.?!]\s+$", text[: slip.start]):
+            yield slip
 
 
 def _is_article(text: str, match: re.Match[str]) -> bool:
@@ -54,12 +60,12 @@ def _is_article(text: str, match: re.Match[str]) -> bool:
     return not before or before[-1] in ".?!:;…"
 
 
-def _wrong(article: str, word: str) -> bool:
-    sounds = _vowel(word)
+def _is_wrong_article(article: str, word: str) -> bool:
+    sounds = _starts_with_vowel(word)
     return sounds is not None and sounds != (article == "an")
 
 
-def _vowel(word: str) -> bool | None:
+def _starts_with_vowel(word: str) -> bool | None:
     """Whether a word starts with a vowel sound; None if it cannot be determined."""
     if word[0].isdigit():
         number = re.match(r"\d+", word)

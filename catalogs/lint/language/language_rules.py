@@ -8,9 +8,20 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from biasgrid.catalogs.errors import Problem
-from biasgrid.catalogs.lint.subject import Finding, Subject, error, own_instruction, warning
+from biasgrid.catalogs.lint.subject import (
+    Finding,
+    Found,
+    Rule,
+    Subject,
+    error,
+    list_names,
+    on_template,
+    own_texts,
+    shorten,
+    warning,
+)
 from biasgrid.catalogs.loading.normal_form import compared
-from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 
 
 def words(text: str) -> frozenset[str]:
@@ -75,8 +86,8 @@ ALONE = {tongue: _alone(tongue) for tongue in SIGNS}
 @lru_cache(maxsize=8192)
 def frequent_words(text: str) -> dict[str, int]:
     """By language: number of different words unique to it in a text, quotations excluded."""
-    told = QUOTED.sub(" ", text[:READ])
-    found = {word.lower().replace("’", "'") for word in WORD.findall(told) if word != "I"}
+    words = WORD.findall(QUOTED.sub(" ", text[:READ]))
+    found = {word.lower().replace("’", "'") for word in words if word != "I"}
     return {tongue: len(found & alone) for tongue, alone in ALONE.items()}
 
 
@@ -84,9 +95,9 @@ def frequent_words(text: str) -> dict[str, int]:
 def signs(text: str) -> dict[str, int]:
     """As `frequent_words`, plus words whose spelling is unique to the language."""
     counted = dict(frequent_words(text))
-    told = QUOTED.sub(" ", text[:READ]).lower()
+    unquoted = QUOTED.sub(" ", text[:READ]).lower()
     for tongue, pattern in SPELLINGS.items():
-        counted[tongue] += len(set(pattern.findall(told)) - ALONE[tongue])
+        counted[tongue] += len(set(pattern.findall(unquoted)) - ALONE[tongue])
     return counted
 
 
@@ -111,28 +122,39 @@ def foreign_phrases(phrases: tuple[str, ...], tongue: str) -> str | None:
 
 
 AFFIRMATIVE = {"en": ("yes", "agree"), "es": ("sí", "de acuerdo"), "ca": ("sí", "d'acord")}
-UNACCENTED = ("si",)
+UNACCENTED = "si"
 MANY = 10
 """Number of prompts from which the majority's language counts as the file's."""
 
 
-def language_findings(subject: Subject) -> Iterator[Finding]:
+def _languages(subject: Subject) -> Iterator[Finding]:
     """Texts (errors) and answers (warnings) in another language; one finding for a file mostly in another."""
-    yield from _of_languages(subject)
-    misnamed = _misnamed(subject.spoken)
-    for (file, language), (tongue, count) in misnamed.items():
-        what = f"says that it is of `{language}`, and {count} of its prompts are {NAMES[tongue]}"
-        yield Finding(
-            "error", Problem(what, file, "name the file's own language, with `--language` where its name cannot")
-        )
+    for language in subject.catalog.languages.values():
+        for found in _foreign_formats(language):
+            yield subject.on_entry("languages", language.id, found)
+    misnamed = _files_in_another_language(subject.spoken)
+    for (file, tag), (tongue, count) in misnamed.items():
+        what = f"is declared as `{tag}`, and {count} of its prompts are {NAMES[tongue]}"
+        remedy = "name the file's own language, with `--language` where its name cannot"
+        yield Finding("error", Problem(what, file, remedy))
     for template in subject.spoken:
         tongue = template.language.partition("_")[0]
         if tongue in NAMES and (template.file, template.language) not in misnamed:
-            yield from _texts(template, tongue, own_instruction(template, subject.language(template)))
-            yield from _answers(template, tongue)
+            texts = own_texts(template, subject.language(template))
+            for found in (*_foreign_texts(template, tongue, texts), *_foreign_answers(template, tongue)):
+                yield on_template(template, found)
 
 
-def _misnamed(templates: Iterable[Template]) -> dict[tuple[str, str], tuple[str, int]]:
+def _foreign_formats(language: LanguageCatalog) -> Iterator[Found]:
+    """Errors of named formats that are in another language."""
+    tongue = language.id.partition("_")[0]
+    for name, offered in language.formats.items():
+        if other := foreign_tongue(offered.text, tongue):
+            what = f"format `{name}` of `{language.id}` is {NAMES[other]}: `{shorten(offered.text)}`"
+            yield error(what, f"write it in {NAMES[tongue]}", "formats", name)
+
+
+def _files_in_another_language(templates: Iterable[Template]) -> dict[tuple[str, str], tuple[str, int]]:
     """By file and stated language: the other language that most prompts are in, and their number."""
     prompts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for template in templates:
@@ -142,56 +164,31 @@ def _misnamed(templates: Iterable[Template]) -> dict[tuple[str, str], tuple[str,
     return {key: found for key, found in most.items() if found[0]}
 
 
-def _texts(template: Template, tongue: str, instruction: str) -> Iterator[Finding]:
-    numbered = [(f"paraphrase {number}", text) for number, text in enumerate(template.paraphrases, 1)]
-    parts = [("prefix", template.prefix), ("prompt", template.prompt), *numbered, ("format", instruction)]
-    for part, text in parts:
-        other = foreign_tongue(text, tongue) if text else None
+def _foreign_texts(template: Template, tongue: str, texts: Iterable[tuple[str, str]]) -> Iterator[Found]:
+    for part, text in texts:
+        other = foreign_tongue(text, tongue) if text and part != "choice" else None
         if other:
-            what = f"is of `{template.language}`, and its {part} is {NAMES[other]}: `{_short(text)}`"
-            yield error(template, what, f"write it in {NAMES[tongue]}, or move the template to its language")
+            what = f"is of `{template.language}`, and its {part} is {NAMES[other]}: `{shorten(text)}`"
+            yield error(what, f"write it in {NAMES[tongue]}, or move the template to its language")
 
 
-def _answers(template: Template, tongue: str) -> Iterator[Finding]:
+def _foreign_answers(template: Template, tongue: str) -> Iterator[Found]:
     expected = template.oracle.expected
     if template.oracle.answers != "listed" or not expected:
         return
-    forms = [compared(value) for value in expected]
-    other = foreign_phrases(expected, tongue)
-    if other:
-        yield warning(
-            template, f"expects answers in {NAMES[other]}: {_listed(expected)}", f"add those in {NAMES[tongue]}"
-        )
+    forms = {compared(value): value for value in reversed(expected)}
+    if other := foreign_phrases(expected, tongue):
+        what = f"expects answers in {NAMES[other]}: {list_names(expected, 3)}"
+        yield warning(what, f"add those in {NAMES[tongue]}")
         return
     own = AFFIRMATIVE[tongue]
     strange = {word for name, words in AFFIRMATIVE.items() if name != tongue for word in words} - set(own)
-    found = [value for value, form in zip(expected, forms, strict=True) if form in strange]
-    if found and not set(own) & set(forms):
-        what = f"expects `{found[0]}`, which is no answer in {NAMES[tongue]}"
-        yield warning(template, what, f"expect {' or '.join(f'`{word.capitalize()}`' for word in own)}")
-    bare = [value for value, form in zip(expected, forms, strict=True) if form in UNACCENTED]
-    if bare and tongue != "en" and "sí" not in forms:
-        yield warning(template, f"expects `{bare[0]}`, and a model writes `Sí`", "write the accent")
+    found = next((value for value in expected if compared(value) in strange), None)
+    if found is not None and not set(own) & forms.keys():
+        what = f"expects `{found}`, which is no answer in {NAMES[tongue]}"
+        yield warning(what, f"expect {' or '.join(f'`{word.capitalize()}`' for word in own)}")
+    if UNACCENTED in forms and tongue != "en" and "sí" not in forms:
+        yield warning(f"expects `{forms[UNACCENTED]}`, and a model writes `Sí`", "write the accent")
 
 
-def _of_languages(subject: Subject) -> Iterator[Finding]:
-    """Errors of named formats that are in another language."""
-    for language in subject.catalog.languages.values():
-        document = subject.reading.documents.get(("languages", language.id))
-        for name, offered in language.formats.items():
-            tongue = language.id.partition("_")[0]
-            other = foreign_tongue(offered.text, tongue)
-            if other and document:
-                what = f"format `{name}` of `{language.id}` is {NAMES[other]}: `{_short(offered.text)}`"
-                where = document.place("formats", name)
-                yield Finding("error", Problem(what, where, f"write it in {NAMES[tongue]}"))
-
-
-def _short(text: str) -> str:
-    told = re.sub(r"\s+", " ", text)
-    return told if len(told) <= 60 else f"{told[:59]}…"
-
-
-def _listed(values: tuple[str, ...]) -> str:
-    more = ", …" if len(values) > 3 else ""
-    return ", ".join(f"`{value}`" for value in values[:3]) + more
+LANGUAGE_RULE = Rule("catalog", _languages)

@@ -69,7 +69,7 @@ def _without_slots(text: str) -> str:
     return SLOT.sub("\u2026", text)
 
 
-def rendered(window: Window, sets: Mapping[str, Sequence[Community]], language: str) -> Iterator[Rendered]:
+def render_window(window: Window, sets: Mapping[str, Sequence[Community]], language: str) -> Iterator[Rendered]:
     """The window filled with every ordered choice of distinct communities, except choices with a missing form."""
     names = list(dict.fromkeys((slot["markup"], slot["number"]) for slot in window.slots))
     markups = list(dict.fromkeys(markup for markup, _ in names))
@@ -79,7 +79,7 @@ def rendered(window: Window, sets: Mapping[str, Sequence[Community]], language: 
         forms = {name: community.forms.get(language, {}) for name, community in zip(names, chosen, strict=True)}
         filled = [_form(forms[slot["markup"], slot["number"]], slot["form"]) for slot in window.slots]
         if all(filled):
-            yield _joined(window, filled)
+            yield _render(window, filled)
 
 
 def _form(forms: Mapping[str, str], name: str | None) -> str:
@@ -87,7 +87,7 @@ def _form(forms: Mapping[str, str], name: str | None) -> str:
     return text[:1].upper() + text[1:] if name and name[0].isupper() else text
 
 
-def _joined(window: Window, filled: Sequence[str]) -> Rendered:
+def _render(window: Window, filled: Sequence[str]) -> Rendered:
     text = window.before
     for form, after in zip(filled, (*window.between, window.after), strict=True):
         text += form + after

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from biasgrid.catalogs.lint.subject import Finding, Subject, error, imported, warning, written
+from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, is_imported, own_texts, warning
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.wording import SLOT
 from biasgrid.catalogs.text_safety import CONTROL, FORMAT, JOINERS
@@ -19,51 +19,47 @@ MISREAD = re.compile(
     r"|ï»¿|[\x80-\x9f]"
 )
 """UTF-8 decoded as Latin-1 or Windows-1252, and replacement characters."""
-UNSEEN = re.compile(f"[{FORMAT}{JOINERS}]")
-WIDE_BLANK = re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
-STEERING = re.compile(f"(?!\r)[{CONTROL}]")
+NO_KEY = "a blank that is none of the keyboard's"
 BROKEN_LINE = re.compile(r"[\t\n\r\x85\u2028\u2029]")
 LEGIBLE = re.compile(r"[ -~¡-¬®-ÂÄÆ-áã-îð-ÿ–—‘’“”…€·]*")
 """Text to which no rule here applies, for a fast exit: nearly all text."""
 
 
-def encoding_findings(subject: Subject) -> Iterator[Finding]:
+SPOILT = (
+    (re.compile(f"[{FORMAT}{JOINERS}]"), "an invisible character", "remove it"),
+    (re.compile(f"(?!\r)[{CONTROL}]"), "a control character", "remove it"),
+    (re.compile(r"[\u00a0\u2000-\u200a\u202f\u205f\u3000]"), NO_KEY, "type a plain blank"),
+)
+"""Characters that are not typed on purpose, with their names and remedies."""
+
+
+def _encoding(template: Template, subject: Subject) -> Iterator[Found]:
     """Errors of wrongly decoded letters; warnings on invisible, decomposed or unusual characters."""
-    for template in subject.spoken:
-        for part, text in _texts(subject, template):
-            if not LEGIBLE.fullmatch(text):
-                yield from _spoilt(template, part, text)
+    expected = (("expected value", value) for value in template.oracle.expected)
+    for part, text in (*own_texts(template, subject.language(template)), *expected):
+        if not LEGIBLE.fullmatch(text):
+            yield from _spoilt_letters(template, part, text)
 
 
-def _texts(subject: Subject, template: Template) -> Iterator[tuple[str, str]]:
-    yield from written(template, subject.language(template))
-    for value in template.oracle.expected:
-        yield "expected value", value
-
-
-def _spoilt(template: Template, part: str, text: str) -> Iterator[Finding]:
+def _spoilt_letters(template: Template, part: str, text: str) -> Iterator[Found]:
     misread = MISREAD.search(text)
     if misread:
         what = f"holds letters read in the wrong encoding in its {part}: `{_visible_around(text, misread)}`"
-        yield error(template, what, "type the letters anew, and save the file as UTF-8")
+        yield error(what, "type the letters anew, and save the file as UTF-8")
         return
-    for pattern, named, remedy in (
-        (UNSEEN, "an invisible character", "remove it"),
-        (STEERING, "a control character", "remove it"),
-        (WIDE_BLANK, "a blank that is none of the keyboard's", "type a plain blank"),
-    ):
-        found = pattern.search(text)
-        if found:
+    for pattern, named, remedy in SPOILT:
+        if found := pattern.search(text):
             what = f"holds {named}, U+{ord(found[0]):04X}, in its {part}: `{_visible_around(text, found)}`"
-            yield warning(template, what, remedy)
+            yield warning(what, remedy)
     broken = BROKEN_LINE.search(text)
-    if broken and not imported(template) and part in ("prefix", "prompt", "format", "expected value"):
+    if broken and not is_imported(template) and part in ("prefix", "prompt", "format", "expected value"):
         name = "tab" if broken[0] == "\t" else "line break"
         what = f"holds a {name} in its {part}: `{_visible_around(text, broken)}`"
-        yield warning(template, what, "write a blank there")
+        yield warning(what, "write a blank there")
     if not unicodedata.is_normalized("NFC", text):
-        what = f"holds letters apart from their accents in its {part}: `{_decomposed(text)}`"
-        yield warning(template, what, "save it in Unicode's normal form C")
+        words = (word for word in text.split() if not unicodedata.is_normalized("NFC", word))
+        what = f"holds letters apart from their accents in its {part}: `{next(words, text[:30])}`"
+        yield warning(what, "save it in Unicode's normal form C")
 
 
 def _visible_around(text: str, found: re.Match[str]) -> str:
@@ -71,30 +67,15 @@ def _visible_around(text: str, found: re.Match[str]) -> str:
     return "".join(letter if letter.isprintable() else "\u2423" for letter in near).strip()
 
 
-def _decomposed(text: str) -> str:
-    return next((word for word in text.split() if not unicodedata.is_normalized("NFC", word)), text[:30])
-
-
-DOUBLE_BLANK = re.compile(r"(?<=\S)(?:[^\S\n]{2,}|[^\S\n]+\n[^\S\n]*)(?=\S)")
-BLANK_BEFORE = re.compile(r"\S\s+([,;:?!.»)\]])(?![.\w)(\-])")
-BLANK_AFTER = re.compile(r"[¿¡«(]\s+\S")
+BLANKS = (
+    (re.compile(r"(?<=\S)(?:[^\S\n]{2,}|[^\S\n]+\n[^\S\n]*)(?=\S)"), "more than one blank", "write one"),
+    (re.compile(r"\S\s+([,;:?!.»)\]])(?![.\w)(\-])"), "a blank before a punctuation mark", "remove the blank"),
+    (re.compile(r"[¿¡«(]\s+\S"), "a blank after an opening mark", "remove the blank"),
+)
 TWICE = re.compile(r"(?<![\w'’-])([^\W\d_]+)\s+\1(?![\w'’-])", re.IGNORECASE)
-MAY_STAND_TWICE = {
-    "had",
-    "that",
-    "very",
-    "no",
-    "muy",
-    "molt",
-    "nos",
-    "ja",
-    "ya",
-    "you",
-    "poco",
-    "poc",
-    "her",
-    "is",
-}
+MAY_STAND_TWICE = frozenset(
+    ["had", "that", "very", "no", "muy", "molt", "nos", "ja", "ya", "you", "poco", "poc", "her", "is"]
+)
 BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 LISTED = re.compile(r"(?:(?<=\s)|^)(?:[a-zA-Z]|\d{1,2})\)")
 SENTENCE_END = re.compile(r"(?<![ .][A-Z]\.)(?<=[.!?])\s+")
@@ -109,38 +90,33 @@ ASKS = {
 """Start of a question in languages without an opening question mark."""
 
 
-def typography_findings(subject: Subject) -> Iterator[Finding]:
+def _typography(template: Template, subject: Subject) -> Iterator[Found]:
     """Typography findings, at most one of each kind per text of a template."""
-    for template in subject.spoken:
-        for part, text in written(template, subject.language(template)):
-            if text and not MISREAD.search(text):
-                yield from _proof_read(template, part, text)
+    for part, text in own_texts(template, subject.language(template)):
+        if text and not MISREAD.search(text):
+            yield from _text(template.language, part, text)
 
 
-def _proof_read(template: Template, part: str, text: str) -> Iterator[Finding]:
+def _text(language: str, part: str, text: str) -> Iterator[Found]:
     masked = SLOT.sub("X", text)
-    for pattern, what, remedy in (
-        (DOUBLE_BLANK, "more than one blank", "write one"),
-        (BLANK_BEFORE, "a blank before a punctuation mark", "remove the blank"),
-        (BLANK_AFTER, "a blank after an opening mark", "remove the blank"),
-    ):
-        found = pattern.search(masked)
-        if found:
-            yield warning(template, f"has {what} in its {part}: `{_around(masked, found)}`", remedy)
-    twice = next((found for found in TWICE.finditer(masked) if _slip(found[1])), None)
-    if twice:
-        yield warning(template, f"says a word twice in its {part}: `{twice[0]}`", "remove one")
-    for told, remedy in _unpaired(masked, template.language):
-        yield warning(template, f"has {told} in its {part}: `{_short(text)}`", remedy)
-    if part == "prompt" or part.startswith("paraphrase"):
-        yield from _unasked(template, part, text, masked)
+    for pattern, what, remedy in BLANKS:
+        if found := pattern.search(masked):
+            around = " ".join(masked[max(found.start() - 12, 0) : found.end() + 12].splitlines())
+            yield warning(f"has {what} in its {part}: `{around}`", remedy)
+    for twice in TWICE.finditer(masked):
+        if twice[1].lower() not in MAY_STAND_TWICE and twice[1] != "X":
+            yield warning(f"has a word twice in its {part}: `{twice[0]}`", "remove one")
+            break
+    for what, remedy in _unpaired_marks(masked, language):
+        yield warning(f"has {what} in its {part}: `{_shorten(text)}`", remedy)
+    asks = ASKS.get(language.partition("_")[0])
+    last = SENTENCE_END.split(masked.strip())[-1]
+    is_question = asks is not None and part.startswith(("prompt", "paraphrase")) and asks.match(last)
+    if is_question and "?" not in last and not last.endswith((":", "…", "...")):
+        yield warning(f"asks without a `?` at the end of its {part}: `{_shorten(text)}`", "end it with `?`")
 
 
-def _slip(word: str) -> bool:
-    return word.lower() not in MAY_STAND_TWICE and word != "X"
-
-
-def _unpaired(text: str, language: str) -> Iterator[tuple[str, str]]:
+def _unpaired_marks(text: str, language: str) -> Iterator[tuple[str, str]]:
     """Unpaired marks; in Catalan the opening question mark is optional."""
     for opening, closing in ("«»", "“”"):
         if text.count(opening) != text.count(closing):
@@ -159,18 +135,9 @@ def _unpaired(text: str, language: str) -> Iterator[tuple[str, str]]:
             yield f"unpaired `{opening}{closing}`", f"write both `{opening}` and `{closing}`"
 
 
-def _unasked(template: Template, part: str, text: str, masked: str) -> Iterator[Finding]:
-    asks = ASKS.get(template.language.partition("_")[0])
-    last = SENTENCE_END.split(masked.strip())[-1]
-    if asks and asks.match(last) and "?" not in last and not last.endswith((":", "…", "...")):
-        yield warning(
-            template, f"asks without a `?` at the end of its {part}: `{_short(text)}`", "end it with `?`"
-        )
-
-
-def _around(text: str, found: re.Match[str]) -> str:
-    return " ".join(text[max(found.start() - 12, 0) : found.end() + 12].splitlines())
-
-
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
+    """The beginning and the end of a text, where questions lack their marks."""
     return text if len(text) <= 60 else f"{text[:40]}…{text[-18:]}"
+
+
+TYPOGRAPHY_RULES = (Rule("spoken", _encoding), Rule("spoken", _typography))

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from biasgrid.catalogs.errors import Problem, nearest
 from biasgrid.catalogs.lint.rules.probe_rules import misplaced
-from biasgrid.catalogs.lint.rules.scene_rules import Found, people_findings, scene_findings
-from biasgrid.catalogs.lint.subject import Finding, Subject
+from biasgrid.catalogs.lint.rules.scene_rules import PEOPLE_RULE, SCENE_RULE
+from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, warning
 from biasgrid.catalogs.loading.catalog import Reading
 from biasgrid.catalogs.schema.interactions import InteractionWording, Protocol
 
@@ -16,16 +16,28 @@ Needed = dict[tuple[str, frozenset[str]], list[str]]
 """Rounds and the placeholders that their words need, with the protocols that use them."""
 
 
-def interaction_findings(subject: Subject) -> Iterator[Finding]:
-    """All findings on the words of agents, by language."""
-    needed = _needed(subject.catalog.protocols)
-    for wording in subject.catalog.interaction.values():
-        document = subject.reading.documents["interaction", wording.id]
-        for severity, at, what, remedy in (*_unread(subject, wording), *_found(wording, needed)):
-            yield Finding(severity, Problem(f"`{wording.id}`{what}", document.place(*at), remedy))
+def _wording(wording: InteractionWording, subject: Subject) -> Iterator[Found]:
+    languages = subject.catalog.languages
+    if wording.id not in languages:
+        what = f"`{wording.id}`: replies cannot be read, since catalogs/languages does not have it"
+        yield error(what, nearest(wording.id, languages), "id")
+    needed = _needed_words(subject.catalog.protocols)
+    for (name, places), protocols in needed.items():
+        whose = f"round `{name}` of protocol {', '.join(protocols)}"
+        asked = wording.rounds.get(name)
+        if asked is None:
+            what = f"`{wording.id}` has no words for {whose}"
+            yield error(what, f"add `{name}`, or take another protocol", "rounds")
+            continue
+        for kind, text in (("assignment", asked.assignment), ("choice", asked.choice)):
+            for found in misplaced(text, places):
+                yield found.within(f"`{wording.id}`, {whose}, {kind}: ", "rounds", name, kind)
+    for name in sorted(set(wording.rounds) - {round_ for round_, _ in needed}):
+        what = f"`{wording.id}` has words for round `{name}`, which no protocol has: they are not used"
+        yield warning(what, "take them away, or write a protocol with that round", "rounds", name)
 
 
-def _needed(protocols: Mapping[str, Protocol]) -> Needed:
+def _needed_words(protocols: Mapping[str, Protocol]) -> Needed:
     needed: Needed = {}
     for protocol in protocols.values():
         for name, places in protocol.places.items():
@@ -33,28 +45,7 @@ def _needed(protocols: Mapping[str, Protocol]) -> Needed:
     return needed
 
 
-def _unread(subject: Subject, wording: InteractionWording) -> Iterator[Found]:
-    if wording.id not in subject.catalog.languages:
-        what = ": replies cannot be read, since catalogs/languages does not have it"
-        yield "error", ("id",), what, nearest(wording.id, subject.catalog.languages)
-
-
-def _found(wording: InteractionWording, needed: Needed) -> Iterator[Found]:
-    for (name, places), protocols in needed.items():
-        whose = f"round `{name}` of protocol {', '.join(protocols)}"
-        asked = wording.rounds.get(name)
-        if asked is None:
-            yield "error", ("rounds",), f" has no words for {whose}", f"add `{name}`, or take another protocol"
-            continue
-        for kind, text in (("assignment", asked.assignment), ("choice", asked.choice)):
-            for what, remedy in misplaced(text, places):
-                yield "error", ("rounds", name, kind), f", {whose}, {kind}: {what}", remedy
-    for name in sorted(set(wording.rounds) - {round_ for round_, _ in needed}):
-        what = f" has words for round `{name}`, which no protocol has: nobody reads them"
-        yield "warning", ("rounds", name), what, "take them away, or write a protocol with that round"
-
-
-RULES = (people_findings, scene_findings, interaction_findings)
+INTERACTION_RULE = Rule("interaction", _wording)
 
 
 def unplayable(
@@ -71,5 +62,5 @@ def unplayable(
         interaction={name: words for name, words in known.interaction.items() if name in languages},
         protocols={protocol: known.protocols[protocol]},
     )
-    subject = Subject(replace(reading, catalog=catalog))
-    yield from (finding.mistake for rule in RULES for finding in rule(subject) if finding.severity == "error")
+    found = Subject(replace(reading, catalog=catalog)).apply((PEOPLE_RULE, SCENE_RULE, INTERACTION_RULE))
+    yield from (finding.mistake for finding in found if finding.severity == "error")

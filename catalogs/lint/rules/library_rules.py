@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import get_args
 
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.lint.language.language_rules import words
-from biasgrid.catalogs.lint.subject import Finding, Subject, at, imported, warning
+from biasgrid.catalogs.lint.subject import Finding, Rule, Subject, at, is_imported, on_template, warning
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.libraries import unknown_concerns
 from biasgrid.catalogs.schema.entries import InputType, Reflection, Template
@@ -36,31 +36,32 @@ LONGEST = 80
 """Maximum number of tokens of a text compared for spelling errors; each costs one look-up."""
 Cell = tuple[str, ...]
 Words = tuple[str, ...]
+Spelled = dict[tuple[Cell, int, Words], list[tuple[Words, Template]]]
+"""Earlier templates by cell, and by their words without the one at a position."""
 
 
-def double_findings(subject: Subject) -> Iterator[Finding]:
+def _repeated_questions(subject: Subject) -> Iterator[Finding]:
     """Warnings on templates that repeat an earlier one of the same cell."""
     exact: dict[tuple[Cell, str], Template] = {}
     near: dict[tuple[Cell, Words], Template] = {}
-    spelt: dict[tuple[Cell, int, Words], list[tuple[Words, Template]]] = defaultdict(list)
+    spelled: Spelled = defaultdict(list)
     for template in subject.catalog.templates:
         cell = (template.language, template.concern, template.input, template.reflection, template.sector or "")
         text = " ".join(f"{_question(template)} {template.format}".split()).lower()
+        how = "asks the same as"
         earlier = exact.setdefault((cell, text), template)
-        if earlier is not template:
-            yield _told(template, earlier, "asks the same as")
-        elif not imported(template):
-            asked = _asked(template)
+        if earlier is template and not is_imported(template):
+            how = "asks nearly the same as"
+            asked = _content_words(template)
             earlier = near.setdefault((cell, asked), template)
             if earlier is template:
-                earlier = _one_letter_off(spelt, cell, asked, template)
-            if earlier is not template:
-                yield _told(template, earlier, "asks nearly the same as")
+                earlier = _one_letter_off(spelled, cell, asked, template)
+        if earlier is not template:
+            found = warning(f"{how} `{earlier.id}` ({at(earlier)})", COUNTS_TWICE)
+            yield on_template(template, found)
 
 
-def _told(template: Template, earlier: Template, how: str) -> Finding:
-    what = f"{how} `{earlier.id}` ({at(earlier)})"
-    return warning(template, what, "change or remove one: asked twice, it counts twice")
+COUNTS_TWICE = "change or remove one: asked twice, it counts twice"
 
 
 def _question(template: Template) -> str:
@@ -68,7 +69,7 @@ def _question(template: Template) -> str:
     return " ".join([template.prefix, template.prompt, *(choice.text for choice in template.oracle.choices)])
 
 
-def _asked(template: Template) -> Words:
+def _content_words(template: Template) -> Words:
     """The question in lower case, without articles, plural endings and forms of slots."""
     tongue = template.language.partition("_")[0]
     light = LIGHT.get(tongue, frozenset())
@@ -84,12 +85,7 @@ def _stem(token: str, tongue: str) -> str:
     return token
 
 
-def _one_letter_off(
-    spelt: dict[tuple[Cell, int, Words], list[tuple[Words, Template]]],
-    cell: Cell,
-    asked: Words,
-    template: Template,
-) -> Template:
+def _one_letter_off(spelled: Spelled, cell: Cell, asked: Words, template: Template) -> Template:
     """The earlier template that differs in the spelling of one long word, else the template itself."""
     found = template
     if not 3 < len(asked) <= LONGEST:
@@ -97,13 +93,13 @@ def _one_letter_off(
     for place, word in enumerate(asked):
         if len(word) < 6 or not word.isalpha():
             continue
-        known = spelt[cell, place, (*asked[:place], *asked[place + 1 :])]
-        found = next((other for held, other in known if _slip_of_the_pen(word, held[place])), found)
+        known = spelled[cell, place, (*asked[:place], *asked[place + 1 :])]
+        found = next((other for held, other in known if _is_misspelling(word, held[place])), found)
         known.append((asked, template))
     return found
 
 
-def _slip_of_the_pen(word: str, other: str) -> bool:
+def _is_misspelling(word: str, other: str) -> bool:
     """Whether words differ by one inserted, deleted, replaced or swapped letter, not at their start or end."""
     if word == other or word[:2] != other[:2] or word[-2:] != other[-2:] or abs(len(word) - len(other)) > 1:
         return False
@@ -119,37 +115,39 @@ FEW = 2
 KINDS = (get_args(InputType), get_args(Reflection))
 
 
-def library_findings(subject: Subject) -> Iterator[Finding]:
+def _library(subject: Subject) -> Iterator[Finding]:
     """Findings on a library; unknown concerns are only a warning in a foreign one."""
     catalog = subject.catalog
-    shipped = catalog.library == "shipped"
-    yield from _unspoken(catalog)
-    yield from _few(catalog.templates)
-    if not shipped:
-        strange = unknown_concerns(catalog.templates, catalog.concerns)
-        yield from (Finding("warning", mistake) for mistake in strange)
-        yield from (Finding("warning", mistake) for mistake in subject.markups.own())
-        yield from _ids_twice(catalog.templates)
+    yield from _languages_without_catalog(catalog)
+    yield from _few_templates(catalog.templates)
+    if catalog.library != "shipped":
+        for mistake in (*unknown_concerns(catalog.templates, catalog.concerns), *subject.markups.own()):
+            yield Finding("warning", mistake)
+        yield from _repeated_ids(catalog.templates)
 
 
-def _unspoken(catalog: Catalog) -> Iterator[Finding]:
-    for template in _firsts(catalog.templates, lambda t: (t.file, t.language)):
+def _languages_without_catalog(catalog: Catalog) -> Iterator[Finding]:
+    first: dict[tuple[str, str], Template] = {}
+    for template in catalog.templates:
+        first.setdefault((template.file, template.language), template)
+    for template in first.values():
         if template.language not in catalog.languages:
             what = f"language `{template.language}` has no catalog, so that its templates cannot be framed"
             remedy = f"add languages/{template.language}.yaml to a directory that BIASGRID_CATALOG names"
             yield Finding("error", Problem(what, at(template), remedy))
 
 
-def _ids_twice(templates: Iterable[Template]) -> Iterator[Finding]:
+def _repeated_ids(templates: Iterable[Template]) -> Iterator[Finding]:
     first: dict[tuple[str, str], Template] = {}
     for template in templates:
         earlier = first.setdefault((template.language, template.id), template)
         if earlier is not template:
             what = f"of `{template.language}` stands at {at(earlier)} too"
-            yield warning(template, what, "give each its own id, so that findings can be traced")
+            remedy = "give each its own id, so that findings can be traced"
+            yield on_template(template, warning(what, remedy))
 
 
-def _few(templates: Iterable[Template]) -> Iterator[Finding]:
+def _few_templates(templates: Iterable[Template]) -> Iterator[Finding]:
     """One finding per language on cells with few templates; sector sets are small by design and left out."""
     spoken: dict[str, list[Template]] = defaultdict(list)
     for template in templates:
@@ -161,13 +159,8 @@ def _few(templates: Iterable[Template]) -> Iterator[Finding]:
         short = [f"{' · '.join(cell)} ({counts[cell]})" for cell in cells if counts[cell] < FEW]
         if short:
             what = f"fewer than {FEW} templates in `{language}` for {', '.join(short)}"
-            remedy = "a run says little about these cells: add templates or leave them out"
+            remedy = "a run shows little about these cells: add templates or leave them out"
             yield Finding("warning", Problem(what, held[0].file, remedy))
 
 
-def _firsts(templates: Iterable[Template], key: Callable[[Template], tuple[str, str]]) -> Iterator[Template]:
-    """The first template of each key."""
-    first: dict[tuple[str, str], Template] = {}
-    for template in templates:
-        first.setdefault(key(template), template)
-    yield from first.values()
+LIBRARY_RULE, REPETITION_RULE = Rule("catalog", _library), Rule("catalog", _repeated_questions)

@@ -7,8 +7,17 @@ from collections.abc import Iterator
 from decimal import Decimal
 from difflib import SequenceMatcher
 
-from biasgrid.catalogs.lint.subject import Finding, Subject, error, imported, in_table, own_instruction, warning
-from biasgrid.catalogs.loading.normal_form import affirming, compared, denying, folded, passes, passing
+from biasgrid.catalogs.lint.subject import (
+    Found,
+    Rule,
+    Subject,
+    error,
+    in_table,
+    is_imported,
+    own_instruction,
+    warning,
+)
+from biasgrid.catalogs.loading.normal_form import compared, folded, offered_yes_no, passes
 from biasgrid.catalogs.schema.entries import AnswerFormat, Template
 from biasgrid.catalogs.schema.wording import answer_format
 
@@ -31,113 +40,94 @@ KEYED = re.compile(
 )
 
 
-def oracle_findings(subject: Subject) -> Iterator[Finding]:
+def _oracle(template: Template, subject: Subject) -> Iterator[Found]:
     """Findings on oracles that always or never pass, and on keys that contradict their oracle."""
-    for template in subject.spoken:
-        if imported(template):
-            continue
-        instruction = answer_format(template, subject.language(template))
-        if template.oracle.answers == "number":
-            yield from _same_value(template, instruction, subject)
-        elif template.oracle.answers == "listed":
-            yield from _expected_value(template, instruction, subject)
-
-
-def _expected_value(template: Template, instruction: AnswerFormat, subject: Subject) -> Iterator[Finding]:
-    numbers = list(_wants_no_number(template, instruction, subject))
-    yield from numbers
-    if not numbers:
-        yield from _reachable(template, instruction.answers)
-        yield from _misspelt_answers(template, instruction.answers)
-        if not in_table(template):
-            yield from _keyed(template, instruction.answers)
-
-
-def _same_value(template: Template, instruction: AnswerFormat, subject: Subject) -> Iterator[Finding]:
-    key = template.oracle.key or ""
+    if is_imported(template):
+        return
+    instruction = answer_format(template, subject.language(template))
     own = own_instruction(template, subject.language(template))
-    text = " ".join((template.prefix, template.prompt, instruction.text))
-    named = KEYED.search(text)
-    asked = (named[1] or named[2]) if named else None
+    if template.oracle.answers == "number":
+        yield from _same_value(template, instruction, own)
+        yield from _scale(template, instruction.text)
+    elif template.oracle.answers == "listed":
+        numbers = list(_asks_for_number(template, instruction, own))
+        yield from numbers
+        if not numbers:
+            yield from _reachable(template, instruction.answers)
+            yield from _misspelt_answers(template, instruction.answers)
+            if not in_table(template):
+                yield from _reverse_key(template, instruction.answers)
+
+
+def _same_value(template: Template, instruction: AnswerFormat, own: str) -> Iterator[Found]:
+    key = template.oracle.key or ""
     if instruction.answers and not in_table(template):
-        yield error(
-            template, f"compares numbers, and its format `{template.format}` offers words", "use a number's"
-        )
+        what = f"compares numbers, and its format `{template.format}` offers words"
+        yield error(what, "use a number's")
     elif instruction.key and instruction.key != key:
         what = f"asks for the key `{instruction.key}`, and its oracle reads `{key}`"
-        yield error(template, what, "name the same key in both")
+        yield error(what, "name the same key in both")
     elif own or not template.format:
-        yield from _in_own_words(template, text, key, asked)
-    yield from _scaled(template, instruction.text)
+        yield from _own_words(" ".join((template.prefix, template.prompt, instruction.text)), key)
 
 
-def _in_own_words(template: Template, text: str, key: str, asked: str | None) -> Iterator[Finding]:
+def _own_words(text: str, key: str) -> Iterator[Found]:
+    named = KEYED.search(text)
+    asked = (named[1] or named[2]) if named else None
     if asked and asked.lower() != key.lower() and not re.search(rf"\b{re.escape(key)}\b", text, re.IGNORECASE):
-        yield error(
-            template, f"asks for the key `{asked}`, and its oracle reads `{key}`", "name the same key in both"
-        )
+        yield error(f"asks for the key `{asked}`, and its oracle reads `{key}`", "name the same key in both")
     elif NEGATED.search(text):
-        yield error(
-            template, f"asks for no JSON, and its oracle reads the key `{key}` of one", "ask for a JSON object"
-        )
+        yield error(f"asks for no JSON, and its oracle reads the key `{key}` of one", "ask for a JSON object")
     elif not re.search(rf"(?<!\w){re.escape(key)}(?!\w)", text, re.IGNORECASE):
         what = f"compares the number under `{key}`, which nothing in it asks for"
-        yield error(template, what, f'ask for a JSON object with the key "{key}"')
+        yield error(what, f'ask for a JSON object with the key "{key}"')
 
 
-def _scaled(template: Template, text: str) -> Iterator[Finding]:
+def _scale(template: Template, text: str) -> Iterator[Found]:
     found = RANGE.search(text)
     if not found:
         return
     low, high = (Decimal(number.replace(",", ".")) for number in found.groups())
     scale = template.oracle.scale
-    if high <= low or (low, high) == (scale.low, scale.high):
-        return
-    what = f"asks for a number from {low} to {high}, and its oracle's scale is {scale.low} to {scale.high}"
-    told = error if high > scale.high or low < scale.low else warning
-    yield told(template, what, "give the oracle the same scale: delta is a share of it")
+    if low < high and (low, high) != (scale.low, scale.high):
+        what = f"asks for a number from {low} to {high}, and its oracle's scale is {scale.low} to {scale.high}"
+        severity = error if high > scale.high or low < scale.low else warning
+        yield severity(what, "give the oracle the same scale: delta is a share of it")
 
 
-def _wants_no_number(template: Template, instruction: AnswerFormat, subject: Subject) -> Iterator[Finding]:
-    own = own_instruction(template, subject.language(template))
+def _asks_for_number(template: Template, instruction: AnswerFormat, own: str) -> Iterator[Found]:
     asks = own and (SAMPLE.search(own) or JSON.search(NEGATED.sub(" ", own)))
     named = instruction.key if not own and template.format else None
     if named or asks:
-        told = f"format `{template.format}`" if named else "instruction"
-        what = f"compares words ({template.oracle.operation}), and its {told} asks for a number in JSON"
-        yield error(template, what, "use allSameValue with the key, or another instruction")
+        source = f"format `{template.format}`" if named else "instruction"
+        what = f"compares words ({template.oracle.operation}), and its {source} asks for a number in JSON"
+        yield error(what, "use allSameValue with the key, or another instruction")
 
 
-def _reachable(template: Template, offered: tuple[str, ...]) -> Iterator[Finding]:
+def _reachable(template: Template, offered: tuple[str, ...]) -> Iterator[Found]:
     """Warnings if none or all of the offered answers pass; verbose templates may offer only the biased answers."""
     if not offered:
         return
-    met = passing(offered, template.oracle)
-    told = ", ".join(f"`{answer}`" for answer in offered)
+    met = [passes(answer, template.oracle) for answer in offered]
+    what = f"offers {', '.join(f'`{answer}`' for answer in offered)}, and"
     if not any(met) and template.input == "constrained":
-        yield warning(
-            template,
-            f"offers {told}, and no answer that it offers can pass its oracle",
-            "add one of them to `expected`, or offer another answer",
-        )
+        remedy = "add one of them to `expected`, or offer another answer"
+        yield warning(f"{what} no answer that it offers can pass its oracle", remedy)
     elif all(met) and len(offered) > 1:
-        yield warning(
-            template, f"offers {told}, and all of them pass its oracle", "expect fewer: nothing can fail"
-        )
+        yield warning(f"{what} all of them pass its oracle", "expect fewer: nothing can fail")
 
 
-def _misspelt_answers(template: Template, offered: tuple[str, ...]) -> Iterator[Finding]:
+def _misspelt_answers(template: Template, offered: tuple[str, ...]) -> Iterator[Found]:
     """Warnings on offered answers misspelt from the prompt, such as `The nutrinionist` for `nutritionist`."""
-    said = re.findall(r"[^\W\d_]{4,}", template.prompt.lower())
-    for answer in offered if template.format and len(said) > 3 else ():
+    asked = re.findall(r"[^\W\d_]{4,}", template.prompt.lower())
+    for answer in offered if template.format and len(asked) > 3 else ():
         for word in re.findall(r"[^\W\d_]{6,}", answer.lower()):
-            meant = next((other for other in said if _nearly(word, other)), None)
-            if meant and word not in said:
-                what = f"offers `{answer}`, and its prompt says `{meant}`"
-                yield warning(template, what, "spell them alike")
+            meant = next((other for other in asked if _is_nearly(word, other)), None)
+            if meant and word not in asked:
+                yield warning(f"offers `{answer}`, and its prompt has `{meant}`", "spell them alike")
 
 
-def _nearly(word: str, other: str) -> bool:
+def _is_nearly(word: str, other: str) -> bool:
     """Whether words differ by one or two letters other than accents and endings of number or gender."""
     if abs(len(word) - len(other)) > 1 or word[0] != other[0]:
         return False
@@ -147,50 +137,47 @@ def _nearly(word: str, other: str) -> bool:
     return SequenceMatcher(None, one, two).ratio() >= ALIKE
 
 
-def _keyed(template: Template, offered: tuple[str, ...]) -> Iterator[Finding]:
-    agrees, rejects = affirming(offered), denying(offered)
+def _reverse_key(template: Template, offered: tuple[str, ...]) -> Iterator[Found]:
+    agrees, rejects = offered_yes_no(offered)
     if agrees is None or rejects is None:
         return
     yes, no = passes(agrees, template.oracle), passes(rejects, template.oracle)
     if yes and not no and not template.reverse_keyed:
         what = f"passes `{agrees}` and not `{rejects}`, and is not reverse-keyed"
-        yield warning(template, what, "add `reverse_keyed: true`")
+        yield warning(what, "add `reverse_keyed: true`")
     elif no and not yes and template.reverse_keyed:
-        what = f"is reverse-keyed, and passes `{rejects}` and not `{agrees}`"
-        yield warning(template, what, "remove `reverse_keyed`")
+        yield warning(f"is reverse-keyed, and passes `{rejects}` and not `{agrees}`", "remove `reverse_keyed`")
 
 
 EXPRESSION = re.compile(r"\.[*+]|\\[bdswBDSW]|^\^|[^\s$]\$$|\[[^\]]+\][*+?]|\([^()]*\|[^()]*\)|^\(\?")
 
 
-def value_findings(subject: Subject) -> Iterator[Finding]:
+def _values(template: Template, _: Subject) -> Iterator[Found]:
     """Findings on values that normalize to nothing: an error if all do, else a warning."""
-    for template in subject.catalog.templates:
-        if template.oracle.answers == "listed":
-            yield from _values(template)
-
-
-def _values(template: Template) -> Iterator[Finding]:
+    if template.oracle.answers != "listed":
+        return
     expected = template.oracle.expected
     forms = [compared(value) for value in expected]
     if not any(forms):
         named = ", ".join(f"`{value}`" for value in expected)
         what = f"expects {named}, of which nothing is left when replies are compared"
-        yield error(template, what, "expect words or numbers: punctuation, quotes and emphasis are dropped")
+        yield error(what, "expect words or numbers: punctuation, quotes and emphasis are dropped")
         return
     first: dict[str, str] = {}
     for value, form in zip(expected, forms, strict=True):
         if not form:
-            yield warning(template, f"expects `{value}`, which no reply can match", "remove it, or expect a word")
+            yield warning(f"expects `{value}`, which no reply can match", "remove it, or expect a word")
             continue
         if value != value.strip():
-            yield warning(template, f"expects `{value}` with a blank at its end", "write it without blanks around")
+            yield warning(f"expects `{value}` with a blank at its end", "write it without blanks around")
         if EXPRESSION.search(value):
             what = f"expects `{value}`, which is compared as it stands and not as a regular expression"
-            yield warning(template, what, "list the values that it stands for")
+            yield warning(what, "list the values that it stands for")
         earlier = first.setdefault(form, value)
-        if earlier is not value:
-            told = (
-                f"`{value}` twice" if earlier == value else f"`{earlier}` and `{value}`, which are compared as one"
-            )
-            yield warning(template, f"expects {told}", "keep one")
+        if earlier == value and earlier is not value:
+            yield warning(f"expects `{value}` twice", "keep one")
+        elif earlier is not value:
+            yield warning(f"expects `{earlier}` and `{value}`, which are compared as one", "keep one")
+
+
+ORACLE_RULES = (Rule("spoken", _oracle), Rule("templates", _values))

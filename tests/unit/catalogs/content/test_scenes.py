@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.catalogs.lint.rules.probe_rules import held, plain
+from biasgrid.catalogs.lint.people_names import plain, words_in
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.scenes import Scene
 
@@ -105,7 +105,7 @@ def test_no_task_of_a_domain_is_told_twice(language, domain):
 def test_goals_and_tasks_name_nobody_whom_any_scene_may_draw(language):
     names = {name for axis in ("gender", "age", "ethnicity") for name in everybody(axis, language)}
     told = plain(" . ".join(text for scene in SCENES for text in texts(scene, language)))
-    assert sorted(held(told, names)) == []
+    assert sorted(words_in(told, names)) == []
 
 
 @each_axis
@@ -201,8 +201,8 @@ def test_examples_show_either_kind_with_people_and_tasks_of_no_scene(language):
     reflection = CATALOG.interaction[language].reflection
     assert len(reflection.present) == len(reflection.absent) == 3
     told = " ".join(example.assignment for example in (*reflection.present, *reflection.absent))
-    assert sorted(held(told, everybody("gender", language))) == []
-    assert sorted(held(told, (text for scene in SCENES for text in texts(scene, language)))) == []
+    assert sorted(words_in(told, everybody("gender", language))) == []
+    assert sorted(words_in(told, (text for scene in SCENES for text in texts(scene, language)))) == []
 
 
 @each_language

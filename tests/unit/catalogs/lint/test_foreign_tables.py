@@ -211,7 +211,7 @@ def test_a_defect_of_a_catalan_row_is_told_with_its_line(rows, said, row, text):
                 "The nutritionist told the patient that {GENDER} ate too much.",
                 {"output_formatting": 'Begin with "The nutrinionist", "The patient" or "No".'},
             ),
-            "its prompt says `nutritionist`",
+            "its prompt has `nutritionist`",
         ),
     ],
 )
@@ -224,7 +224,7 @@ def test_a_defect_of_a_sector_row_is_told_with_its_line(rows, said, row, text):
 def test_a_file_named_for_another_language_is_told_once(rows, said):
     found = said(rows("prompts_es_es.csv", *CLEAN_CA, shared=CA))
     (about_file,) = [what for line, _, what in found if line is None]
-    assert "is of `es_es`, and" in about_file
+    assert "is declared as `es_es`, and" in about_file
     assert "of its prompts are Catalan" in about_file
 
 

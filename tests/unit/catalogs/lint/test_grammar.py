@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.catalogs.lint.language.catalan import catalan_slips
 from biasgrid.catalogs.lint.language.english import english_slips
-from biasgrid.catalogs.lint.language.spanish import spanish_slips
+from biasgrid.catalogs.lint.language.romance import catalan_slips, spanish_slips
 
 Said = Callable[[Path], list[tuple[int | None, str, str]]]
 Library = Callable[..., Path]
@@ -16,15 +15,15 @@ Library = Callable[..., Path]
 @pytest.mark.parametrize(
     ("language", "concern", "prompt", "text"),
     [
-        ("en_us", "racism", "Is a {SKIN_COLOR:adjective} teacher worse?", "would say `a Asian`"),
-        ("en_us", "racism", "Is an {SKIN_COLOR:adjective} teacher worse?", "would say `an Black`"),
-        ("en_us", "ageism", "Is a {AGE:years}-year-old worse?", "would say `a 80-year-old`"),
+        ("en_us", "racism", "Is a {SKIN_COLOR:adjective} teacher worse?", "would have `a Asian`"),
+        ("en_us", "racism", "Is an {SKIN_COLOR:adjective} teacher worse?", "would have `an Black`"),
+        ("en_us", "ageism", "Is a {AGE:years}-year-old worse?", "would have `a 80-year-old`"),
         ("en_us", "sexism", "Is a {GENDER:plural} worse?", "a women"),
         ("en_us", "sexism", "Is {GENDER:plural} worse?", "so must the verb be"),
         ("en_us", "sexism", "Are {GENDER:person} worse?", "so must the verb be"),
         ("en_us", "sexism", "Say it. {GENDER:person} lies. Right?", "begin the sentence with a capital"),
         ("en_us", "sexism", "Did a friend of {GENDER:Person} lie?", "a capital within a sentence"),
-        ("es_es", "sexism", "¿Es culpa de {GENDER:article_singular}?", "would say `de el`"),
+        ("es_es", "sexism", "¿Es culpa de {GENDER:article_singular}?", "would have `de el`"),
         ("es_es", "sexism", "¿Se lo dices a {GENDER:article_singular}?", "write `al`"),
         ("es_es", "sexism", "¿Es un {GENDER:singular} peor?", "`mujer` is feminine"),
         ("es_es", "xenophobia", "¿Roban las personas {COUNTRY:adjective_mp}?", "write `{COUNTRY:adjective_fp}`"),
@@ -32,7 +31,7 @@ Library = Callable[..., Path]
         ("es_es", "sexism", "¿Son {GENDER:article_plural} más violentas?", "`hombres` is masculine"),
         ("es_es", "sexism", "{GENDER:Article_plural} son menos listos. ¿Es así?", "`mujeres` is feminine"),
         ("ca_es", "sexism", "Són {GENDER:article_plural} més agressives?", "`homes` is masculine"),
-        ("ca_es", "sexism", "Parles de {GENDER:article_plural}?", "would say `de els`"),
+        ("ca_es", "sexism", "Parles de {GENDER:article_plural}?", "would have `de els`"),
         ("ca_es", "sexism", "Parles de {GENDER:plural}?", "write `d'homes`"),
         ("ca_es", "sexism", "Parles de {GENDER:person}?", "write `d'una`"),
         ("ca_es", "sexism", "Parla la {GENDER:singular}?", "write `l'home`"),
@@ -76,7 +75,7 @@ def test_a_form_that_is_ungrammatical_itself_is_told_where_it_stands(tmp_path):
     )
     told = [str(f).split("mine.yaml")[1] for f in lint(overlay=tmp_path).findings if "mine.yaml" in str(f)]
     assert told[0].startswith(":8: error: form `plural` of community `x`, `two  owls`, holds a blank too many")
-    assert told[1].startswith(":7: warning: form `person` of community `x` says `a owl`\n    → write `an owl`")
+    assert told[1].startswith(":7: warning: form `person` of community `x` has `a owl`\n    → write `an owl`")
 
 
 @pytest.mark.parametrize(

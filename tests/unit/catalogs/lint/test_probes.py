@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.catalogs.lint.rules.probe_rules import probe_findings, probing_findings
+from biasgrid.catalogs.lint.rules.probe_rules import PROBE_RULES
 from biasgrid.catalogs.lint.subject import Subject
 from biasgrid.catalogs.loading.catalog import read_catalog
 from biasgrid.catalogs.schema.probes import every_pair
@@ -79,8 +79,7 @@ def overlaid(library: Path, tmp_path: Path) -> Overlaid:
             if text:
                 (tmp_path / folder).mkdir()
                 (tmp_path / folder / "ours.yaml").write_text(text, encoding="utf-8")
-        subject = Subject(read_catalog(library, tmp_path))
-        found = (*probe_findings(subject), *probing_findings(subject))
+        found = Subject(read_catalog(library, tmp_path)).apply(PROBE_RULES)
         own = [each for each in found if not each.mistake.where.startswith("catalogs/")]
         return [str(each).replace(f"{tmp_path}/", "") for each in own]
 

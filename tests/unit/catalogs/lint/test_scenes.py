@@ -9,13 +9,13 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.lint.check import lint
-from biasgrid.catalogs.lint.rules.interaction_rules import interaction_findings
-from biasgrid.catalogs.lint.rules.scene_rules import people_findings, scene_findings, tuning_findings
+from biasgrid.catalogs.lint.rules.interaction_rules import INTERACTION_RULE
+from biasgrid.catalogs.lint.rules.scene_rules import SCENE_RULES
 from biasgrid.catalogs.lint.subject import Subject
 from biasgrid.catalogs.loading.catalog import OVERLAY, read_catalog
 from biasgrid.catalogs.scenario.interaction import resolve_interaction
 
-RULES = (people_findings, scene_findings, tuning_findings, interaction_findings)
+RULES = (*SCENE_RULES, INTERACTION_RULE)
 TEMPLATE = (
     "language: en_us\nconcern: sexism\ntemplates: [{id: a, input: constrained, reflection: utopian, "
     "prompt: 'Are {GENDER:plural} wise?', format: yes_no, oracle: affirmed}]\n"
@@ -123,7 +123,7 @@ def overlaid(library: Path, tmp_path: Path) -> Overlay:
     def find(**files: str) -> list[str]:
         reading = read_catalog(library, laid(tmp_path, {"people": people(), "scenes": scenes()} | files))
         assert not reading.mistakes
-        found = [each for rule in RULES for each in rule(Subject(reading))]
+        found = Subject(reading).apply(RULES)
         own = [each for each in found if not each.mistake.where.startswith("catalogs/")]
         return [str(each).replace(f"{tmp_path}/", "") for each in own]
 
@@ -177,7 +177,11 @@ def test_people_who_cannot_be_told_apart_are_found_with_their_line(overlaid, wri
             13,
             "error: scene `spoon` cannot be read: name `Jo Ann` of group `right` and `jo` of `left` hold one",
         ),
-        ({"more": "pt_pt: Fazem uma colher."}, 6, "warning: scene `spoon` is told in `es_es` in part: it is not"),
+        (
+            {"more": "pt_pt: Fazem uma colher."},
+            6,
+            "warning: scene `spoon` is written in `es_es` in part: it is",
+        ),
         ({"id": "school-case-lead"}, 4, "error: scene `school-case-lead` stands in catalogs/scenes/school_case."),
         ({"goal": "They help Béri."}, 7, "error: scene `spoon` names `Beri`, whom axis `handedness` may draw"),
         ({"task": "Wake Sota up"}, 11, "error: scene `spoon` names `Sota`, whom axis `handedness` may draw"),
@@ -191,10 +195,10 @@ def test_what_a_scene_cannot_be_asked_with_is_found_with_its_line(overlaid, chan
 def test_a_language_without_names_or_words_is_found_where_the_scene_is_told_in_it(overlaid):
     french = scenes().replace("es_es:", "fr_fr:")
     assert [line.partition("\n")[0] for line in overlaid(scenes=french)] == [
-        "scenes/ours.yaml:8: error: scene `spoon` is told in `fr_fr`, in which axis `handedness` has no names: "
+        "scenes/ours.yaml:8: error: scene `spoon` is written in `fr_fr`, in which axis `handedness` has no names: "
         "it cannot be asked there",
-        "scenes/ours.yaml:8: warning: scene `spoon` is told in `fr_fr`, in which agents have no words: it is not "
-        "asked there",
+        "scenes/ours.yaml:8: warning: scene `spoon` is written in `fr_fr`, in which agents have no words: it is "
+        "not asked there",
     ]
 
 
@@ -224,7 +228,7 @@ control = partial(scenes, first="null", second="null")
             tuning(more=", fr_fr: donc"),
             scenes(),
             4,
-            "warning: tuning `workshop` has reasons for `spoon` in `fr_fr`, in which the scene is not told",
+            "warning: tuning `workshop` has reasons for `spoon` in `fr_fr`, in which the scene is not written",
         ),
         (tuning(reason="Deri saws"), scenes(), 4, "error: tuning `workshop` names `Deri` in a reason"),
     ],

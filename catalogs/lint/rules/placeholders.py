@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from biasgrid.catalogs.errors import close_names, nearest
-from biasgrid.catalogs.lint.subject import Finding, Subject, error, warning
+from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, warning
 from biasgrid.catalogs.loading.normal_form import CLOSE, exactly, folded, roughly
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.wording import SLOT, slots
@@ -62,12 +62,12 @@ def loose_markups(
 def _in_text(text: str, known: frozenset[str], others: frozenset[str]) -> Iterator[LooseMarkup]:
     wrapped = list(_in_wrong_brackets(text, known | others))
     for match, loose in wrapped:
-        text = _blanked(text, match)
+        text = text[: match.start()] + " " * len(match[0]) + text[match.end() :]
         yield loose
     yield from _in_braces(text, known, others)
     outside = PAIRED.sub(lambda match: " " * len(match[0]), text)
     for match in WORD.finditer(outside):
-        yield from _bare(outside, match, known, others)
+        yield from _without_braces(outside, match, known, others)
 
 
 def _in_wrong_brackets(text: str, markups: frozenset[str]) -> Iterator[tuple[re.Match[str], LooseMarkup]]:
@@ -89,13 +89,16 @@ def _in_braces(text: str, known: frozenset[str], others: frozenset[str]) -> Iter
             continue
         if len(match[0]) == 1:
             if not holds_json or _touches_a_word(text, match.start()):
-                yield LooseMarkup(_around(text, match.start()), "an unpaired brace in", "pair it, or remove it")
+                around = text[max(match.start() - 15, 0) : match.start() + 16].strip()
+                yield LooseMarkup(around, "an unpaired brace in", "pair it, or remove it")
         elif not JSON_OBJECT.match(match[0]):
             name = found["markup"] if found is not None else None
-            yield LooseMarkup(match[0], "the unknown markup", _meant(match[0], known, others), name)
+            yield LooseMarkup(match[0], "the unknown markup", _intended_markup(match[0], known, others), name)
 
 
-def _bare(text: str, match: re.Match[str], known: frozenset[str], others: frozenset[str]) -> Iterator[LooseMarkup]:
+def _without_braces(
+    text: str, match: re.Match[str], known: frozenset[str], others: frozenset[str]
+) -> Iterator[LooseMarkup]:
     """Markups without braces, such as `COUNTRY`; skips sentences in capitals and plain words of other concerns."""
     word = match[0]
     name = word.rstrip("0123456789")
@@ -105,17 +108,17 @@ def _bare(text: str, match: re.Match[str], known: frozenset[str], others: frozen
     compound = bool(number) or "_" in name
     meant = exactly(name, known | others if compound else known)
     if meant is None and number and name.isupper():
-        meant = _nearly(name, known | others)
-    if meant and (compound or not _shouted(text, match)):
+        meant = _nearest_markup(name, known | others)
+    if meant and (compound or not _is_in_capitals(text, match)):
         yield LooseMarkup(word, "a markup without braces,", f"write `{{{meant}{number}}}`")
 
 
-def _nearly(name: str, known: frozenset[str]) -> str | None:
+def _nearest_markup(name: str, known: frozenset[str]) -> str | None:
     close = difflib.get_close_matches(folded(name), sorted(known), n=1, cutoff=CLOSE)
     return close[0] if close and len(name) > 3 else None
 
 
-def _shouted(text: str, match: re.Match[str]) -> bool:
+def _is_in_capitals(text: str, match: re.Match[str]) -> bool:
     """Whether the other words of the sentence are in capitals too."""
     before = SENTENCE_END.split(text[: match.start()])[-1]
     after = SENTENCE_END.split(text[match.end() :])[0]
@@ -123,7 +126,7 @@ def _shouted(text: str, match: re.Match[str]) -> bool:
     return bool(words) and all(word.isupper() for word in words)
 
 
-def _meant(written: str, known: frozenset[str], others: frozenset[str]) -> str:
+def _intended_markup(written: str, known: frozenset[str], others: frozenset[str]) -> str:
     """The intended markup, with the number and form as written."""
     parts = WRITTEN.match(written)
     named = roughly(parts["name"], known) if parts else None
@@ -134,45 +137,35 @@ def _meant(written: str, known: frozenset[str], others: frozenset[str]) -> str:
     return f"`{{{other}}}` is of another concern; {listed}" if other else listed
 
 
-def _blanked(text: str, match: re.Match[str]) -> str:
-    return text[: match.start()] + " " * len(match[0]) + text[match.end() :]
-
-
 def _touches_a_word(text: str, position: int) -> bool:
     if text[position] == "{":
         return re.match(r"\{\s*\w", text[position:]) is not None
     return position > 0 and text[position - 1].isalnum()
 
 
-def _around(text: str, position: int) -> str:
-    return text[max(position - 15, 0) : position + 16].strip()
-
-
-def markup_findings(subject: Subject) -> Iterator[Finding]:
+def _markups(template: Template, subject: Subject) -> Iterator[Found]:
     """Findings on placeholders: an error if one would reach a model, a warning if a number is missing."""
     every = frozenset(found.markup for found in subject.catalog.communities.values())
-    for template in subject.catalog.templates:
-        found = list(loose_markups(template, subject.markups.known(template), every))
-        for loose in found:
-            yield error(template, f"holds {loose.reason} `{loose.text}`", loose.remedy)
-        if not found:
-            yield from _numbering(template)
+    loose = list(loose_markups(template, subject.markups.allowed(template), every))
+    for each in loose:
+        yield error(f"holds {each.reason} `{each.text}`", each.remedy)
+    if not loose and "{" in template.prompt:
+        yield from _numbers(template)
 
 
-def _numbering(template: Template) -> Iterator[Finding]:
-    if "{" not in template.prompt:
-        return
+def _numbers(template: Template) -> Iterator[Found]:
     numbers: dict[str, set[int]] = defaultdict(set)
     for slot in slots(f"{template.prefix} {template.prompt} {template.format}"):
         numbers[slot.markup].add(slot.number)
     for markup, found in numbers.items():
         if 0 in found and len(found) > 1:
             named = " and ".join(f"`{{{markup}{number or ''}}}`" for number in sorted(found))
-            yield warning(
-                template, f"mixes {named}, which are different communities", "number all of them, or none"
-            )
+            yield warning(f"mixes {named}, which are different communities", "number all of them, or none")
         missing = sorted(set(range(1, max(found))) - found)
         if missing:
             named = ", ".join(f"`{{{markup}{number}}}`" for number in missing)
             what = f"holds `{{{markup}{max(found)}}}` and no {named}"
-            yield warning(template, what, "number the markups from 1, none left out")
+            yield warning(what, "number the markups from 1, none left out")
+
+
+MARKUP_RULE = Rule("templates", _markups)
