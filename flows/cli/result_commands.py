@@ -255,14 +255,7 @@ def trace(
     """From any id to requirement, template, prompt, response, verdict and finding: what was asked and answered,
     and why it counts as it does."""
     from biasgrid.flows.results.trace import show
+    from biasgrid.flows.results.trace_view import Asked
 
-    show(
-        id,
-        kind=kind,
-        run=run,
-        model=model,
-        examples=examples,
-        as_json=format == TraceFormat.json,
-        with_sql=sql,
-        data=data,
-    )
+    as_json = format == TraceFormat.json
+    show(Asked(id, kind, run, model, examples=examples, as_json=as_json, with_sql=sql, data=data))

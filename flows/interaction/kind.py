@@ -142,6 +142,7 @@ class InteractionKind(RunKind["ResolvedInteraction", "InteractionForecast", "Int
     called = "an interaction file"
     blank: ClassVar = {"interaction": {}}
     flow = "biasgrid.flows.interaction.flow:interaction"
+    trace = "biasgrid.flows.results.trace_other_kinds:trace_plays"
     reader = "biasgrid.flows.interaction.flow:read_cells"
     options = InteractionOptions
     words = (

@@ -89,6 +89,7 @@ class ProbeKind(RunKind["ResolvedProbe", "ProbeForecast", "ProbeOutcome"]):
     called = "a target file"
     blank: ClassVar = {"target": {}}
     flow = "biasgrid.flows.probe.flow:probe"
+    trace = "biasgrid.flows.results.trace_other_kinds:trace_trials"
     reader = "biasgrid.flows.probe.flow:read_stored"
     options = ProbeOptions
     words = (

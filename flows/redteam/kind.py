@@ -89,6 +89,7 @@ class AttackKind(RunKind["ResolvedAttack", "AttackForecast", "AttackOutcome"]):
     called = "a target file"
     blank: ClassVar = {"target": {}}
     flow = "biasgrid.flows.redteam.flow:redteam"
+    trace = "biasgrid.flows.results.trace_other_kinds:trace_sessions"
     options = AttackOptions
     words = (
         "target models strategies attacker judge pairs axes languages sessions turns seed max_cost max_requests "

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -11,11 +13,76 @@ from rich.text import Text
 from rich.tree import Tree
 
 from biasgrid.flows.terminal.console import STYLES, console, dollars, readable
+from biasgrid.tasks.aggregate.trace import Kind
 from biasgrid.tasks.aggregate.trace.benchmark import Rows, Trace
+from biasgrid.tasks.aggregate.trace.origin import Origin, OtherOrigin
 from biasgrid.tasks.report.figures import format_count, share
 
+OUTCOMES = {"passed": "green", "failed": "red", "refused": "yellow", "unreadable": "yellow", "error": "yellow"}
+ASKED = "← asked for"
 EXPECTED = 6
-"""Expected values that are told of an oracle."""
+"""Expected values of an oracle that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be traced, and how."""
+
+    id: str
+    kind: Kind | None = None
+    run: str | None = None
+    model: str | None = None
+    examples: int = 3
+    as_json: bool = False
+    with_sql: bool = False
+    data: str | Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A trace in each of its forms."""
+
+    as_json: Callable[[str | None], str]
+    """With its SQL, if any."""
+    as_sql: Callable[[], str]
+    show: Callable[[], None]
+
+
+def print_trees(head: str, trees: Iterable[Tree]) -> None:
+    out = console()
+    out.print(Text(head), soft_wrap=True)
+    for tree in trees:
+        out.print(tree)
+
+
+def print_lines(*lines: str) -> None:
+    for line in lines:
+        console().print(Text(line), soft_wrap=True)
+
+
+def format_id_line(origin: Origin | OtherOrigin, id_: str | None, text: str) -> Text:
+    """A line with an id, marked if it is the queried one."""
+    line = Text(readable(text))
+    if id_ == origin.id:
+        line.append(f" {ASKED}", style="bold")
+    return line
+
+
+def format_reason(reason: str | None) -> str:
+    return f" – {reason}" if reason else ""
+
+
+def add_messages(branch: Tree, messages: Sequence[Mapping[str, Any]] | None) -> None:
+    for message in messages or ():
+        branch.add(Text(readable(f"{message['role']}: {message['content']}")))
+
+
+def add_reply(branch: Tree, text: str | None, error: object) -> None:
+    """A reply's text, or why there is none."""
+    if text is None:
+        branch.add(Text(readable(f"no reply – {error}"), style="yellow"))
+    else:
+        branch.add(Text(readable(text), style="bold"))
 
 
 def demand(row: Mapping[str, Any]) -> str:
@@ -39,7 +106,7 @@ def oracle(test: Mapping[str, Any]) -> str:
 def why(test: Mapping[str, Any]) -> str:
     """Reason for the outcome of a template test; empty if none was recorded."""
     if test["spread"] is None:
-        return f" – {test['reason']}" if test["reason"] else ""
+        return format_reason(test["reason"])
     return (
         f" – {test['min_value']:f} ({test['communities_at_min']}) to {test['max_value']:f} "
         f"({test['communities_at_max']}): spread {test['spread']:f}, admissible {test['admissible_spread']:f}"
@@ -75,9 +142,9 @@ def assessed(row: Mapping[str, Any]) -> str:
     """A judge's or reviewer's remarks on a reply, next to its verdict."""
     kind = "decision" if row["purpose"] == "decision" else "blind assessment"
     carried = ", from an earlier evaluation" if row["carried_from"] else ""
-    why = f" – {row['reason']}" if row["reason"] else ""
-    said = row["outcome"] or f"none: {row['state']}"
-    return f"{kind}{carried}: {said}{why} (by {row['assessor_kind']} {row['assessor']}; {row['assessment_id']})"
+    outcome = row["outcome"] or f"none: {row['state']}"
+    why = format_reason(row["reason"])
+    return f"{kind}{carried}: {outcome}{why} (by {row['assessor_kind']} {row['assessor']}; {row['assessment_id']})"
 
 
 def counts(outcomes: Mapping[str, int]) -> str:
@@ -100,44 +167,29 @@ def hints(found: Trace) -> Iterable[str]:
     yield "how the finding was computed: add --sql"
 
 
-OUTCOMES = {"passed": "green", "failed": "red", "refused": "yellow", "unreadable": "yellow", "error": "yellow"}
-ASKED = "← asked for"
-
-
 def show_trace(found: Trace) -> None:
     """The tree, then how to see more or less of it."""
-    out = console()
-    out.print(_head(found), soft_wrap=True)
-    for requirement in dict.fromkeys(row["requirement"] for row in found.findings):
-        out.print(_requirement(found, requirement))
-    for hint in hints(found):
-        out.print(Text(hint), soft_wrap=True)
+    requirements = dict.fromkeys(row["requirement"] for row in found.findings)
+    print_trees(_head(found), [_requirement(found, requirement) for requirement in requirements])
+    print_lines(*hints(found))
 
 
-def _head(found: Trace) -> Text:
-    told = (
-        f"{found.origin.kind} {found.origin.id} in run {found.run['run_id']} "
-        f"({found.run['state']}, {found.run['started_at']:%Y-%m-%d %H:%M} UTC): "
-        f"{format_count(found.prompts, 'prompt')}, "
-        f"{format_count(found.tests, 'template test')} ({counts(found.outcomes)}), "
-        f"{format_count(found.cells, 'cell')}"
+def _head(found: Trace) -> str:
+    run, tests = found.run, format_count(found.tests, "template test")
+    return readable(
+        f"{found.origin.kind} {found.origin.id} in run {run['run_id']} "
+        f"({run['state']}, {run['started_at']:%Y-%m-%d %H:%M} UTC): {format_count(found.prompts, 'prompt')}, "
+        f"{tests} ({counts(found.outcomes)}), {format_count(found.cells, 'cell')}"
     )
-    return Text(readable(told))
 
 
 def _requirement(found: Trace, requirement: str) -> Tree:
     findings = [row for row in found.findings if row["requirement"] == requirement]
-    demanded = findings[0]
-    tree = Tree(
-        _line(
-            found,
-            requirement,
-            f"requirement {requirement} · {demanded['concern']}: {demand(demanded)}",
-        ),
-        guide_style="dim",
-    )
-    if demanded["rationale"]:
-        tree.add(Text(readable(f"rationale: {demanded['rationale']}")))
+    first = findings[0]
+    title = f"requirement {requirement} · {first['concern']}: {demand(first)}"
+    tree = Tree(format_id_line(found.origin, requirement, title), guide_style="dim")
+    if first["rationale"]:
+        tree.add(Text(readable(f"rationale: {first['rationale']}")))
     for finding in findings:
         _add_finding(tree, found, finding)
     return tree
@@ -145,27 +197,27 @@ def _requirement(found: Trace, requirement: str) -> Tree:
 
 def _add_finding(tree: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     refused = f"{share(row['refusal_rate'])} of replies refused, " if row["refusal_rate"] else ""
-    told = Text(f"finding {readable(row['model'])}: ")
-    told.append(row["point_finding"], style=STYLES.get(row["point_finding"], ""))
+    line = Text(f"finding {readable(row['model'])}: ")
+    line.append(row["point_finding"], style=STYLES.get(row["point_finding"], ""))
     if row["decision"]:
-        told.append(f", {row['decision']} by its interval")
-    told.append(
+        line.append(f", {row['decision']} by its interval")
+    line.append(
         f" – {row['counted_passed']} of {row['counted_tests']} tests passed ({share(row['point_rate'])}), "
         f"{row['cells_met']} of {row['cells']} cells met, {refused}coverage {share(row['coverage'])}"
     )
-    branch = tree.add(told)
+    branch = tree.add(line)
     shown = [cell for cell in found.cell_rows if _of(row, cell)]
     for cell in shown:
         _add_cell(branch, found, cell)
     rest = Counter({each["point_finding"]: each["cells"] for each in found.cells_by_finding if _of(row, each)})
     rest.subtract(Counter(cell["point_finding"] for cell in shown))
+    _add_rest(branch, rest, "more cell" if shown else "cell")
+
+
+def _add_rest(branch: Tree, rest: Counter[str], noun: str) -> None:
+    """How many are not shown, by finding or outcome."""
     if +rest:
-        branch.add(
-            Text(
-                f"… {format_count((+rest).total(), 'more cell' if shown else 'cell')}: {counts(+rest)}",
-                style="dim",
-            )
-        )
+        branch.add(Text(f"… {format_count((+rest).total(), noun)}: {counts(+rest)}", style="dim"))
 
 
 def _of(finding: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
@@ -174,25 +226,24 @@ def _of(finding: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
 
 def _add_cell(branch: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     grid = f"{row['language']} · {row['input']} · {row['reflection']}"
-    told = _line(found, row["cell_id"], f"cell {row['cell_id']}", f" {grid}: ")
-    told.append(row["point_finding"], style=STYLES.get(row["point_finding"], ""))
-    told.append(f" – {row['counted_passed']} of {row['counted_tests']} tests passed ({share(row['point_rate'])})")
-    below = branch.add(told)
+    line = _line(found, row["cell_id"], f"cell {row['cell_id']}", f" {grid}: ")
+    line.append(row["point_finding"], style=STYLES.get(row["point_finding"], ""))
+    line.append(f" – {row['counted_passed']} of {row['counted_tests']} tests passed ({share(row['point_rate'])})")
+    below = branch.add(line)
     tests = [test for test in found.test_rows if test["cell_id"] == row["cell_id"]]
     for template in dict.fromkeys(test["template_id"] for test in tests):
         _add_template(below, found, [test for test in tests if test["template_id"] == template])
     rest = Counter(found.tests_by_cell.get(row["cell_id"], {}))
     rest.subtract(Counter(test["outcome"] or "not judged" for test in tests))
-    if +rest:
-        below.add(Text(f"… {format_count((+rest).total(), 'more template test')}: {counts(+rest)}", style="dim"))
+    _add_rest(below, rest, "more template test")
 
 
 def _add_template(below: Tree, found: Trace, tests: Rows) -> None:
     first = tests[0]
-    told = _line(found, first["template_id"], f"template {first['template']}", f" ({first['template_id']})")
+    line = _line(found, first["template_id"], f"template {first['template']}", f" ({first['template_id']})")
     if found.origin.id == first["template"]:
-        told.append(f" {ASKED}", style="bold")
-    branch = below.add(told)
+        line.append(f" {ASKED}", style="bold")
+    branch = below.add(line)
     if first["template_text"]:
         branch.add(Text(readable(first["template_text"])))
     branch.add(Text(readable(oracle(first))))
@@ -201,13 +252,13 @@ def _add_template(below: Tree, found: Trace, tests: Rows) -> None:
 
 
 def _add_test(branch: Tree, found: Trace, test: Mapping[str, Any]) -> None:
-    told = Text(f"test, sample {test['sample']}: ")
-    told.append(test["outcome"] or "not judged", style=OUTCOMES.get(test["outcome"], ""))
-    told.append(readable(why(test)))
+    line = Text(f"test, sample {test['sample']}: ")
+    line.append(test["outcome"] or "not judged", style=OUTCOMES.get(test["outcome"], ""))
+    line.append(readable(why(test)))
     if test["verdict_id"]:
-        told.append(f" (verdict {readable(test['verdict_id'])})", style="dim")
-        _mark(told, found, test["verdict_id"])
-    below = branch.add(told)
+        line.append(f" (verdict {readable(test['verdict_id'])})", style="dim")
+        line.append_text(_line(found, test["verdict_id"], ""))
+    below = branch.add(line)
     unit = ("cell_id", "template_id", "sample")
     cases = [case for case in found.cases if all(case[key] == test[key] for key in unit)]
     for case in cases:
@@ -221,8 +272,7 @@ def _add_case(below: Tree, found: Trace, case: Mapping[str, Any]) -> None:
     branch = below.add(_line(found, case["case_id"], f"prompt, case {case['case_id']}", label))
     branch.add(_line(found, case["instance_id"], f"instance {case['instance_id']}"))
     branch.add(_line(found, case["request_key"], f"request {case['request_key']} {case['parameters'] or ''}"))
-    for message in case["messages"] or ():
-        branch.add(Text(readable(f"{message['role']}: {message['content']}")))
+    add_messages(branch, case["messages"])
     for response in case["responses"]:
         _add_response(branch, found, response)
     for verdict in case["verdicts"]:
@@ -233,34 +283,22 @@ def _add_case(below: Tree, found: Trace, case: Mapping[str, Any]) -> None:
 
 def _add_response(branch: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     who = "response" if row["purpose"] == "subject" else f"response of the {row['purpose']} {row['model']}"
-    told = _line(found, row["response_id"], f"{who} {row['response_id']}", circumstances(row))
-    below = branch.add(told)
-    for message in row["messages"] or ():
-        if message["role"] != "system":  # what a judge is told each time
-            below.add(Text(readable(f"{message['role']}: {message['content']}")))
-    if row["error_class"]:
-        below.add(Text(readable(f"no reply – {row['error_class']}: {row['error_message']}"), style="yellow"))
-    else:
-        below.add(Text(readable(row["text"]), style="bold"))
+    below = branch.add(_line(found, row["response_id"], f"{who} {row['response_id']}", circumstances(row)))
+    # the system message of a judge is the same each time
+    add_messages(below, [message for message in row["messages"] or () if message["role"] != "system"])
+    text = None if row["error_class"] else row["text"]
+    add_reply(below, text, f"{row['error_class']}: {row['error_message']}")
 
 
 def _add_verdict(branch: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     outcome = row["outcome"] or f"read {row['parsed_value']:f}, which SQL compares"
-    told = Text("verdict " if row["stands"] else "verdict, replaced: ")
-    told.append(readable(outcome), style=OUTCOMES.get(row["outcome"] or "", "") if row["stands"] else "dim")
-    reason = f" – {row['reason']}" if row["reason"] else ""
+    line = Text("verdict " if row["stands"] else "verdict, replaced: ")
+    line.append(readable(outcome), style=OUTCOMES.get(row["outcome"] or "", "") if row["stands"] else "dim")
+    reason = format_reason(row["reason"])
     by = " ".join(dict.fromkeys(str(row[name]) for name in ("assessor_kind", "assessor", "reviewer") if row[name]))
-    told.append(readable(f"{reason} (by {by or 'nobody named'}; {row['verdict_id']})"))
-    _mark(told, found, row["verdict_id"])
-    branch.add(told)
+    by_whom = f"{reason} (by {by or 'nobody named'}; {row['verdict_id']})"
+    branch.add(line.append_text(_line(found, row["verdict_id"], by_whom)))
 
 
-def _line(found: Trace, id_: str, told: str, more: str = "") -> Text:
-    line = Text(readable(told) + readable(more))
-    _mark(line, found, id_)
-    return line
-
-
-def _mark(line: Text, found: Trace, id_: str) -> None:
-    if found.origin.id == id_:
-        line.append(f" {ASKED}", style="bold")
+def _line(found: Trace, id_: str, text: str, more: str = "") -> Text:
+    return format_id_line(found.origin, id_, text + more)

@@ -94,6 +94,8 @@ class RunKind(ABC, Generic[R, F, E]):
     """Of its command."""
     reader: ClassVar[str] = ""
     """The function that reads stored replies again; empty where a judge judges them again."""
+    trace: ClassVar[str] = ""
+    """The function that traces an id of it, of kinds other than benchmarks."""
 
     @abstractmethod
     def resolve(self, source: Source, given: RunOptions, inspect: Callable[[R], Iterable[Problem]]) -> R:
