@@ -61,7 +61,7 @@ async def _tuned(prepared: PreparedTuning, lake: Lake) -> TuningOutcome:
 
 
 async def _at_provider(order: Order, lake: Lake, secrets: Secrets | None) -> TuningOutcome:
-    patience = replace(PollPolicy.from_environment(), tell=_tell, goes_on=GOES_ON)
+    patience = replace(PollPolicy.from_environment(), notify=_tell, remedy=GOES_ON)
     tunings = connect(order.target, find_key(order.target, secrets))
     try:
         job = await tune(lake, order, tunings, patience, _tell)

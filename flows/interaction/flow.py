@@ -22,7 +22,7 @@ from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.flows.runs.lease_pools import LeaseLedger, pools
 from biasgrid.flows.runs.leases import Slots
 from biasgrid.tasks.connectors.task import Label
-from biasgrid.tasks.connectors.workers import hands
+from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.evaluate.task import read_assignments
 from biasgrid.tasks.interaction.converse import Played
 from biasgrid.tasks.interaction.play import Play
@@ -56,7 +56,7 @@ async def _played(grid: Grid, resolved: ResolvedInteraction) -> None:
     rows = {cell["cell_id"]: cell for cell in cells.to_dicts()}
     ledger = LeaseLedger.of(lake, run.run_id, grid.part)
     leasing = [target for target in resolved.asked if pools([target])]
-    hand = {name: hands(targets[0]) for name, targets in resolved.players.items()}
+    hand = {name: request_slots(targets[0]) for name, targets in resolved.players.items()}
     async with Slots(grid.model_pool, leasing, ledger) as slots, slots.taken():
         await together(_of_cell(grid, rows[plays[0].cell_id], plays, hand[plays[0].player]) for plays in by_cell)
 

@@ -20,7 +20,7 @@ from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.flows.runs.lease_pools import LeaseLedger, pools
 from biasgrid.flows.runs.leases import Slots
 from biasgrid.tasks.connectors.task import Label
-from biasgrid.tasks.connectors.workers import hands
+from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript
 from biasgrid.tasks.redteam.task import attack, plan_sessions
 from biasgrid.warehouse.storage.runs import record_planned
@@ -52,7 +52,7 @@ async def _attacked(grid: Grid, resolved: ResolvedAttack) -> None:
     get_run_logger().info("run %s: %d sessions in %d cells", run.run_id, cells["planned"].sum(), cells.height)
     if watcher := watching.get():
         watcher.planned(run.run_id, dict(cells.group_by("model").agg(pl.col("planned").sum()).iter_rows()))
-    hand = {model: hands(target) for model, target in resolved.targets.items()}
+    hand = {model: request_slots(target) for model, target in resolved.targets.items()}
     rows = {cell["cell_id"]: cell for cell in cells.to_dicts()}
     ledger = LeaseLedger.of(lake, run.run_id, grid.part)
     leasing = [target for target in resolved.asked if pools([target])]

@@ -22,7 +22,7 @@ from biasgrid.flows.runs.progress_artifacts import told
 from biasgrid.flows.terminal.markdown import plain
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import STOPPED, Label
-from biasgrid.tasks.connectors.workers import hands
+from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.evaluate.cell import Spare
 from biasgrid.tasks.evaluate.judge import Hearing
 from biasgrid.tasks.evaluate.task import evaluate
@@ -75,12 +75,12 @@ to start a task, and no slot shall be idle meanwhile."""
 class Line:
     """Schedules one model's cells: the next begins when an earlier one has sent its last case."""
 
-    hands: asyncio.Semaphore
+    request_slots: asyncio.Semaphore
     gate: asyncio.Semaphore
 
     @classmethod
     def of(cls, target: Target) -> Line:
-        return cls(hands(target), asyncio.Semaphore(OPEN_CELLS))
+        return cls(request_slots(target), asyncio.Semaphore(OPEN_CELLS))
 
     @asynccontextmanager
     async def begun(self) -> AsyncIterator[CellSlots]:
@@ -88,7 +88,7 @@ class Line:
         await self.gate.acquire()
         let_next_begin = _once(self.gate.release)
         try:
-            yield CellSlots(self.hands, let_next_begin)
+            yield CellSlots(self.request_slots, let_next_begin)
         finally:
             let_next_begin()
 

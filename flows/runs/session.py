@@ -99,7 +99,7 @@ def _switchboard(prepared: Prepared[Any], lake: Lake) -> ModelPool:
     """What chatbots remember of conversations lies beside the lake, so that they go on in another process."""
     settings = prepared.resolved.settings
     run_budget = RunBudget(settings.max_requests, settings.max_cost)
-    run_budget.tell = teller()
+    run_budget.notify = teller()
     shares = settings.reuse != "none"
     return ModelPool(
         prepared.resolved.catalog,
@@ -120,7 +120,7 @@ def _count_before(grid: Grid, cells: Sequence[str] | None = None, *, asks: bool 
     run_budget.sent, run_budget.cost, run_budget.longest = before.requests, before.cost_usd, before.longest
     for job in outstanding_jobs(lake, run_id, resolved.targets, shares=settings.reuse != "none"):
         awaited = asks and is_batched(targets[job.model], settings)
-        run_budget.under_way(job.job_id, job.requests, job.most_usd, awaited=awaited)
+        run_budget.reserve_job(job.job_id, job.requests, job.most_usd, awaited=awaited)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from biasgrid.tasks.connectors.api import Answer
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.json_objects import RejectedText
 from biasgrid.tasks.connectors.rows import Case, fingerprint, response_row, sent_parameters, to_request
-from biasgrid.tasks.connectors.workers import answer_all
+from biasgrid.tasks.connectors.workers import Workers
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
@@ -145,9 +145,8 @@ async def land_replies(
         for row in reused:
             land(row)
         missing = [each.case for each in requests if each.key not in rows]
-        await answer_all(
-            sender.model_pool, sender.target, missing, to_request, land_answer, retries=sender.retries
-        )
+        workers = Workers(sender.model_pool, sender.target, to_request, land_answer, sender.retries)
+        await workers.answer_all(missing)
     finally:
         journal.land()
     return rows

@@ -18,79 +18,57 @@ SLACK = 4
 """Active requests per slot, so that no slot is idle while some wait for their next attempt."""
 
 
-def hands(target: Target) -> asyncio.Semaphore:
+def request_slots(target: Target) -> asyncio.Semaphore:
     """Semaphore of active requests to a model, waiting or in flight, shared by all callers."""
     return asyncio.Semaphore(SLACK * target.limits.concurrency)
 
 
-async def answer_all(
-    model_pool: ModelPool,
-    target: Target,
-    requests: Iterable[T],
-    to_request: Callable[[T], Request],
-    land: Land[T],
-    *,
-    retries: int,
-    workers: int | None = None,
-    hands: asyncio.Semaphore | None = None,
-    share: Land[T] | None = None,
-    budget: RetryBudget | None = None,
-    all_taken: Callable[[], None] = lambda: None,
-    patience_s: float = 10.0,
-) -> None:
-    """Sends each of `requests` and calls `land` with its answer on arrival."""
-    # `budget` bounds retries; `workers` is the target's concurrency by default, and each takes a request while one
-    # of `hands` is free. `all_taken` is called when no request is left to take. An answer stored by another
-    # request goes to `share`. On cancellation or an error of a callback nothing new is taken; requests in flight
-    # have `patience_s` seconds to complete and be stored.
-    count = workers or target.limits.concurrency
-    crew = _Workers(
-        model_pool,
-        target,
-        iter(requests),
-        to_request,
-        land,
-        share,
-        retries,
-        hands or asyncio.Semaphore(count),
-        budget,
-        all_taken,
-    )
-    await crew.work(count, patience_s)
-
-
 @dataclass(slots=True)
-class _Workers(Generic[T]):
+class Workers(Generic[T]):
+    """Sends requests to one model and calls `land` with each answer on arrival."""
+
+    # On cancellation or an error of a callback nothing new is taken; requests in flight have `patience_s` seconds
+    # to complete and be stored.
+
     model_pool: ModelPool
     target: Target
-    waiting: Iterator[T]
     to_request: Callable[[T], Request]
     land: Land[T]
-    share: Land[T] | None
     retries: int
-    hands: asyncio.Semaphore
-    budget: RetryBudget | None
-    all_taken: Callable[[], None]
-    taking: bool = True
-    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    share: Land[T] | None = None
+    """Receives an answer that another request stores."""
+    budget: RetryBudget | None = None
+    """Bounds the retries."""
+    slots: asyncio.Semaphore | None = None
+    """A worker takes a request while one of these is free."""
+    all_taken: Callable[[], None] = lambda: None
+    """Called when no request is left to take."""
+    patience_s: float = 10.0
+    _waiting: Iterator[T] = field(init=False)
+    _is_taking: bool = True
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
-    async def work(self, workers: int, patience_s: float) -> None:
-        self.tasks = [asyncio.create_task(self._worker()) for _ in range(workers)]
+    async def answer_all(self, requests: Iterable[T], workers: int | None = None) -> None:
+        """Sends each of `requests`, with the target's concurrency by default."""
+        count = workers or self.target.limits.concurrency
+        self.slots = self.slots or asyncio.Semaphore(count)
+        self._waiting = iter(requests)
+        self._tasks = [asyncio.create_task(self._work(self.slots)) for _ in range(count)]
         try:
-            done, _ = await asyncio.wait(self.tasks, return_when=asyncio.FIRST_EXCEPTION)
+            done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
             if any(task.cancelled() or task.exception() for task in done):
-                await self._wind_up(patience_s)
+                await self._wind_up()
         except asyncio.CancelledError:
-            await self._wind_up(patience_s)
+            await self._wind_up()
             raise
         finally:
             await self._dismiss()
 
-    async def _worker(self) -> None:
-        while self.taking:
-            async with self.hands:
+    async def _work(self, slots: asyncio.Semaphore) -> None:
+        while self._is_taking:
+            async with slots:
                 try:
-                    item = next(self.waiting)
+                    item = next(self._waiting)
                 except StopIteration:
                     self.all_taken()
                     return
@@ -101,22 +79,22 @@ class _Workers(Generic[T]):
             if landing is not None:
                 landing(item, answer)
 
-    async def _wind_up(self, patience_s: float) -> None:
+    async def _wind_up(self) -> None:
         """Waits for requests in flight and cancels those that still wait."""
-        self.taking = False
-        for task in self.tasks:
+        self._is_taking = False
+        for task in self._tasks:
             if task not in self.model_pool.in_flight:
                 task.cancel()
-        await asyncio.wait(self.tasks, timeout=patience_s)
+        await asyncio.wait(self._tasks, timeout=self.patience_s)
 
     async def _dismiss(self) -> None:
         """Cancels remaining workers, then raises the first error of any."""
-        done = [task for task in self.tasks if task.done()]
-        for task in self.tasks:
+        done = [task for task in self._tasks if task.done()]
+        for task in self._tasks:
             task.cancel()
-        outcomes = await asyncio.gather(*self.tasks, return_exceptions=True)
+        outcomes = await asyncio.gather(*self._tasks, return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
                 raise outcome
-        for task in done if self.taking else ():
+        for task in done if self._is_taking else ():
             task.result()  # cancelled from outside: its request was not stored

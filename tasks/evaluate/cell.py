@@ -16,7 +16,7 @@ from biasgrid.tasks.connectors.api import Answer
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
 from biasgrid.tasks.connectors.rows import fingerprint, response_row, sent_parameters, to_request
-from biasgrid.tasks.connectors.workers import answer_all
+from biasgrid.tasks.connectors.workers import Workers
 from biasgrid.tasks.evaluate.current_oracles import changed, under
 from biasgrid.tasks.evaluate.decisions import carried, decided, units
 from biasgrid.tasks.evaluate.evaluate import judge_cell
@@ -140,16 +140,8 @@ async def _second_opinions(
     try:
         # samples that say the same are doubted alike: one question, one answer
         open_questions = {case["request_key"]: case for case in asked if case["request_key"] not in answers}
-        await answer_all(
-            model_pool,
-            judge,
-            open_questions.values(),
-            to_request,
-            land,
-            retries=retries,
-            share=land,
-            budget=RetryBudget(),
-        )
+        workers = Workers(model_pool, judge, to_request, land, retries, share=land, budget=RetryBudget())
+        await workers.answer_all(open_questions.values())
     finally:
         await asyncio.shield(asyncio.to_thread(journal.land))
     return {case["verdict_id"]: answers[case["request_key"]] for case in asked if case["request_key"] in answers}

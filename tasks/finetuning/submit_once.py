@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from biasgrid.tasks.connectors.batch.fine_tuning import TuningApi, TuningRequest
-from biasgrid.tasks.connectors.client.retry import CreateOnce, PollPolicy, or_not_taken
+from biasgrid.tasks.connectors.client.retry import CreateOnce, PollPolicy, detect_refusal
 from biasgrid.tasks.finetuning.folder import TRAIN, VALIDATION
 from biasgrid.tasks.finetuning.jobs import Job
 from biasgrid.tasks.finetuning.order import Order
@@ -27,7 +27,7 @@ class HandingOver:
     async def taken(self, job: Job) -> Job:
         """The job as accepted by the provider.
 
-        Raises NotTaken, or ModelStopped if it is unknown whether the job was accepted."""
+        Raises JobRefused, or ModelStopped if it is unknown whether the job was accepted."""
         # if a file was uploaded, the job may already exist
         tried = job.input_file_id is not None
         if job.input_file_id is None:
@@ -50,12 +50,12 @@ class HandingOver:
 
     async def _upload(self, job: Job, name: str) -> str:
         upload = partial(self._tunings.upload, self._folder / name, f"biasgrid-{job.job_id}-{name}")
-        self.uploaded.append(await or_not_taken(self._patience.call(upload)))
+        self.uploaded.append(await detect_refusal(self._patience.call(upload)))
         return self.uploaded[-1]
 
     async def _until_ready(self, *file_ids: str) -> None:
         for file_id in file_ids:
             intervals = self._patience.intervals()
             look = partial(self._tunings.is_ready, file_id)
-            while not await or_not_taken(self._patience.call(look)):  # noqa: ASYNC110 - the provider calls nobody
+            while not await detect_refusal(self._patience.call(look)):  # noqa: ASYNC110 - the provider calls nobody
                 await asyncio.sleep(next(intervals))

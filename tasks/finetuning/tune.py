@@ -11,7 +11,7 @@ from pathlib import Path
 
 from biasgrid.tasks.connectors.api import ConnectorError, ModelUnknown
 from biasgrid.tasks.connectors.batch.fine_tuning import TuningApi, TuningJob
-from biasgrid.tasks.connectors.client.retry import NotTaken, PollPolicy
+from biasgrid.tasks.connectors.client.retry import JobRefused, PollPolicy
 from biasgrid.tasks.finetuning.folder import folder_of, write_card, write_dataset
 from biasgrid.tasks.finetuning.jobs import IN_VAIN, SUCCEEDED, Job, worth_waiting_for
 from biasgrid.tasks.finetuning.order import Order
@@ -53,7 +53,7 @@ def _begun(lake: Lake, order: Order) -> Job:
 async def _handed_over(job: Job, handing_over: HandingOver, lake: Lake, tunings: TuningApi) -> Job:
     try:
         return await handing_over.taken(job)
-    except NotTaken as refused:
+    except JobRefused as refused:
         await tidy(tunings, handing_over.uploaded)
         return await _ended(lake, job, "rejected", str(refused.why))
 

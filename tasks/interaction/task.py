@@ -13,7 +13,7 @@ from prefect import task
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.replaying_client import open_replaying_client, run_conversations
 from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
-from biasgrid.tasks.connectors.workers import hands
+from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.interaction.converse import Played, interact
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.warehouse.hashing import content_hash
@@ -38,7 +38,7 @@ async def interact_cell(
     cancellation nothing new is sent, and requests in flight still land."""
     first = plays[0]
     desk = await open_replaying_client(INTERACTION, lake, first.run_id, first.cell_id, model_pool, retries)
-    own = hand or hands(first.people[0].party.target)
+    own = hand or request_slots(first.people[0].party.target)
 
     async def play(one: Play) -> Played:
         async with own:

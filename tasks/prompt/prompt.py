@@ -17,7 +17,7 @@ from biasgrid.tasks.connectors.api import Answer, ModelStopped
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
 from biasgrid.tasks.connectors.rows import Case, response_row, to_request
-from biasgrid.tasks.connectors.workers import SLACK, answer_all, hands
+from biasgrid.tasks.connectors.workers import SLACK, Workers, request_slots
 from biasgrid.tasks.prompt.reuse import landed
 from biasgrid.warehouse.schemas import CELL_KEYS
 from biasgrid.warehouse.storage.journal import Journal
@@ -74,26 +74,26 @@ async def prompt_cell(
     """Prompts the cases of one cell (rows of `cases`) without a reply and lands the answers; errors are rows."""
     started = time.monotonic()
     run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
-    under_way = under_way or CellSlots(hands(target))
+    under_way = under_way or CellSlots(request_slots(target))
     before = await asyncio.to_thread(landed, lake, run_id, cell_id)
     desk = _CellRecorder(target, Journal(lake, run_id, cell_id), Tally(cases.height), watch)
     for row in before.iter_rows(named=True):
         desk.count(row, kept=row["reused_from"] is None)
     open_cases = cases.join(before, on="case_id", how="anti")
     try:
-        await answer_all(
+        workers = Workers(
             model_pool,
             target,
-            open_cases.iter_rows(named=True),
             to_request,
             desk.land,
-            retries=retries,
+            retries,
             share=desk.land,
             budget=RetryBudget(),
-            workers=min(SLACK * target.limits.concurrency, max(open_cases.height, 1)),
-            hands=under_way.hands,
+            slots=under_way.request_slots,
             all_taken=under_way.all_taken,
         )
+        count = min(SLACK * target.limits.concurrency, max(open_cases.height, 1))
+        await workers.answer_all(open_cases.iter_rows(named=True), count)
     finally:
         await asyncio.shield(asyncio.to_thread(desk.journal.land))
     tally = replace(desk.tally, seconds=time.monotonic() - started)
@@ -118,7 +118,7 @@ def _earlier_seconds(lake: Lake, run_id: str, cell_id: str) -> float:
 class CellSlots:
     """State shared by the cells of a model that are prompted at the same time."""
 
-    hands: asyncio.Semaphore
+    request_slots: asyncio.Semaphore
     all_taken: Callable[[], None] = lambda: None
     """Called once the last case of a cell is in progress, so that the next cell may begin."""
 

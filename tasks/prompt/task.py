@@ -61,7 +61,7 @@ async def batch(
     from biasgrid.tasks.connectors.batch import batches
 
     label.attach()
-    patience = replace(PollPolicy.from_environment(), tell=waiting or get_run_logger().warning)
+    patience = replace(PollPolicy.from_environment(), notify=waiting or get_run_logger().warning)
     tallies = await batch_cells(
         lake,
         run_id,

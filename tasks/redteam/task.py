@@ -12,7 +12,7 @@ from prefect import task
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.replaying_client import Participant, open_replaying_client, run_conversations
 from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
-from biasgrid.tasks.connectors.workers import hands
+from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.redteam.converse import attack_session
 from biasgrid.tasks.redteam.land import land_sessions, verdicts
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript
@@ -37,7 +37,7 @@ async def attack_cell(
     `hand` limits concurrent sessions, including the target's other cells. Each turn lands on arrival. After
     cancellation nothing new is sent, and requests in flight still land."""
     desk = await open_replaying_client(ATTACK, lake, sessions[0].run_id, sessions[0].cell_id, model_pool, retries)
-    hand = hand or hands(parties.target.target)
+    hand = hand or request_slots(parties.target.target)
 
     async def play(session: Session) -> Transcript:
         async with hand:

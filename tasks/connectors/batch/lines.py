@@ -100,7 +100,7 @@ class BatchLines:
             return key, self._responded(response["status_code"], response.get("body"))
         return key, self._unanswered(error if isinstance(error, dict) else {})
 
-    def left_out(self, state: str) -> ConnectorError:
+    def error_without_line(self, state: str) -> ConnectorError:
         """The error of a request without a line in a batch that ended in `state`."""
         return self._unanswered({"code": f"batch_{state}"} if state in ("expired", "cancelled") else {})
 
@@ -118,7 +118,7 @@ class BatchLines:
         told = self._faults.rejected(f"the provider knows no batch {batch_id} under this key")
         return BatchUnknown(f"{told}; set the key it was submitted with, or `biasgrid resume` asks again")
 
-    def learns_from(self, outcome: Outcome) -> bool:
+    def learn_from(self, outcome: Outcome) -> bool:
         """Whether a request was rejected only for the token limit's name; later lines use the right one."""
         if not isinstance(outcome, RequestRejected) or NEW not in str(outcome):
             return False

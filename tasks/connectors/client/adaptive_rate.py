@@ -68,7 +68,7 @@ class AdaptiveRate:
         self._accepted = self._refused = self._run = 0
         self._recent: deque[bool] = deque(maxlen=RECENT)
 
-    def taken(self, sent_at: float, now: float) -> bool:
+    def accept(self, sent_at: float, now: float) -> bool:
         """Records a request that was not refused; returns whether the rate has changed."""
         self._taken += 1
         self._total += 1
@@ -80,7 +80,7 @@ class AdaptiveRate:
         self._recent.append(False)
         return self._count(sent_at, now, refused=False)
 
-    def refused(self, sent_at: float, asked_s: float, now: float) -> bool:
+    def refuse(self, sent_at: float, asked_s: float, now: float) -> bool:
         """Records a request refused for `asked_s` seconds; returns whether the rate has changed."""
         if sent_at < self._since:
             return False
@@ -122,7 +122,7 @@ class AdaptiveRate:
             self._judge(rate, share, now)
         elif self._is_clean(share, now):
             self._signs = 0
-            self._go_on(rate, now)
+            self._raise_rate(rate, now)
         else:
             self._suspect(rate, share, now)
         changed = (self.per_second, self.held_until) != before
@@ -158,7 +158,7 @@ class AdaptiveRate:
             self._stage, self.per_second = self._before
             self._put_up_with, self._put_up_until = max(share, self._share), now + PATIENCE_S
 
-    def _go_on(self, rate: float, now: float) -> None:
+    def _raise_rate(self, rate: float, now: float) -> None:
         """Raises a binding rate after a clean epoch: a rough one soon, a proven one after minutes."""
         if self.per_second is None:
             return

@@ -101,9 +101,9 @@ class SharedLimits:
         limiter.slots.resize(slots)
         share = min(1.0, max(slots, 1) / (total or target.limits.concurrency))
         if name == limit_scope(target, "requests_per_minute") or "requests_per_minute" in target.own_limits:
-            limiter.share_requests(share)
+            limiter.requests.rate.share(share, limiter.now())
         if name == limit_scope(target, "tokens_per_minute") or "tokens_per_minute" in target.own_limits:
-            limiter.share_tokens(share)
+            limiter.tokens.share(share, limiter.now())
 
 
 def limit_scope(target: Target, limit: str) -> str:
@@ -221,7 +221,7 @@ class ModelPool:
             limiter = self._scopes.limiter(target)
             sender = Sender(connector, target, limiter, self._backoff, self.in_flight, self.run_budget)
             if isinstance(connector, HeaderReporting):
-                connector.overhear(sender.hear)
+                connector.overhear(sender.read_headers)
             if isinstance(connector, SessionMemory):
                 self._remembering[target.model] = connector
                 if self._sessions is not None:

@@ -26,7 +26,7 @@ class Slots:
         """Sets the capacity; requests in flight beyond a smaller capacity still complete."""
         self._free += capacity - self._capacity
         self._capacity = capacity
-        self._hand_out()
+        self._offer()
 
     def take(self) -> bool:
         if self._free <= 0:
@@ -36,15 +36,15 @@ class Slots:
 
     def release(self) -> None:
         self._free += 1
-        if self._in_line:
-            self._hand_out()
+        self._offer()
 
     def enrol(self, limiter: Limiter) -> None:
+        """Adds a model that waits for a slot."""
         self._in_line.append(limiter)
 
-    def _hand_out(self) -> None:
+    def _offer(self) -> None:
         while self._free > 0 and self._in_line:
-            self._in_line.popleft().offered()
+            self._in_line.popleft().receive_offer()
 
 
 class RequestRate:
@@ -59,15 +59,10 @@ class RequestRate:
         """Sends no request before `until`."""
         self.held_until = max(self.held_until, until)
 
-    def taken(self, sent_at: float, now: float) -> None:
-        if self.pace.taken(sent_at, now):
-            self._follow(now)
-
-    def refused(self, sent_at: float, asked_s: float, now: float) -> None:
-        if self.pace.refused(sent_at, asked_s, now):
-            self._follow(now)
-
-    def _follow(self, now: float) -> None:
+    def record(self, sent_at: float, asked_s: float | None, now: float) -> None:
+        """Updates the adaptive rate with a request that was accepted, or refused for `asked_s` seconds."""
+        if not (self.pace.accept(sent_at, now) if asked_s is None else self.pace.refuse(sent_at, asked_s, now)):
+            return
         found = self.pace.per_second
         self.rate.limit("found", None if found is None else 60 * found, now)
         self.hold(self.pace.held_until)
@@ -118,22 +113,16 @@ class Limiter:
     def leave(self) -> None:
         self.slots.release()
 
-    def unused(self, tokens: float) -> None:
+    def give_back(self, tokens: float) -> None:
         """Returns the reserved request and tokens after nothing was sent."""
         self.requests.rate.correct(-1.0)
         self.tokens.correct(-tokens)
 
-    def used(self, tokens: float) -> None:
-        """Corrects the rates by the tokens that a reply reports beyond those reserved."""
-        self.tokens.correct(tokens)
+    def record(self, sent_at: float, asked_s: float | None = None) -> None:
+        """Records a request that was accepted, or refused for `asked_s` seconds."""
+        self.requests.record(sent_at, asked_s, self.now())
 
-    def taken(self, sent_at: float) -> None:
-        self.requests.taken(sent_at, self.now())
-
-    def refused(self, sent_at: float, asked_s: float) -> None:
-        self.requests.refused(sent_at, asked_s, self.now())
-
-    def hears(self, stated: StatedLimits) -> None:
+    def apply(self, stated: StatedLimits) -> None:
         """Applies the limits that a reply states."""
         now = self.now()
         if stated.requests_per_minute is not None:
@@ -143,15 +132,8 @@ class Limiter:
         if stated.hold_s > 0:
             self.requests.hold(now + min(stated.hold_s, LONGEST_STATED_HOLD_S))
 
-    def share_requests(self, share: float) -> None:
-        """Sets this process's share of the requests per minute."""
-        self.requests.rate.share(share, self.now())
-
-    def share_tokens(self, share: float) -> None:
-        self.tokens.share(share, self.now())
-
-    def offered(self) -> None:
-        """Receives notice that a slot is free."""
+    def receive_offer(self) -> None:
+        """Tries to send the first in the queue, as a slot is free."""
         self._enrolled = False
         self._pump()
 
@@ -162,7 +144,7 @@ class Limiter:
             await turn
         except asyncio.CancelledError:
             if not turn.cancelled():  # cancelled after its slot was assigned
-                self.unused(tokens)
+                self.give_back(tokens)
                 self.slots.release()
             self._pump()
             raise
@@ -186,28 +168,24 @@ class Limiter:
     def _pump(self) -> None:
         while self._queue:
             turn, tokens = self._queue[0]
-            if turn.done():
-                self._forget_first(tokens)
+            if turn.done():  # cancelled while it waited
+                self._queue.popleft()
+                if self._due is not None:
+                    self._due = None
+                    self.give_back(tokens)
             elif self._may_go(tokens, self.now()):
                 self._queue.popleft()
                 turn.set_result(None)
             else:
                 return
 
-    def _forget_first(self, tokens: float) -> None:
-        """Removes the first in the queue, which was cancelled while it waited."""
-        self._queue.popleft()
-        if self._due is not None:
-            self._due = None
-            self.unused(tokens)
-
     def _wake_at(self, due: float) -> None:
         if self._alarm is not None:
             if self._alarm.when() <= due:
                 return
             self._alarm.cancel()
-        self._alarm = asyncio.get_running_loop().call_at(due, self._woken)
+        self._alarm = asyncio.get_running_loop().call_at(due, self._wake)
 
-    def _woken(self) -> None:
+    def _wake(self) -> None:
         self._alarm = None
         self._pump()

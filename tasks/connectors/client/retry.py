@@ -65,7 +65,7 @@ class CircuitBreaker:
         self._rejections = 0
         self._failures = 0
 
-    def heard(self, outcome: Reply | ConnectorError) -> KeptFailing | None:
+    def count(self, outcome: Reply | ConnectorError) -> KeptFailing | None:
         """Counts the final outcome of a request; returns the reason to stop after too many failures."""
         if isinstance(outcome, Reply):
             self._rejections = self._failures = 0
@@ -175,23 +175,23 @@ class PollPolicy:
     outage_s: float = 600.0
     """Seconds for which a provider may fail to answer."""
     backoff: Backoff = field(default_factory=Backoff)
-    tell: Callable[[str], None] = lambda _: None
+    notify: Callable[[str], None] = lambda _: None
     """Receives a message at the provider's first failure to answer."""
-    goes_on: str = "`biasgrid resume` collects it"
+    remedy: str = "`biasgrid resume` collects it"
     """The remedy in the message of Unreachable, as a submitted job continues at the provider."""
 
     @classmethod
     def from_environment(cls) -> PollPolicy:
         """The policy, with the longest interval from `BIASGRID_BATCH_POLL_S`. Raises UserError if invalid."""
-        said = os.environ.get(POLL)
-        if not said:
+        given = os.environ.get(POLL)
+        if not given:
             return cls()
         try:
-            longest = float(said)
+            longest = float(given)
         except ValueError:
             longest = 0.0
         if not 0 < longest < 86_400:
-            raise UserError(Problem(f"`{said}` is no number of seconds", POLL, "give one above 0, such as 30"))
+            raise UserError(Problem(f"`{given}` is no number of seconds", POLL, "give one above 0, such as 30"))
         return cls(min(cls().first_s, longest), longest)
 
     def intervals(self) -> Iterator[float]:
@@ -208,18 +208,18 @@ class PollPolicy:
         def wait_s(error: Transient, attempts: int) -> float:
             pause_s = self.backoff.wait_s(attempts, requested_wait_s(error))
             if time.monotonic() - began + pause_s > self.outage_s:
-                raise Unreachable(f"{error}; what was submitted goes on: {self.goes_on}") from None
+                raise Unreachable(f"{error}; what was submitted goes on: {self.remedy}") from None
             if attempts == 1:
-                self.tell(f"{error}; tried again for up to {self._at_most()}")
+                longest = (
+                    f"{self.outage_s / 60:.0f} minutes" if self.outage_s >= 120 else f"{self.outage_s:g} seconds"
+                )
+                self.notify(f"{error}; tried again for up to {longest}")
             return pause_s
 
         return await retry_transient(call, wait_s)
 
-    def _at_most(self) -> str:
-        return f"{self.outage_s / 60:.0f} minutes" if self.outage_s >= 120 else f"{self.outage_s:g} seconds"
 
-
-class NotTaken(Exception):
+class JobRefused(Exception):
     """The provider refused a job and created none; `why` is its error."""
 
     def __init__(self, why: Terminal) -> None:
@@ -227,14 +227,14 @@ class NotTaken(Exception):
         self.why = why
 
 
-async def or_not_taken(call: Awaitable[T]) -> T:
-    """The result of `call`. Raises NotTaken for an error that would occur again."""
+async def detect_refusal(call: Awaitable[T]) -> T:
+    """The result of `call`. Raises JobRefused for an error that would occur again."""
     try:
         return await call
     except Unreachable:
         raise
     except Terminal as refused:
-        raise NotTaken(refused) from None
+        raise JobRefused(refused) from None
 
 
 class CreateOnce(Generic[T]):
@@ -252,4 +252,4 @@ class CreateOnce(Generic[T]):
         if found is not None:
             return found
         self._tried = True
-        return await or_not_taken(self._create())
+        return await detect_refusal(self._create())

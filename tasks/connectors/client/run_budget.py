@@ -42,9 +42,9 @@ class RunBudget:
         """Reservations of batches that may still bring replies, by job id."""
         self.longest: dict[str, int] = {}
         """Output tokens of the longest reply so far, by model."""
-        self.tell: Callable[[str], None] = lambda _: None
+        self.notify: Callable[[str], None] = lambda _: None
         """Receives a message when batches reserve money."""
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._unsent = 0
         self._reserved = 0.0
         self._holds = self._awaited = 0
@@ -68,7 +68,7 @@ class RunBudget:
             if not lacks_requests and self._affords(most_usd):
                 return Reservation(self, 1, most_usd)
             if self._unsent if lacks_requests else self._awaited:
-                self.tell_waiting()
+                self.report_waiting()
                 self._changed.clear()
                 await self._changed.wait()
             else:
@@ -76,14 +76,14 @@ class RunBudget:
                 self._changed.set()
         return None
 
-    def tell_waiting(self) -> None:
+    def report_waiting(self) -> None:
         """Reports, once per set of batches, that money is reserved for batches."""
         # Batches take hours, requests take seconds.
-        if self.max_cost is None or self.requests_left == 0 or not self.jobs.keys() - self._told:
+        if self.max_cost is None or self.requests_left == 0 or not self.jobs.keys() - self._reported:
             return
-        self._told.update(self.jobs)
+        self._reported.update(self.jobs)
         reserved = sum(hold.most_usd for hold in self.jobs.values())
-        self.tell(
+        self.notify(
             f"waiting for money: {format_usd(reserved)} of the cap of {format_usd(self.max_cost)} is reserved for "
             "batches under way, and what they do not cost is free when they end"
         )
@@ -100,7 +100,7 @@ class RunBudget:
                 if not hold.is_kept:
                     hold.end()
 
-    def under_way(self, job_id: str, requests: int, most_usd: float, *, awaited: bool = True) -> None:
+    def reserve_job(self, job_id: str, requests: int, most_usd: float, *, awaited: bool = True) -> None:
         """Reserves the cost of a submitted batch, even beyond the cap; `awaited`: it should end in this pass."""
         hold = self.jobs[job_id] = Reservation(self, requests, most_usd)
         hold.send()
@@ -113,7 +113,7 @@ class RunBudget:
         self.cost += cost_usd
         self._changed.set()
 
-    def heard(self, model: str, output_tokens: int | None) -> None:
+    def record_length(self, model: str, output_tokens: int | None) -> None:
         """Records the length of a reply, as the model's next replies may be as long."""
         self.longest[model] = max(self.longest.get(model, 0), output_tokens or 0)
 

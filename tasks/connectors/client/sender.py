@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -59,8 +59,8 @@ class Sender:
         self._in_flight = in_flight
         self._run_budget = run_budget
         self._breaker = CircuitBreaker(target.model, target.limits.concurrency)
-        self._begun = 0
-        self._heard = asyncio.Event()
+        self._started = 0
+        self._is_answered = asyncio.Event()
         self._stopped: ModelStopped | None = None
 
     @property
@@ -74,64 +74,67 @@ class Sender:
         tries = RequestRetries(retries, budget)
         if budget is not None:
             budget.grow()
-        if self.stopped is None and not self._heard.is_set():
-            await self._behind_the_first()
+        if self.stopped is None and not self._is_answered.is_set():
+            await self._wait_for_first()
         while self.stopped is None:
-            sent = await self._within_allowance(request)
+            sent = await self._send_within_budget(request)
             if sent is None:  # another task found the reason in the meantime
                 break
             outcome, latency_ms = sent
             attempts += 1
-            self._heard.set()
+            self._is_answered.set()
             wait_s = self._next(outcome, tries)
             if wait_s is None:
-                return _build_answer(outcome, attempts, latency_ms)
+                reply, error = (outcome, None) if isinstance(outcome, Reply) else (None, outcome)
+                return Answer(reply, error, attempts, latency_ms, datetime.now(UTC))
             await asyncio.sleep(wait_s)
-        self._heard.set()  # the others would learn nothing by waiting
+        self._is_answered.set()  # the others would learn nothing by waiting
         return Answer(None, self.stopped, attempts, latency_ms, datetime.now(UTC))
 
-    async def _behind_the_first(self) -> None:
+    def read_headers(self, headers: Mapping[str, str]) -> None:
+        """Applies the limits in the headers of a reply of any status."""
+        stated = read_stated_limits(headers)
+        if stated is not NO_LIMITS:
+            self._limiter.apply(stated)
+
+    async def _wait_for_first(self) -> None:
         """Waits for the first reply, while the second request looks the model up."""
         # A wrong key then costs one request.
-        place, self._begun = self._begun, self._begun + 1
-        if place > 0:
-            with suppress(TimeoutError):
-                looking = self._looking_up() if place == 1 else nullcontext()
-                async with looking, asyncio.timeout(self._backoff.alone_s):
-                    await self._heard.wait()
-
-    @asynccontextmanager
-    async def _looking_up(self) -> AsyncIterator[None]:
-        """Looks the model up until the context ends, as the first reply may come earlier."""
-        looking = isinstance(self._connector, ModelListing) and asyncio.create_task(self._look_up(self._connector))
+        place, self._started = self._started, self._started + 1
+        if place == 0:
+            return
+        look_up = asyncio.create_task(self._look_up()) if place == 1 else None
         try:
-            yield
+            async with asyncio.timeout(self._backoff.alone_s):
+                await self._is_answered.wait()
+        except TimeoutError:
+            pass
         finally:
-            if looking:
-                looking.cancel()
+            if look_up:
+                look_up.cancel()
 
-    async def _look_up(self, server: ModelListing) -> None:
+    async def _look_up(self) -> None:
         with suppress(ConnectorError):  # the first request will report the error
-            if await server.is_listed():
-                self._heard.set()
+            if isinstance(self._connector, ModelListing) and await self._connector.is_listed():
+                self._is_answered.set()
 
-    async def _within_allowance(self, request: Request) -> tuple[Reply | ConnectorError, float] | None:
+    async def _send_within_budget(self, request: Request) -> tuple[Reply | ConnectorError, float] | None:
         """One attempt and its latency in milliseconds; None if the model has stopped or a cap is reached."""
         if self._run_budget is None:
-            return await self._in_turn(request)
+            return await self._send_in_turn(request)
         most = self._run_budget.most_usd(request, self._target)
         hold = await self._run_budget.take(most)
         if hold is None:
             return None
         sent = None
         try:
-            sent = await self._in_turn(request, hold)
+            sent = await self._send_in_turn(request, hold)
         finally:
             broken_off = most if hold.is_sent else 0.0  # a cancelled request may have been answered
-            hold.end(self._charged(sent[0], most) if sent else broken_off)
+            hold.end(self._charge(sent[0], most) if sent else broken_off)
         return sent
 
-    async def _in_turn(
+    async def _send_in_turn(
         self, request: Request, hold: Reservation | None = None
     ) -> tuple[Reply | ConnectorError, float] | None:
         """One attempt within the limits; None if the model has stopped."""
@@ -141,7 +144,7 @@ class Sender:
         sent_at = await limiter.enter(tokens)
         try:
             if self._stopped is not None:
-                limiter.unused(tokens)
+                limiter.give_back(tokens)
                 return None
             if hold is not None:
                 hold.send()
@@ -150,10 +153,10 @@ class Sender:
             latency_ms = (time.perf_counter() - started) * 1000
         finally:
             limiter.leave()
-        self._tell(outcome, sent_at, tokens)
+        self._record(outcome, sent_at, tokens)
         return outcome, latency_ms
 
-    def _charged(self, outcome: Reply | ConnectorError, most: float) -> float:
+    def _charge(self, outcome: Reply | ConnectorError, most: float) -> float:
         if isinstance(outcome, Reply):
             cost = cost_usd(outcome, self._target.prices)
             return most if cost is None else cost
@@ -166,7 +169,10 @@ class Sender:
             async with asyncio.timeout(self._timeout_s):
                 return await self._connector.ask(request)
         except ConnectorError as error:
-            return _without_traceback(self._beyond_patience(error) or error)
+            shown = self._beyond_patience(error) or error
+            # thousands of answers are kept: a traceback keeps its frames alive, and the cause may contain a key
+            shown.__cause__ = shown.__context__ = None
+            return shown.with_traceback(None)
         except TimeoutError:
             model = self._target.model
             return TimedOut(f"`{model}`: no answer within {self._timeout_s:g} s; `timeout_s` sets the limit")
@@ -178,18 +184,19 @@ class Sender:
         asked_s = error.retry_after_s if isinstance(error, RateLimited) else None
         if asked_s is None or asked_s <= self._backoff.patience_s:
             return None
-        return QuotaResting(f"{error}; the provider asks to wait {_format_wait(asked_s)}, then `biasgrid resume`")
+        wait = f"{asked_s / 3600:.1f} hours" if asked_s >= 5400 else f"{asked_s / 60:.0f} minutes"
+        return QuotaResting(f"{error}; the provider asks to wait {wait}, then `biasgrid resume`")
 
-    def _tell(self, outcome: Reply | ConnectorError, sent_at: float, tokens: float) -> None:
+    def _record(self, outcome: Reply | ConnectorError, sent_at: float, tokens: float) -> None:
         """Updates limits and budget with the outcome of an attempt."""
         if isinstance(outcome, Reply) and self._run_budget is not None:
-            self._run_budget.heard(self._target.model, outcome.output_tokens)
+            self._run_budget.record_length(self._target.model, outcome.output_tokens)
         if isinstance(outcome, RateLimited):
-            self._limiter.refused(sent_at, outcome.retry_after_s or 0.0)
+            self._limiter.record(sent_at, outcome.retry_after_s or 0.0)
             return
-        self._limiter.taken(sent_at)
+        self._limiter.record(sent_at)
         if isinstance(outcome, Reply) and outcome.input_tokens is not None and self._limiter.counts_tokens:
-            self._limiter.used(outcome.input_tokens + (outcome.output_tokens or 0) - tokens)
+            self._limiter.tokens.correct(outcome.input_tokens + (outcome.output_tokens or 0) - tokens)
 
     def _next(self, outcome: Reply | ConnectorError, tries: RequestRetries) -> float | None:
         """Seconds until the next attempt, None if this was the last."""
@@ -198,34 +205,11 @@ class Sender:
             return None
         wait_s = None if isinstance(outcome, Reply) else tries.wait_s(outcome, self._backoff)
         if wait_s is None:
-            self._stopped = self._breaker.heard(outcome) or self._stopped
+            self._stopped = self._breaker.count(outcome) or self._stopped
         return wait_s
-
-    def hear(self, headers: Mapping[str, str]) -> None:
-        """Reads the limits in the headers of a reply of any status."""
-        told = read_stated_limits(headers)
-        if told is not NO_LIMITS:
-            self._limiter.hears(told)
-
-
-def _build_answer(outcome: Reply | ConnectorError, attempts: int, latency_ms: float) -> Answer:
-    if isinstance(outcome, Reply):
-        return Answer(outcome, None, attempts, latency_ms, datetime.now(UTC))
-    return Answer(None, outcome, attempts, latency_ms, datetime.now(UTC))
 
 
 def _expected_tokens(request: Request) -> float:
     """Tokens assumed for a request and its reply."""
     characters = sum(len(message.content) for message in request.messages)
     return characters / CHARACTERS_PER_TOKEN + (request.parameters.max_tokens or UNSET_REPLY_TOKENS)
-
-
-def _format_wait(seconds: float) -> str:
-    return f"{seconds / 3600:.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
-
-
-def _without_traceback(error: ConnectorError) -> ConnectorError:
-    """The error without traceback and cause."""
-    # Answers are kept by the thousand; a traceback keeps every frame alive, and the cause may contain a key.
-    error.__cause__ = error.__context__ = None
-    return error.with_traceback(None)

@@ -122,7 +122,7 @@ class BatchCollection:
                         if number % AT_ONCE == 0:
                             await asyncio.sleep(0)
         for key in missing:
-            yield key, lines.left_out(job.state)
+            yield key, lines.error_without_line(job.state)
 
     def _goes_again(self, key: str, outcome: Outcome) -> bool:
         if isinstance(outcome, ModelStopped):
@@ -130,7 +130,7 @@ class BatchCollection:
         if isinstance(outcome, Reply) or self._pool.stopped is not None:
             return False
         taken = self._pool.batches_taken[key]
-        if taken == 1 and self._batches.lines.learns_from(outcome):
+        if taken == 1 and self._batches.lines.learn_from(outcome):
             return True
         return isinstance(outcome, Transient) and taken <= self._retries
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from biasgrid.tasks.connectors.api import ModelStopped, ModelUnknown, QuotaResting, RequestRejected, Terminal
 from biasgrid.tasks.connectors.batch.lines import Batch
-from biasgrid.tasks.connectors.client.retry import CreateOnce, NotTaken, PollPolicy, or_not_taken
+from biasgrid.tasks.connectors.client.retry import CreateOnce, JobRefused, PollPolicy, detect_refusal
 from biasgrid.tasks.connectors.client.run_budget import Reservation, RunBudget
 from biasgrid.tasks.prompt.batch.cells import BatchCells, InputLoad, InputRoom
 from biasgrid.tasks.prompt.batch.jobs import SUBMITTING, Job
@@ -44,7 +44,7 @@ class Submission:
             if job.job_id not in self._run_budget.jobs:
                 unanswered = [key for key in job.request_keys if key in open_keys]
                 most_usd = await asyncio.to_thread(self._desk.most_usd, unanswered)
-                self._run_budget.under_way(job.job_id, len(unanswered), most_usd)
+                self._run_budget.reserve_job(job.job_id, len(unanswered), most_usd)
         for job in jobs:
             if job.state == SUBMITTING:
                 await self._submit_job(job, None)
@@ -58,7 +58,7 @@ class Submission:
                 if job is not None:
                     await self._submit_job(job, path)
                 elif pool.jobs:
-                    self._run_budget.tell_waiting()
+                    self._run_budget.report_waiting()
                     return  # running jobs may cost less than reserved
                 elif await self._is_room():
                     return
@@ -95,7 +95,7 @@ class Submission:
     def charged(self, job: Job, cost_usd: float) -> None:
         """Settles the reservation of a job with the cost of its replies."""
         self._charged_usd += cost_usd
-        self._run_budget.heard(job.model, self._desk.longest)
+        self._run_budget.record_length(job.model, self._desk.longest)
         self._end(job, cost_usd)
 
     def settle(self) -> None:
@@ -140,13 +140,13 @@ class Submission:
         try:
             self._pool.jobs[job.job_id] = await self._taken(job, written)
             self._run_budget.jobs[job.job_id].send()
-        except NotTaken as refused:
+        except JobRefused as refused:
             await self._not_taken(job, refused.why, seen_before=written is None)
 
     async def _taken(self, job: Job, written: Path | None) -> Job:
         """The job as accepted by the provider.
 
-        Raises NotTaken, or ModelStopped if it is unknown whether the job was accepted."""
+        Raises JobRefused, or ModelStopped if it is unknown whether the job was accepted."""
         find = partial(self._batches.find, job.job_id, job.began_at)
         # an earlier process may already have created the batch of this job
         found = await self._patience.call(find) if written is None else None
@@ -163,7 +163,7 @@ class Submission:
                 lines = self._batches.lines
                 await asyncio.to_thread(self._desk.write_input, lines, job.request_keys, path, InputRoom())
             upload = partial(self._batches.upload, written or path, f"biasgrid-{job.job_id}.jsonl")
-            file_id = await or_not_taken(self._patience.call(upload))
+            file_id = await detect_refusal(self._patience.call(upload))
         return await asyncio.to_thread(replace(job, input_file_id=file_id).record, self._pool.lake)
 
     async def _not_taken(self, job: Job, why: Terminal, *, seen_before: bool) -> None:

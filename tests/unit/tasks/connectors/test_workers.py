@@ -7,19 +7,18 @@ import pytest
 from biasgrid.catalogs.schema.models import Limits
 from biasgrid.tasks.connectors.api import KeyRejected, ServerFault
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.connectors.workers import answer_all
+from biasgrid.tasks.connectors.workers import Workers
 
 
 @pytest.fixture
 def work(catalog, quick, target, ask):
-    """Runs `answer_all` over numbers through a connector of one's own; what landed is appended to `landed`."""
+    """Runs `Workers` over numbers through a connector of one's own; what landed is appended to `landed`."""
 
-    async def run(connector, numbers, land, *, limits=None, key=str, retries=2, **settings):
+    async def run(connector, numbers, land, *, limits=None, key=str, retries=2, workers=None, **settings):
         model = target("scripted", "", key_env=(), limits=limits or Limits())
         async with ModelPool(catalog, backoff=quick, connect=connector) as model_pool:
-            await answer_all(
-                model_pool, model, numbers, lambda n: ask(f"{n}?", key=key(n)), land, retries=retries, **settings
-            )
+            sending = Workers(model_pool, model, lambda n: ask(f"{n}?", key=key(n)), land, retries, **settings)
+            await sending.answer_all(numbers, workers)
 
     return run
 

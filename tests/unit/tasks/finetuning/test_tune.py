@@ -215,7 +215,7 @@ def test_a_wrong_key_is_told_as_such(order: Callable[..., Order], tuned: Tuned, 
 def test_a_provider_that_stays_away_leaves_the_job_to_be_gone_on_with(
     order: Callable[..., Order], tuned: Tuned, gateway: Any, steps: Any, lake: Lake
 ) -> None:
-    hasty = PollPolicy(first_s=0.02, longest_s=0.02, outage_s=0.1, backoff=PATIENCE.backoff, goes_on="ask again")
+    hasty = PollPolicy(first_s=0.02, longest_s=0.02, outage_s=0.1, backoff=PATIENCE.backoff, remedy="ask again")
     gateway.then("POST", JOBS, *[steps.answers(503)] * 50)
     with pytest.raises(Unreachable, match="goes on: ask again"):
         tuned(order(), patience=hasty)

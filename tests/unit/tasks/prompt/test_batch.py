@@ -197,7 +197,7 @@ def ask(lake: Lake, target: Target, provider: Provider) -> Callable[..., Any]:
         own = lake.read("cases", RUN).filter(pl.col("model") == model.model)
         cells = own["cell_id"].unique(maintain_order=True).to_list()
         backoff = Backoff(first_s=0.001, longest_s=0.002)
-        patience = PollPolicy(first_s=0.01, longest_s=0.02, outage_s=outage_s, backoff=backoff, tell=waiting)
+        patience = PollPolicy(first_s=0.01, longest_s=0.02, outage_s=outage_s, backoff=backoff, notify=waiting)
         try:
             return await batch_cells(lake, RUN, cells, model, batches, retries=retries, patience=patience, **given)
         finally:
@@ -671,7 +671,7 @@ async def test_who_waits_for_money_behind_a_running_batch_says_so_once(
 ) -> None:
     planned(model=target)
     run_budget, said = RunBudget(max_cost=0.0026), list[str]()
-    run_budget.tell = said.append
+    run_budget.notify = said.append
     await ask(run_budget=run_budget)
     assert len(said) == len(set(said)) >= 1
     assert "of the cap of $0.0026 is reserved for batches under way" in said[0]
@@ -773,7 +773,7 @@ async def test_batches_of_an_earlier_process_are_counted_before_anything_is_aske
     assert sum(job.most_usd for job in left) == pytest.approx(most)
     run_budget = RunBudget(max_cost=1.0)
     for job in left:
-        run_budget.under_way(job.job_id, job.requests, job.most_usd)
+        run_budget.reserve_job(job.job_id, job.requests, job.most_usd)
     assert run_budget.cost_left == pytest.approx(1.0 - most)
     await ask(run_budget=run_budget)
     assert (run_budget.sent, run_budget.jobs) == (cases.height, {})

@@ -352,9 +352,9 @@ def test_the_limit_on_tokens_is_spelt_as_a_rejection_says_from_then_on(
     words = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
     outcome = lines.outcome(failing(400, "unsupported_parameter", words))
     assert outcome is not None
-    assert lines.learns_from(outcome[1])
+    assert lines.learn_from(outcome[1])
     assert json.loads(lines.of(request))["body"]["max_completion_tokens"] == 60
-    assert not lines.learns_from(RequestRejected("something else"))
+    assert not lines.learn_from(RequestRejected("something else"))
 
 
 def test_half_an_emoji_is_sent_as_it_is(lines: BatchLines, ask: Callable[..., Request]) -> None:

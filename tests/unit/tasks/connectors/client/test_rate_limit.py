@@ -82,7 +82,7 @@ async def test_tokens_per_minute_hold_for_what_is_expected():
 async def test_what_a_reply_took_beyond_what_was_expected_is_made_up_for():
     limiter = Limiter.alone(Limits(tokens_per_minute=61_000))
     began = await entered(limiter, 900.0)
-    limiter.used(300.0)
+    limiter.tokens.correct(300.0)
     assert await entered(limiter) - began >= 0.19
 
 
@@ -124,18 +124,18 @@ def test_the_debt_is_of_the_last_minute_alone() -> None:
 
 async def test_the_least_of_what_is_configured_and_stated_holds():
     limiter = Limiter.alone(Limits(requests_per_minute=6000))
-    limiter.hears(StatedLimits(requests_per_minute=60))
+    limiter.apply(StatedLimits(requests_per_minute=60))
     assert limiter.requests.rate.per_second == pytest.approx(1, rel=0.02)
-    limiter.hears(StatedLimits(requests_per_minute=60_000))
+    limiter.apply(StatedLimits(requests_per_minute=60_000))
     assert limiter.requests.rate.per_second == pytest.approx(100, rel=0.02)
 
 
 async def test_a_server_with_nothing_left_is_left_alone():
     limiter = Limiter.alone(Limits())
     began = limiter.now()
-    limiter.hears(StatedLimits(hold_s=0.05))
+    limiter.apply(StatedLimits(hold_s=0.05))
     assert await entered(limiter) - began >= 0.05
-    limiter.hears(StatedLimits(requests_per_minute=600, hold_s=0.05))
+    limiter.apply(StatedLimits(requests_per_minute=600, hold_s=0.05))
     began = limiter.now()
     assert await entered(limiter) - began >= 0.05
 

@@ -6,7 +6,7 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.tasks.connectors.model_identity import fingerprint
+from biasgrid.tasks.connectors.rows import fingerprint
 from biasgrid.tasks.connectors.registry import connect
 
 
