@@ -6,8 +6,8 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.tasks.connectors.rows import fingerprint
 from biasgrid.tasks.connectors.registry import connect
+from biasgrid.tasks.connectors.rows import fingerprint
 
 
 def test_a_directory_without_a_model_is_a_mistake(tmp_path):
