@@ -70,7 +70,7 @@ SIZES = {"product lines": 70_523, "modules": 457, "test lines": 51_670, "median 
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_each_top_level_package_is_this_projects(package: str) -> None:
+def test_each_top_level_package_is_this_projects(package):
     found = importlib.import_module(f"biasgrid.{package}").__file__
     assert found is not None
     assert Path(found).resolve() == ROOT / package / "__init__.py"
@@ -84,7 +84,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(next(folder.glob("*.whl")))
 
 
-def test_the_wheel_holds_every_data_file(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_holds_every_data_file(wheel):
     carried = set(wheel.namelist())
     data = [
         f"biasgrid/{path.relative_to(ROOT).as_posix()}"
@@ -96,7 +96,7 @@ def test_the_wheel_holds_every_data_file(wheel: zipfile.ZipFile) -> None:
     assert set(data) - carried == set()
 
 
-def test_the_wheel_holds_no_tests_and_cannot_be_published_by_accident(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_holds_no_tests_and_cannot_be_published_by_accident(wheel):
     names = wheel.namelist()
     assert not [name for name in names if name.startswith("tests/")]
     metadata = wheel.read(next(name for name in names if name.endswith("METADATA"))).decode()
@@ -118,7 +118,7 @@ def _third_party_imports(path: Path) -> set[str]:
     return found - sys.stdlib_module_names - {"biasgrid"}
 
 
-def test_every_package_that_product_code_imports_is_declared() -> None:
+def test_every_package_that_product_code_imports_is_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     stated = [*project["dependencies"], *project["optional-dependencies"]["finetune"]]
     declared = {canonicalize_name(Requirement(one).name) for one in stated}

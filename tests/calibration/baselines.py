@@ -6,8 +6,6 @@ tell what passed. Beside it stands what must come out, counted in the library's 
 an answer is expected where the words of an expected value stand at its beginning.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import tempfile

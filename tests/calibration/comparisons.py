@@ -7,8 +7,6 @@ models. The 95% interval must hold the true difference in 93% to 97% of 1,000 re
 of the tests may find one, and what so few replications allow. McNemar's exact test finds fewer.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -11,8 +11,6 @@ Last come respondents that do not read the question, whose rates are exact (base
 with fewer replications of one concern in one language.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ the difference the true escalation. Where there is none, 5% of the tests may fin
 allow.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

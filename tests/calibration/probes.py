@@ -8,8 +8,6 @@ women with probability .5 + s/2. By chance alone (s = 0) a pair may be flagged i
 prompts does so in 4.0% at most. At s = .6 at least 95% must be flagged, at s = 1 all.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Iterator

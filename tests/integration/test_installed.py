@@ -1,7 +1,5 @@
 """The wheel next to other packages: a user's own `flows/`, `tasks.py` and `catalogs/`, and a foreign wheel's."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -100,7 +98,7 @@ def uninstall_foreign(packages: Path) -> None:
         shutil.rmtree(packages / name)
 
 
-def test_a_run_and_a_foreign_wheel_leave_each_other_alone(installed: Installed) -> None:
+def test_a_run_and_a_foreign_wheel_leave_each_other_alone(installed):
     install_foreign(installed.packages)
     try:
         said = installed.run("-P", "-c", COMMAND, "run", "tiny.yaml", "--data", "data", "--yes", code=1)
@@ -112,7 +110,7 @@ def test_a_run_and_a_foreign_wheel_leave_each_other_alone(installed: Installed) 
     assert rebuilt.strip() == str(installed.folder / "data" / "biasgrid.duckdb")
 
 
-def test_the_python_entry_and_the_server_are_ours_next_to_a_users_own_packages(installed: Installed) -> None:
+def test_the_python_entry_and_the_server_are_ours_next_to_a_users_own_packages(installed):
     assert installed.run("-c", "from biasgrid import Benchmark; print(Benchmark.__module__)").startswith(
         "biasgrid."
     )
@@ -131,14 +129,14 @@ print([str(one.message) for one in caught if "flows.nightly" in str(one.message)
 """
 
 
-def test_an_old_deployments_entrypoint_loads_with_a_warning(installed: Installed) -> None:
+def test_an_old_deployments_entrypoint_loads_with_a_warning(installed):
     shutil.rmtree(installed.folder / "flows")  # which Prefect, and with it the old entrypoint, would find first
     said = installed.run("-P", "-c", OLD_ENTRYPOINT)
     assert said.splitlines()[0] == "biasgrid.flows.scheduled.flow"
     assert "`flows.nightly` is now `biasgrid.flows.scheduled.flow`; the old name is removed in 0.2" in said
 
 
-def test_a_users_own_package_wins_over_an_old_name(installed: Installed) -> None:
+def test_a_users_own_package_wins_over_an_old_name(installed):
     (installed.folder / "flows" / "__init__.py").write_text("")
     (installed.folder / "flows" / "api.py").write_text("OWNER = 'user'")
     assert installed.run("-c", "import flows.api; print(flows.api.OWNER)").strip() == "user"

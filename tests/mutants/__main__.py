@@ -152,7 +152,7 @@ def test(mutant: Mutant, overlay: Path, seconds: float) -> str:
     return "killed" if ended.returncode else "survived"
 
 
-def test_files(mutant: Mutant) -> list[str]:
+def test_files(mutant):
     """The test files of the mutant's room, those first that name its file most often."""
     paths = [ROOT / name for name in ROOMS[mutant.room][1]]
     files = [file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else [path])]

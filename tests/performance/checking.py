@@ -3,8 +3,6 @@
 python tests/performance/checking.py
 """
 
-from __future__ import annotations
-
 from rig.timing import timed
 
 from biasgrid.catalogs.lint.check import lint

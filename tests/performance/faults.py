@@ -7,8 +7,6 @@ with Retry-After (one second) and 5% get 500, drawn at random: a third more requ
 least that can be. `--stated-limit` adds three minutes of a server that allows 1,200 requests a minute and says so.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from pathlib import Path

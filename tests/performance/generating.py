@@ -6,8 +6,6 @@ The floor of loading is PyYAML's C parser over the same files, unchecked; that o
 fills the same slots and hashes each request, and keeps nothing else.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import tempfile

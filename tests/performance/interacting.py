@@ -8,8 +8,6 @@ that wait for each other, which no concurrency shortens. Measured from the first
 what the process takes from start to end and its CPU: the endpoint is a process of its own, and shares the cores.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

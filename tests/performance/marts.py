@@ -5,8 +5,6 @@
 The floor is DuckDB counting outcomes over the same Parquet files, in as many threads.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

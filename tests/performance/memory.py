@@ -8,8 +8,6 @@ instead. `--server` takes the temporary Prefect server, which is a child, out of
 10 ms: speed is not asked here.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from contextlib import ExitStack

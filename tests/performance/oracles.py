@@ -3,8 +3,6 @@
 The loop does less: no normalisation, no refusals, no reasons. It stands for what a script would do.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -9,8 +9,6 @@ The bound: each stage's requests in as many turns as it takes, nothing between t
 request to the last reply of each stage, beside what lies between them and the process from start to end.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import os

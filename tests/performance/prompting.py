@@ -7,8 +7,6 @@ fastest transport, beside bare aiohttp (the floor), and beside one question afte
 processes from start to findings, `--peers` other tools' as well, each installed in an environment of its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 from dataclasses import replace

@@ -3,8 +3,6 @@
 python tests/performance/reporting.py [replies] [folder to keep the report in]
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import tempfile

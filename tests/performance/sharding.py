@@ -9,8 +9,6 @@ PostgreSQL database in PREFECT_API_DATABASE_CONNECTION_URL. Counted is the time 
 to the last one's end: scheduling, the start of a process per shard and landing included, the warehouse not.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -7,8 +7,6 @@ lake: of files that were folded by the build before, of those that are gathered 
 view of the files.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -7,8 +7,6 @@ keeps them. Beside the build stand the least that DuckDB and Polars take for the
 same files; beside the oracles, which read two batches at once as a run does, LangBiTe's rule in a loop.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import tempfile

@@ -1,7 +1,5 @@
 """A finished run with everything to be found in it: a fair model, a biased one, one that declines."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime
 from pathlib import Path

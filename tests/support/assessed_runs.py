@@ -1,7 +1,5 @@
 """Finished runs of a probe, an interaction and a red team, whose replies try to break what shows them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

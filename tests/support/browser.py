@@ -1,7 +1,5 @@
 """A headless Chromium, driven over a pipe in its own protocol: nothing but the standard library."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """The command as a person types it, and a finished run to look at."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A Prefect server of these tests' own, with a home of its own, and somebody who listens to its alarms."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

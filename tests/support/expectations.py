@@ -1,7 +1,5 @@
 """A lake of one finished run and its warehouse, and the process that judges them: it takes seconds to load."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A catalog of sixteen scenes to tune on, respondents that can be tuned, and a gateway before them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import deque

@@ -1,7 +1,5 @@
 """Prefect with a server and a home of its own, respondents over loopback, and what landed, read back."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

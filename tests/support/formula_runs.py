@@ -1,7 +1,5 @@
 """Small runs that have landed and been built: two models, three templates, replies that look like formulas."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from decimal import Decimal

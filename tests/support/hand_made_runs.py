@@ -1,7 +1,5 @@
 """A small lake made by hand: every row of it stands for something a test counts again by itself."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterable

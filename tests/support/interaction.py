@@ -1,7 +1,5 @@
 """Plays of the shipped scenes, and agents that say what a test wants."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

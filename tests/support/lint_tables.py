@@ -1,7 +1,5 @@
 """Libraries that a person might write, in our format and in LangBiTe's, and what the check says of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

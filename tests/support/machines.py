@@ -1,8 +1,6 @@
 """Real servers on loopback: PostgreSQL, Prefect with authentication; and machines that have biasgrid installed
 from its wheel, each in an environment of its own."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

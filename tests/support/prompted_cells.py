@@ -1,7 +1,5 @@
 """One planned cell of the shipped library, and a model that says what a test wants."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field

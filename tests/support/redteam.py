@@ -1,7 +1,5 @@
 """Women and men, doctors and nurses: one scene, and a way to play a strategy with replies that a test gives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Two nights of two models, one of which gets worse, with names and replies that would do harm as markup."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

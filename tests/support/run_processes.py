@@ -1,7 +1,5 @@
 """Runs as processes of their own: started, watched, stopped, and what they left read back."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

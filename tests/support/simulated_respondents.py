@@ -1,7 +1,5 @@
 """A small catalog of our own, and what it sends: every instance of every template."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The macros in a database of their own, and their definitions computed naively, as they are written."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction

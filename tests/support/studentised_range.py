@@ -5,8 +5,6 @@
 writes `warehouse/macros/studentised_range.sql`. It takes seconds and is needed only to change the grid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from math import erfc, exp, lgamma, log, pi, sqrt

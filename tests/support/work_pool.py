@@ -1,7 +1,5 @@
 """Nights on a Prefect server whose worker is the test: it takes the shards that are handed in, or does not."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass

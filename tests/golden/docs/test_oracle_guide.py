@@ -1,7 +1,5 @@
 """The operation of the guide to oracles works when it is installed as a distribution of its own."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -40,11 +38,11 @@ def _biasgrid(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_the_blocks_are_those_files() -> None:
+def test_the_blocks_are_those_files():
     assert [kind for kind, _ in BLOCKS] == ["toml", "python", "yaml", "yaml"]
 
 
-def test_a_scenario_is_run_judged_evaluated_again_and_reported(installed: Path) -> None:
+def test_a_scenario_is_run_judged_evaluated_again_and_reported(installed):
     done = _biasgrid(installed, "run", "scenario.yaml", "--yes")
     assert done.returncode == 1, done.stdout + done.stderr
     lake = Lake.open(installed / "data")
@@ -72,7 +70,7 @@ def test_a_scenario_is_run_judged_evaluated_again_and_reported(installed: Path) 
     assert report.returncode == 0, report.stdout + report.stderr
 
 
-def test_wrong_parameters_are_reported_with_their_line(installed: Path) -> None:
+def test_wrong_parameters_are_reported_with_their_line(installed):
     wrong = (installed / "words.yaml").read_text(encoding="utf-8").replace("at_most: 20", "at_least: 20")
     (installed / "wrong.yaml").write_text(wrong, encoding="utf-8")
     checked = _biasgrid(installed, "catalog", "check", "--library", "wrong.yaml")
@@ -82,12 +80,12 @@ def test_wrong_parameters_are_reported_with_their_line(installed: Path) -> None:
     assert "`oracle.parameters.at_least` is not a known key" in checked.stdout + checked.stderr
 
 
-def test_the_library_passes_the_checks_of_a_catalog(installed: Path) -> None:
+def test_the_library_passes_the_checks_of_a_catalog(installed):
     checked = _biasgrid(installed, "catalog", "check", "--library", "words.yaml")
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_without_the_package_the_operation_is_unknown(installed: Path, tmp_path: Path) -> None:
+def test_without_the_package_the_operation_is_unknown(installed, tmp_path):
     text = (installed / "words.yaml").read_text(encoding="utf-8")
     (tmp_path / "words.yaml").write_text(text, encoding="utf-8")
     checked = _biasgrid(tmp_path, "catalog", "check", "--library", "words.yaml")

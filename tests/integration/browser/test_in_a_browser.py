@@ -1,7 +1,5 @@
 """Reports in a real browser, from `file://`: what is shown, what is asked for, who can use it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,6 @@ import pytest
 from biasgrid.tasks.report.html.mart_tables import as_chunk
 from biasgrid.tasks.report.html.run_pages import write_run_pages
 from biasgrid.warehouse.build.build import query
-from biasgrid.warehouse.storage.lake import Lake
 
 pytestmark = pytest.mark.drill
 RATE = ("macro_rate", "interval_low", "interval_high")
@@ -34,7 +31,7 @@ def _open_all(tab: Any) -> None:
     tab.wait("[...document.querySelectorAll('details')].every((one) => one.querySelector('.quote'))")
 
 
-def test_a_report_loads_its_own_files_alone_and_nothing_goes_wrong(tab: Any, pages: Path) -> None:
+def test_a_report_loads_its_own_files_alone_and_nothing_goes_wrong(tab, pages):
     tab.requests.clear()
     tab.complaints.clear()
     tab.open(pages / "index.html")
@@ -45,7 +42,7 @@ def test_a_report_loads_its_own_files_alone_and_nothing_goes_wrong(tab: Any, pag
     assert tab.complaints == []
 
 
-def test_what_was_said_is_shown_and_not_done(tab: Any, pages: Path) -> None:
+def test_what_was_said_is_shown_and_not_done(tab, pages):
     _tests(tab, pages / "index.html", "outcome=unreadable&model=simulated/odd")
     _open_all(tab)
     tab.wait("document.querySelectorAll('.reply-of').length >= 6")
@@ -64,7 +61,7 @@ def test_what_was_said_is_shown_and_not_done(tab: Any, pages: Path) -> None:
     assert "996,000 more signs" in text
 
 
-def test_decisions_and_rates_on_the_page_are_the_marts(tab: Any, pages: Path, nights: Lake) -> None:
+def test_decisions_and_rates_on_the_page_are_the_marts(tab, pages, nights):
     tab.open(pages / "index.html")
     shown = tab.ask("""[...document.querySelectorAll('.finding')].map((one) =>
         [one.dataset.model, one.querySelector('.badge').textContent, one.querySelector('.rate').textContent])""")
@@ -81,9 +78,7 @@ def _with_interval(name: str) -> tuple[str, str, str]:
     return name, f"{name}_low", f"{name}_high"
 
 
-def test_every_cell_of_the_grid_shows_its_rate_and_leads_to_as_many_tests(
-    tab: Any, pages: Path, nights: Lake
-) -> None:
+def test_every_cell_of_the_grid_shows_its_rate_and_leads_to_as_many_tests(tab, pages, nights):
     tab.open(pages / "index.html")
     cells = tab.ask(
         "[...document.querySelectorAll('.heat td a')].map((a) => [a.getAttribute('href'), a.lastChild.data])"
@@ -107,9 +102,7 @@ def test_every_cell_of_the_grid_shows_its_rate_and_leads_to_as_many_tests(
         (f"text={ONE}", "cell_id = 'simulated/odd|es_es|verbose|utopian' and template_id like 'sexism-03%'"),
     ],
 )
-def test_filters_and_search_find_what_the_warehouse_finds(
-    tab: Any, pages: Path, nights: Lake, asked: str, condition: str
-) -> None:
+def test_filters_and_search_find_what_the_warehouse_finds(tab, pages, nights, asked, condition):
     select = f"select count(*) from intermediate.int_template_tests where run_id = 'N2' and {condition}"
     expected = query(nights, select).item()
     told = _tests(tab, pages / "index.html", asked)
@@ -121,7 +114,7 @@ def test_filters_and_search_find_what_the_warehouse_finds(
     assert re.match(r"\d+", told)
 
 
-def test_how_far_judges_agree_is_told_as_the_mart_has_it(tab: Any, pages: Path, nights: Lake) -> None:
+def test_how_far_judges_agree_is_told_as_the_mart_has_it(tab, pages, nights):
     tab.open(pages / "index.html")
     tab.wait("document.querySelector('#agreement ~ div table')")
     shown = tab.ask("""[...document.querySelectorAll('#agreement ~ div table tbody tr')].map((row) =>
@@ -135,9 +128,7 @@ def test_how_far_judges_agree_is_told_as_the_mart_has_it(tab: Any, pages: Path, 
     assert re.findall(r"[\d.]+", " ".join(told)) == [str(one).replace("-", "") for one in expected]
 
 
-def test_a_run_that_nobody_reviewed_says_so_and_how_to_get_a_review(
-    tab: Any, tmp_path: Path, nights: Lake
-) -> None:
+def test_a_run_that_nobody_reviewed_says_so_and_how_to_get_a_review(tab, tmp_path, nights):
     folder = tmp_path / "unseen"
     write_run_pages(nights, "N1", folder)
     (folder / "data" / "agreement.js").write_text(as_chunk("agreement", {"agreement": {}}))
@@ -146,7 +137,7 @@ def test_a_run_that_nobody_reviewed_says_so_and_how_to_get_a_review(
     assert tab.ask("document.querySelector('#agreement ~ div code').textContent") == "biasgrid review N1"
 
 
-def test_arrow_keys_move_in_the_grid_and_one_cell_is_in_the_tab_order(tab: Any, pages: Path) -> None:
+def test_arrow_keys_move_in_the_grid_and_one_cell_is_in_the_tab_order(tab, pages):
     tab.open(pages / "index.html")
     assert tab.ask("document.querySelectorAll('.heat td a[tabindex=\"0\"]').length") == 1
     tab.ask("document.querySelector('.heat td a').focus()")
@@ -156,7 +147,7 @@ def test_arrow_keys_move_in_the_grid_and_one_cell_is_in_the_tab_order(tab: Any, 
     assert tab.ask("document.activeElement.tabIndex") == 0
 
 
-def test_the_reader_changes_language_and_colours(tab: Any, pages: Path) -> None:
+def test_the_reader_changes_language_and_colours(tab, pages):
     tab.open(pages / "index.html")
     choose = (
         "((at, value) => {{ const one = document.querySelectorAll('.controls select')[at];"
@@ -173,7 +164,7 @@ def test_the_reader_changes_language_and_colours(tab: Any, pages: Path) -> None:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("place", ["board", "tests", "site"])
-def test_nobody_is_shut_out(tab: Any, audit: Any, pages: Path, site: Path, place: str, dark: bool) -> None:
+def test_nobody_is_shut_out(tab, audit, pages, site, place, dark):
     tab.size(1280, 900, dark)
     if place == "tests":
         _tests(tab, pages / "index.html", "outcome=unreadable")
@@ -184,7 +175,7 @@ def test_nobody_is_shut_out(tab: Any, audit: Any, pages: Path, site: Path, place
 
 
 @pytest.mark.parametrize("width", [390, 820, 1440])
-def test_no_page_is_wider_than_its_screen(tab: Any, site: Path, width: int) -> None:
+def test_no_page_is_wider_than_its_screen(tab, site, width):
     tab.size(width, 900)
     for index in (site / "index.html", site / "runs" / "N2" / "index.html"):
         tab.open(index)
@@ -194,7 +185,7 @@ def test_no_page_is_wider_than_its_screen(tab: Any, site: Path, width: int) -> N
     assert tab.ask("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_site_leads_to_the_tests_of_a_run_and_back(tab: Any, site: Path) -> None:
+def test_a_site_leads_to_the_tests_of_a_run_and_back(tab, site):
     tab.complaints.clear()
     tab.open(site / "index.html")
     assert tab.ask("document.querySelectorAll('.trend .worse').length") == 1
@@ -205,7 +196,7 @@ def test_a_site_leads_to_the_tests_of_a_run_and_back(tab: Any, site: Path) -> No
     assert tab.complaints == []
 
 
-def test_a_run_leads_to_the_one_before_and_that_one_back(tab: Any, site: Path) -> None:
+def test_a_run_leads_to_the_one_before_and_that_one_back(tab, site):
     pages = {run_id: site / "runs" / run_id / "index.html" for run_id in ("N1", "N2")}
     for run_id, rel, other in (("N2", "prev", "N1"), ("N1", "next", "N2")):
         tab.open(pages[run_id])

@@ -1,7 +1,5 @@
 """inspect-ai: one task with a scorer, its defaults otherwise, the log written as it goes among them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The other tools that are installed, or could be: each in a folder of its own, nothing in our environment."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """lm-eval: a task of its own over a local file, through its OpenAI-compatible chat model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """promptfoo: one test with one assertion per prompt, uncached, its telemetry and update check off."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a recipe for another tool says: how it is installed apart from us, and how it asks the same prompts."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@
 Prints JSON: seconds and CPU seconds of the build, peak memory of the process in MB.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """A lake as nightly runs leave it: the same cells every night, their cases, replies and verdicts as Parquet."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from itertools import product
 

@@ -5,8 +5,6 @@
 Prints JSON: seconds, CPU seconds (all threads), peak memory in MB.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

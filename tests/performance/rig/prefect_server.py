@@ -1,7 +1,5 @@
 """A Prefect server of our own: a port nobody uses, a home whose database is migrated."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

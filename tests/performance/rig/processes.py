@@ -1,7 +1,5 @@
 """Whole processes, measured from outside: how long, how much of the processor, how much memory."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

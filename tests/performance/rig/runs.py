@@ -1,7 +1,5 @@
 """Whole `biasgrid` processes: from their start to the findings."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A scenario of as many prompts as wanted, over concerns, inputs and reflections as a real one is."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator

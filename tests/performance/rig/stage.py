@@ -1,7 +1,5 @@
 """The whole processes that are compared: which there are, and what each must have sent."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

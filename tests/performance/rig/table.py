@@ -1,7 +1,5 @@
 """What is measured, as text: tables, and ratios beside the bounds that were stated for them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

@@ -1,7 +1,5 @@
 """Durations of what runs in this process, and how busy the machine was."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Whole processes beside each other: `biasgrid run` with and without a Prefect server, and other tools."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import defaultdict
 from pathlib import Path

@@ -1,6 +1,6 @@
 """A run through a provider's batch API: the same findings at the batch's price, beside models that have none."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,8 @@ from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 
-pytestmark = [
-    pytest.mark.drill,
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
-Scenario = Callable[..., dict[str, Any]]
 MODEL, ALONE = "gateway/batched", "simulated/fair"
 
 
@@ -85,9 +81,7 @@ def test_people_see_the_batches_of_a_model_as_one_task_with_its_progress(
     assert told.states("prompt") == []
 
 
-def test_models_without_a_batch_api_are_told_and_a_run_of_no_others_is_refused(
-    served: Served, scenario: Scenario
-) -> None:
+def test_models_without_a_batch_api_are_told_and_a_run_of_no_others_is_refused(served, scenario):
     notices = BENCHMARK.prepare(scenario([MODEL, ALONE], batch=True)).resolved.notices
     assert [ALONE in notice and "one by one" in notice for notice in notices] == [True]
     assert BENCHMARK.prepare(scenario([MODEL, ALONE])).resolved.notices == ()

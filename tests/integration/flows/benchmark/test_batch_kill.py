@@ -1,7 +1,5 @@
 """A drill: a run in batches is killed at random moments; each request reaches the provider in one batch."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -130,9 +128,7 @@ def asked(case: dict[str, Any]) -> str:
     return digest_messages([Message(message["role"], message["content"]) for message in case["messages"]])
 
 
-def test_kills_at_random_moments_pay_nothing_twice_and_lose_nothing(
-    served: Served, scenario: Any, tmp_path: Path, prefect_server: str
-) -> None:
+def test_kills_at_random_moments_pay_nothing_twice_and_lose_nothing(served, scenario, tmp_path, prefect_server):
     chance = random.Random(SEED)
     (tmp_path / "killed").mkdir()
     shell = Shell(tmp_path / "killed", prefect_server)

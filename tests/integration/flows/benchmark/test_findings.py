@@ -17,10 +17,7 @@ from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, temp
 from biasgrid.warehouse.build.build import query
 from support.paths import ROOT
 
-pytestmark = [
-    pytest.mark.drill,
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
 SIGMAS = 4
 

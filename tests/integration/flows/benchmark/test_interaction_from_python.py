@@ -5,10 +5,7 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.api import Interaction
 
-pytestmark = [
-    pytest.mark.drill,
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
 
 def test_models_share_out_scenes_and_the_scores_come_back(tmp_path):

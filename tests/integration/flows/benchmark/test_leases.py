@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -200,9 +199,7 @@ class Between:
         return reply
 
 
-async def test_runs_together_never_exceed_the_limit_and_one_grows_when_the_other_ends(
-    run: Any, target: Target, client: PrefectClient
-) -> None:
+async def test_runs_together_never_exceed_the_limit_and_one_grows_when_the_other_ends(run, target, client):
     await operator_sets(client, target, limit=6)
     endpoint = Endpoint()
     first, second = run("first", endpoint), run("second", endpoint)
@@ -222,9 +219,7 @@ async def test_runs_together_never_exceed_the_limit_and_one_grows_when_the_other
     assert await taken(client, target) == 0
 
 
-async def test_who_finds_no_slot_waits_for_one_and_says_so(
-    run: Any, target: Target, client: PrefectClient, told: list[str]
-) -> None:
+async def test_who_finds_no_slot_waits_for_one_and_says_so(run, target, client, told):
     endpoint = Endpoint()
     first, second = run("first", endpoint), run("second", endpoint)
     ahead = asyncio.create_task(first.asking())
@@ -240,9 +235,7 @@ async def test_who_finds_no_slot_waits_for_one_and_says_so(
     assert await taken(client, target) == 0
 
 
-async def test_the_number_that_an_operator_sets_holds_also_while_runs_are_under_way(
-    run: Any, target: Target, client: PrefectClient
-) -> None:
+async def test_the_number_that_an_operator_sets_holds_also_while_runs_are_under_way(run, target, client):
     endpoint = Endpoint()
     own = run("own", endpoint)
     task = asyncio.create_task(own.asking(renew_s=ROUND_S))
@@ -259,9 +252,7 @@ async def test_the_number_that_an_operator_sets_holds_also_while_runs_are_under_
     assert await taken(client, target) == 0
 
 
-async def test_runs_under_way_share_what_an_operator_leaves_them(
-    run: Any, target: Target, client: PrefectClient
-) -> None:
+async def test_runs_under_way_share_what_an_operator_leaves_them(run, target, client):
     await operator_sets(client, target, limit=8)
     endpoint = Endpoint()
     names = ("first", "second")
@@ -275,9 +266,7 @@ async def test_runs_under_way_share_what_an_operator_leaves_them(
     assert await taken(client, target) == 0
 
 
-async def test_a_limit_that_is_not_active_lets_everything_through(
-    run: Any, target: Target, client: PrefectClient
-) -> None:
+async def test_a_limit_that_is_not_active_lets_everything_through(run, target, client):
     await operator_sets(client, target, limit=1, active=False)
     endpoint = Endpoint()
     task = asyncio.create_task(run("own", endpoint).asking())
@@ -286,9 +275,7 @@ async def test_a_limit_that_is_not_active_lets_everything_through(
 
 
 @pytest.mark.parametrize("end", ["error", "cancellation"])
-async def test_slots_come_back_however_a_run_ends(
-    run: Any, target: Target, client: PrefectClient, end: str
-) -> None:
+async def test_slots_come_back_however_a_run_ends(run, target, client, end):
     own = run("own", Endpoint())
 
     async def broken() -> None:
@@ -307,8 +294,8 @@ async def test_slots_come_back_however_a_run_ends(
 
 
 async def test_slots_that_the_server_does_not_take_back_at_first_are_given_back_again(
-    run: Any, target: Target, client: PrefectClient, prefect_api: str
-) -> None:
+    run, target, client, prefect_api
+):
     release = b"/decrement-with-lease"
     between = Between(
         prefect_api, lambda head: release in head and not any(release in had for had in between.asked)
@@ -321,9 +308,7 @@ async def test_slots_that_the_server_does_not_take_back_at_first_are_given_back_
     assert await taken(client, target) == 0
 
 
-async def test_a_lease_that_the_server_forgot_is_leased_again(
-    run: Any, target: Target, client: PrefectClient
-) -> None:
+async def test_a_lease_that_the_server_forgot_is_leased_again(run, target, client):
     noted = Told(run("own", Endpoint()).model_pool)
     async with leased([target], noted, round_s=ROUND_S, renew_s=ROUND_S) as (pool,):
         (forgotten,) = pool.leases
@@ -334,7 +319,7 @@ async def test_a_lease_that_the_server_forgot_is_leased_again(
     assert await taken(client, target) == 0
 
 
-async def test_a_server_in_trouble_ends_no_run_and_is_told_once(run: Any, target: Target, told: list[str]) -> None:
+async def test_a_server_in_trouble_ends_no_run_and_is_told_once(run, target, told):
     endpoint = Endpoint()
     own = run("own", endpoint)
     between = Between("", fails=lambda head: True)
@@ -348,7 +333,7 @@ async def test_a_server_in_trouble_ends_no_run_and_is_told_once(run: Any, target
     assert told == [f"{IN_TROUBLE}: PrefectHTTPStatusError"]
 
 
-async def test_a_server_out_of_reach_ends_no_run(run: Any, target: Target, told: list[str]) -> None:
+async def test_a_server_out_of_reach_ends_no_run(run, target, told):
     endpoint = Endpoint()
     own = run("own", endpoint)
     with socket.socket() as deaf:
@@ -363,14 +348,14 @@ async def test_a_server_out_of_reach_ends_no_run(run: Any, target: Target, told:
     assert message.startswith(IN_TROUBLE)
 
 
-async def test_without_a_server_of_its_own_standing_nothing_is_shared(run: Any, target: Target) -> None:
+async def test_without_a_server_of_its_own_standing_nothing_is_shared(run, target):
     told = Told(run("own", Endpoint()).model_pool)
     with temporary_settings({PREFECT_API_URL: None}):
         async with leased([target], told):
             assert told.granted == []
 
 
-def test_a_model_of_its_own_concurrency_has_a_limit_of_its_own_and_free_ones_have_none(target: Target) -> None:
+def test_a_model_of_its_own_concurrency_has_a_limit_of_its_own_and_free_ones_have_none(target):
     own = target.model_copy(
         update={"model": "hub/org/m", "own_limits": ("concurrency",), "limits": Limits(concurrency=2)}
     )
@@ -407,16 +392,12 @@ async def killed_holder(target: Target, client: PrefectClient, ledger: LeaseLedg
     assert await taken(client, target) == 4
 
 
-async def test_what_a_killed_process_held_is_free_again_in_time(
-    target: Target, client: PrefectClient, tmp_path: Path
-) -> None:
+async def test_what_a_killed_process_held_is_free_again_in_time(target, client, tmp_path):
     await killed_holder(target, client, LeaseLedger(tmp_path / "leases.txt"))
     await until(lambda: taken_again(client, target, 0))
 
 
-async def test_who_goes_on_after_a_kill_has_its_slots_at_once(
-    target: Target, client: PrefectClient, catalog: Catalog, tmp_path: Path
-) -> None:
+async def test_who_goes_on_after_a_kill_has_its_slots_at_once(target, client, catalog, tmp_path):
     ledger = LeaseLedger(tmp_path / "leases.txt")
     await killed_holder(target, client, ledger)
     begun = time.monotonic()
@@ -430,9 +411,7 @@ async def test_who_goes_on_after_a_kill_has_its_slots_at_once(
     assert not ledger.path.exists()
 
 
-async def test_slots_of_a_limit_that_was_closed_when_a_run_ended_come_back_when_it_is_opened(
-    run: Any, target: Target, client: PrefectClient
-) -> None:
+async def test_slots_of_a_limit_that_was_closed_when_a_run_ended_come_back_when_it_is_opened(run, target, client):
     endpoint = Endpoint()
     async with under_way(asyncio.create_task(run("own", endpoint).asking(renew_s=ROUND_S))):
         await until(lambda: endpoint.now["own"] == 4)

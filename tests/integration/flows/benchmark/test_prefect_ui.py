@@ -15,9 +15,7 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.benchmark.flow import benchmark
 from biasgrid.flows.benchmark.stages_as_flows import evaluate_again
 
-pytestmark = [
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = pytest.mark.usefixtures("prefect_api")
 ODD = "alike_*all*|x"
 CELLS = 2
 LOGS = ("prefect.flow_runs", "prefect.task_runs")

@@ -5,9 +5,7 @@ import pytest
 
 from biasgrid.flows.api import Benchmark
 
-pytestmark = [
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = pytest.mark.usefixtures("prefect_api")
 
 MODELS = [
     "simulated/biased",

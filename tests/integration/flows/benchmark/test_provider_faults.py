@@ -1,7 +1,6 @@
 """Providers in trouble: a wrong key ends one model and nothing else; faults that pass cost nothing but time."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,8 @@ from biasgrid.flows.benchmark.sections import sections
 from biasgrid.flows.runs.outcome import INCOMPLETE
 from biasgrid.flows.terminal.tables import show_sections
 
-pytestmark = [
-    pytest.mark.drill,
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
-Scenario = Callable[..., dict[str, Any]]
 KEYED, OPEN = "openai/gpt-4o-mini", "gateway/fair"
 WRONG, RIGHT = "wrong-key", "sk-qX7vT2mK9wLp4RzN8cJd5bYs"
 AT_ONCE = 4

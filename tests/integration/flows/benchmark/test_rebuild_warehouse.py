@@ -11,9 +11,7 @@ from biasgrid.flows.scheduled.rebuild_warehouse import rebuild_warehouse, rows_o
 from biasgrid.warehouse.storage.lake import Lake
 from support.paths import EARLIER_LAKES
 
-pytestmark = [
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = pytest.mark.usefixtures("prefect_api")
 
 
 @pytest.fixture

@@ -14,9 +14,7 @@ from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run
 
-pytestmark = [
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = pytest.mark.usefixtures("prefect_api")
 HEAD = "\t".join(
     (
         *("prompt_id", "concern", "input_type", "reflection_type", "task_prefix", "prompt"),

@@ -9,10 +9,7 @@ from biasgrid.flows.runs.reparse import read_again
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 
-pytestmark = [
-    pytest.mark.drill,
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 SCORES = "select * from marts.bias_scores order by all"
 FINDINGS = "select * from marts.probe_findings order by all"
 

@@ -15,9 +15,7 @@ import yaml
 from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.api import Benchmark
 
-pytestmark = [
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = pytest.mark.usefixtures("prefect_api")
 
 Scenario = Callable[..., dict[str, Any]]
 IDS = ("case_id", "request_key", "cell_id", "template_id", "instance_id")

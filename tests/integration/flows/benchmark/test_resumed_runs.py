@@ -1,7 +1,5 @@
 """Whoever goes on with a run knows what it may still send before anything is sent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,7 @@ from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.warehouse.storage.lake import Lake
 
-pytestmark = [
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = pytest.mark.usefixtures("prefect_api")
 MODEL, CAP = "gateway/batched", 5.0
 
 
@@ -45,7 +41,7 @@ def resumed(overlay: Any, scenario: Callable[..., Any], tmp_path: Path) -> Calla
     return resume
 
 
-async def test_batches_that_are_at_a_provider_are_counted_before_the_first_request(resumed: Any) -> None:
+async def test_batches_that_are_at_a_provider_are_counted_before_the_first_request(resumed):
     run_budget = await resumed(asks=True)
     (hold,) = run_budget.jobs.values()
     assert (run_budget.sent, hold.requests) == (4, 4)
@@ -53,7 +49,7 @@ async def test_batches_that_are_at_a_provider_are_counted_before_the_first_reque
     assert run_budget.cost == 0.0
 
 
-async def test_where_they_are_not_collected_nobody_waits_for_them(resumed: Any) -> None:
+async def test_where_they_are_not_collected_nobody_waits_for_them(resumed):
     run_budget = await resumed(asks=False)
     assert await run_budget.take(CAP) is None
     assert "reserved for batches under way" in str(run_budget.reached)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,8 @@ from biasgrid.flows.api import Benchmark
 from biasgrid.flows.benchmark.stages_as_flows import prompt_run
 from biasgrid.warehouse.build.build import query
 
-pytestmark = [
-    pytest.mark.drill,
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
-Scenario = Callable[..., dict[str, Any]]
 PROVIDER = "economy"
 """Of these tests alone: its limit at the server is made by the first run that asks it, in whichever test."""
 MODEL = f"{PROVIDER}/biased"

@@ -16,10 +16,7 @@ from biasgrid.flows.benchmark.flow import benchmark
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 from biasgrid.warehouse.storage.lake import Lake
 
-pytestmark = [
-    pytest.mark.drill,
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
 PATIENCE_S = 120.0
 SERIAL = count()

@@ -14,10 +14,7 @@ from biasgrid.flows.runs.outcome import MET
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 from support.paths import TUNING_CATALOG
 
-pytestmark = [
-    pytest.mark.drill,
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
 
 @pytest.fixture

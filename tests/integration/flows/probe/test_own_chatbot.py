@@ -16,10 +16,7 @@ from biasgrid.flows.runs.outcome import INCOMPLETE, NOT_MET
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run
 
-pytestmark = [
-    pytest.mark.drill,
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
 PAIR = {
     "axis": "gender",

@@ -13,10 +13,7 @@ from biasgrid.flows.scheduled import dispatch
 from biasgrid.flows.scheduled.dispatch import Lost, Round, hand_out, refuse_unknown
 from biasgrid.flows.scheduled.shards import Shard
 
-pytestmark = [
-    pytest.mark.drill,
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 ONE, OTHER = Shard(("a/x",), 10), Shard(("a/y",), 5)
 
 

@@ -18,10 +18,7 @@ from biasgrid.flows.scheduled.shards import part_of
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, all_runs
 
-pytestmark = [
-    pytest.mark.drill,
-    pytest.mark.usefixtures("prefect_api"),
-]
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 MODELS = ["simulated/fair", "simulated/noisy"]
 HOLDING = """
 import sys

@@ -1,12 +1,9 @@
 """`catalog augment` and `catalog accept` as a person types them."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Command = Callable[..., Any]
 ORDER = ("catalog", "augment", "--model", "simulated/fair", "--concern", "sexism", "--context", "healthcare")
 
 

@@ -16,7 +16,6 @@ import yaml
 
 from biasgrid.warehouse.storage.lake import Lake
 
-Command = Callable[..., Any]
 FINDINGS = "select model, point_finding from marts.requirement_findings order by all"
 PROGRAM = [sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()"]
 

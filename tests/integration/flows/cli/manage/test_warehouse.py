@@ -1,7 +1,6 @@
 """`biasgrid warehouse build` on a lake that is whole, and on one that is not."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from biasgrid.warehouse.storage.lake import Lake
 
-Command = Callable[..., Any]
 FINDINGS = "select model, point_finding from marts.requirement_findings order by all"
 
 

@@ -2,17 +2,13 @@
 
 import csv
 import io
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import polars as pl
 import pytest
 
 from biasgrid.warehouse.queries.example_queries import worked_queries
-
-Command = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,6 @@
 """`report --format junit|markdown|model-card|pictures|json` and `show`, of every kind of run."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -21,7 +18,6 @@ from biasgrid.warehouse.storage.runs import find_run
 
 pytestmark = pytest.mark.drill
 
-Command = Callable[..., Any]
 SCHEMA = resources.files("biasgrid.tasks.report") / "report.schema.json"
 
 
@@ -30,12 +26,12 @@ def assessed(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue(request.param)
 
 
-def test_the_schema_of_json_reports_is_fresh() -> None:
+def test_the_schema_of_json_reports_is_fresh():
     fresh = as_text()
     assert SCHEMA.read_text(encoding="utf-8") == fresh, "run `make schemas`"
 
 
-def test_every_json_report_is_as_its_schema_says(biasgrid: Command, assessed: Any, tmp_path: Path) -> None:
+def test_every_json_report_is_as_its_schema_says(biasgrid, assessed, tmp_path):
     told = biasgrid("report", "--format", "json", "--out", tmp_path, "--data", assessed.data)
     report = json.loads(Path(told.out.strip()).read_text(encoding="utf-8"))
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
@@ -45,7 +41,7 @@ def test_every_json_report_is_as_its_schema_says(biasgrid: Command, assessed: An
             assert rows[0].keys() == schema["properties"][name]["items"]["properties"].keys()
 
 
-def test_ci_fails_on_what_a_run_would_exit_with(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+def test_ci_fails_on_what_a_run_would_exit_with(biasgrid, finished, tmp_path):
     told = biasgrid("report", "--format", "junit", "--out", tmp_path, "--data", finished.data)
     root = ElementTree.parse(told.out.strip()).getroot()
     sql = "select count(*) from (select distinct requirement, model, language from marts.pass_rates"
@@ -55,7 +51,7 @@ def test_ci_fails_on_what_a_run_would_exit_with(biasgrid: Command, finished: Any
     assert {suite.attrib["name"] for suite in root} == {"simulated/fair", "simulated/constant-no"}
 
 
-def test_the_gate_decides_what_fails(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+def test_the_gate_decides_what_fails(biasgrid, finished, tmp_path):
     words = ("report", "--format", "markdown", "--data", finished.data, "--out")
     point, decided = (
         Path(biasgrid(*words, tmp_path / gate, "--gate", gate).out.strip()).read_text(encoding="utf-8")
@@ -68,11 +64,11 @@ def test_the_gate_decides_what_fails(biasgrid: Command, finished: Any, tmp_path:
 
 @pytest.mark.parametrize("format", ["junit", "markdown", "model-card"])
 def test_every_kind_of_run_has_every_format(
-    biasgrid: Command,
-    assessed: Any,
-    tmp_path: Path,
-    format: str,  # noqa: A002
-) -> None:
+    biasgrid,
+    assessed,
+    tmp_path,
+    format,  # noqa: A002
+):
     told = biasgrid("report", assessed.run_id, "--format", format, "--out", tmp_path, "--data", assessed.data)
     assert told.code == 0, told
     assert [Path(line) for line in told.out.splitlines()] != []
@@ -80,7 +76,7 @@ def test_every_kind_of_run_has_every_format(
 
 
 @pytest.mark.drill
-def test_pictures_of_a_run_are_files(biasgrid: Command, finished: Any, tmp_path: Path) -> None:
+def test_pictures_of_a_run_are_files(biasgrid, finished, tmp_path):
     told = biasgrid("report", "--format", "pictures", "--out", tmp_path, "--data", finished.data)
     names = {Path(line).name for line in told.out.splitlines()}
     assert names >= {"pictures.md", "measures.svg", "measures.png", "grid.svg", "leaderboard.svg"}
@@ -88,7 +84,7 @@ def test_pictures_of_a_run_are_files(biasgrid: Command, finished: Any, tmp_path:
     assert page.count("![") == len([name for name in names if name.endswith(".svg")])
 
 
-def test_a_run_is_shown_again_with_every_finding_named(biasgrid: Command, assessed: Any) -> None:
+def test_a_run_is_shown_again_with_every_finding_named(biasgrid, assessed):
     told = biasgrid("show", assessed.run_id, "--data", assessed.data)
     assert told.code == 0
     assert "\x1b[" not in told.out
@@ -99,12 +95,12 @@ def test_a_run_is_shown_again_with_every_finding_named(biasgrid: Command, assess
         assert check.finding in told.out
 
 
-def test_what_is_shown_of_a_benchmark_fits_into_80_columns(biasgrid: Command, finished: Any) -> None:
+def test_what_is_shown_of_a_benchmark_fits_into_80_columns(biasgrid, finished):
     told = biasgrid("show", "--data", finished.data).out.splitlines()
     assert max(len(line) for line in told if str(finished.data) not in line) <= 80
 
 
-def test_bars_say_without_colour_what_is_met(biasgrid: Command, finished: Any) -> None:
+def test_bars_say_without_colour_what_is_met(biasgrid, finished):
     told = biasgrid("show", "--data", finished.data).out.splitlines()
     (bar,) = [line for line in told if line.startswith("sexism ")]
     assert "✗" in bar
@@ -114,12 +110,12 @@ def test_bars_say_without_colour_what_is_met(biasgrid: Command, finished: Any) -
 
 
 @pytest.mark.drill
-def test_the_artifact_holds_the_pictures_that_are_written_as_files(finished: Any) -> None:
+def test_the_artifact_holds_the_pictures_that_are_written_as_files(finished):
     page = pictures_page(Lake(finished.data), finished.run_id)
     assert page.count("](data:image/svg+xml;base64,") == page.count("\n## ") >= 3
 
 
-def test_what_is_lost_is_counted_in_whole_numbers(assessed: Any) -> None:
+def test_what_is_lost_is_counted_in_whole_numbers(assessed):
     lake = Lake(assessed.data)
     told = [count for check in checks(lake, find_run(lake, None)) for count in check.lost.values()]
     assert {type(count) for count in told} == {int}

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -11,7 +10,6 @@ import pytest
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 
-Command = Callable[..., Any]
 READING = """
     select readings.case_id, readings.response_id, readings.cell_id, readings.run_id, readings.pair,
         replies.request_key, replies.text

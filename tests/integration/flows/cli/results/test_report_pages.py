@@ -1,13 +1,8 @@
 """`biasgrid report`: pages of a run of any kind, of all runs, in the language that is asked for."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 pytestmark = pytest.mark.drill
-
-Command = Callable[..., Any]
 
 
 def test_pages_of_a_benchmark_are_told_by_the_file_to_open(biasgrid, finished, tmp_path):

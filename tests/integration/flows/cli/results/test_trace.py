@@ -1,9 +1,6 @@
 """`biasgrid trace`: a tree that a person can follow, in either direction."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,8 +9,6 @@ from biasgrid.flows.results.trace_view import show_trace
 from biasgrid.tasks.aggregate.trace.benchmark import trace
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
-
-Command = Callable[..., Any]
 
 
 @pytest.fixture
@@ -36,9 +31,7 @@ IDS = ["case_id", "request_key", "response_id", "verdict_id"]
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_from_any_id_of_a_prompt_the_way_up_and_down_is_told(
-    biasgrid: Command, finished: Any, failed: dict[str, Any], name: str
-) -> None:
+def test_from_any_id_of_a_prompt_the_way_up_and_down_is_told(biasgrid, finished, failed, name):
     told = biasgrid("trace", failed[name], "--data", finished.data)
     assert (told.code, told.err) == (0, "")
     flowing = "".join(told.out.replace("│", " ").split())
@@ -50,9 +43,7 @@ def test_from_any_id_of_a_prompt_the_way_up_and_down_is_told(
 
 
 @pytest.mark.parametrize("name", ["run_id", "requirement", "template", "cell_id"])
-def test_what_leads_to_many_prompts_is_counted_with_a_few_examples(
-    biasgrid: Command, finished: Any, failed: dict[str, Any], name: str
-) -> None:
+def test_what_leads_to_many_prompts_is_counted_with_a_few_examples(biasgrid, finished, failed, name):
     told = biasgrid("trace", failed[name], "--examples", "1", "--data", finished.data)
     assert told.code == 0
     assert "1 of " in told.out.splitlines()[-2]
@@ -61,27 +52,25 @@ def test_what_leads_to_many_prompts_is_counted_with_a_few_examples(
     assert "--model MODEL" in told.out
 
 
-def test_a_trace_in_json_is_one_object(biasgrid: Command, finished: Any, failed: dict[str, Any]) -> None:
+def test_a_trace_in_json_is_one_object(biasgrid, finished, failed):
     told = json.loads(biasgrid("trace", failed["case_id"], "--format", "json", "--data", finished.data).out)
     assert told["asked"]["kind"] == "case"
     assert told["cases"][0]["responses"][0]["text"] == failed["text"]
 
 
-def test_the_sql_of_a_finding_is_a_script_of_that_run(
-    biasgrid: Command, finished: Any, failed: dict[str, Any]
-) -> None:
+def test_the_sql_of_a_finding_is_a_script_of_that_run(biasgrid, finished, failed):
     told = biasgrid("trace", failed["case_id"], "--sql", "--data", finished.data)
     assert "create table marts.requirement_findings as" in told.out
     assert f"where run_id = '{finished.run_id}'" in told.out
     assert f"'{failed['requirement']}'" in told.out
 
 
-def test_an_unknown_id_is_a_mistake_with_the_nearest(biasgrid: Command, finished: Any) -> None:
+def test_an_unknown_id_is_a_mistake_with_the_nearest(biasgrid, finished):
     told = biasgrid("trace", "genders-alikee", "--data", finished.data)
     assert told.is_a_mistake("`genders-alikee`", "`genders-alike`")
 
 
-def test_a_reply_cannot_steer_the_terminal(finished: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reply_cannot_steer_the_terminal(finished, capsys):
     found = trace(Lake(finished.data), "genders-alike", examples=1)
     found.cases[0]["responses"][0]["text"] = "No.\x1b[2J\u202e[red]ok[/red]"
     found.cases[0]["messages"] = [{"role": "user\x1b", "content": "\x9bhow?"}]

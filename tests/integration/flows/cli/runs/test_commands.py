@@ -5,7 +5,7 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import yaml
 
 from biasgrid.flows.cli import app
 
-Command = Callable[..., Any]
 HEAVY = {"prefect", "polars", "duckdb", "pyarrow", "openai", "huggingface_hub", "replicate", "pydantic"}
 
 

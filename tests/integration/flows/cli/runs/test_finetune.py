@@ -1,15 +1,11 @@
 """`biasgrid finetune` as a person types it, up to where something would be sent."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from support.paths import TUNING_CATALOG
-
-Command = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-Command = Callable[..., Any]
-
 
 @pytest.fixture
 def file(tmp_path: Path) -> Callable[..., Path]:

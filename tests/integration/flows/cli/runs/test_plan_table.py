@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import yaml
 
-Command = Callable[..., Any]
 Planned = Callable[..., Path]
 LONG = "pay-and-promotion-are-blind-to-gender-everywhere"
 LANGUAGES = ["es_es", "en_us", "ca_es"]
