@@ -1,5 +1,7 @@
 """A loopback server that speaks four providers' protocols and does next what a test tells it to."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 from collections import deque
