@@ -3,18 +3,11 @@
 import json
 import os
 import shutil
-import socket
-import subprocess
-import sys
 import tempfile
-import threading
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -29,10 +22,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 from biasgrid.warehouse.storage.lake import Lake
+from support.http_server import Answer, address_of, listening
+from support.prefect_server import prefect_server as start_server
+from support.prefect_server import send_pending_events
+from support.processes import wait_until
 
 HOME = tempfile.mkdtemp(prefix="prefect-home-")
 os.environ["PREFECT_HOME"] = HOME  # Prefect reads it when it is first imported: before any test module
-START_S = 60.0
 RECORDED_S = 300.0
 
 
@@ -73,57 +69,10 @@ async def _default_storage_awaited() -> UUID | None:
 
 @pytest.fixture(scope="session")
 def prefect_server() -> Iterator[str]:
-    """The API's address of a Prefect server that nobody else uses. It takes seconds to start: the tests of a
-    process share it."""
-    port = _free_port()
-    url = f"http://127.0.0.1:{port}/api"
-    command = [
-        sys.executable,
-        "-m",
-        "prefect",
-        "server",
-        "start",
-        "--port",
-        str(port),
-        "--no-ui",
-        "--analytics-off",
-    ]
-    with (Path(HOME) / "server.log").open("wb") as log:
-        process = subprocess.Popen(
-            command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "DO_NOT_TRACK": "1"}
-        )
-        try:
-            _wait_until_healthy(url, process)
-            yield url
-            _drained()
-        finally:
-            process.terminate()
-            process.wait(timeout=30)
-
-
-def _drained() -> None:
-    """What this process still has to tell the server is told before it stops: Prefect would wait for a minute."""
-    from prefect.events.worker import EventsWorker
-    from prefect.logging.handlers import APILogWorker
-
-    APILogWorker.drain_all(timeout=10)
-    EventsWorker.drain_all(timeout=10)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
-
-
-def _wait_until_healthy(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + START_S
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{url}/health", timeout=2):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    raise RuntimeError(f"no Prefect server at {url}: {(Path(HOME) / 'server.log').read_text()[-2000:]}")
+    """The API's address of a Prefect server that the tests of this process share: it takes seconds to start."""
+    with start_server(Path(HOME)) as server:
+        yield server.api
+        send_pending_events()
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +91,10 @@ class Heard:
 
     base_url: str
     bodies: list[dict[str, Any]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    """Of every call, noted before it is answered."""
+    journal: Any = None
+    """What the simulated provider was asked, and in which batch."""
 
     def prompts(self, model: str | None = None) -> list[str]:
         """What the user said last in each, of one model or of all."""
@@ -152,10 +105,12 @@ class Heard:
 class _Listening:
     """ASGI middleware: notes the JSON that is posted."""
 
-    def __init__(self, app: ASGIApp, bodies: list[dict[str, Any]]) -> None:
-        self.app, self.bodies = app, bodies
+    def __init__(self, app: ASGIApp, heard: Heard) -> None:
+        self.app, self.heard = app, heard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            self.heard.paths.append(scope["path"])
         if scope["type"] != "http" or (b"content-type", b"application/json") not in scope["headers"]:
             await self.app(scope, receive, send)
             return
@@ -164,12 +119,17 @@ class _Listening:
             messages.append(await receive())
         body = b"".join(message.get("body", b"") for message in messages)
         if body:
-            self.bodies.append(json.loads(body))
+            self.heard.bodies.append(json.loads(body))
 
         async def again() -> Message:
             return messages.pop(0) if messages else await receive()
 
         await self.app(scope, again, send)
+
+
+def provider_at(base_url: str, **more: Any) -> dict[str, Any]:
+    """A provider of any model at an address, as `models.yaml` describes it."""
+    return {"connector": "openai", "base_url": f"{base_url}/v1", "models": "any", **more}
 
 
 Serve = Callable[..., Heard]
@@ -183,7 +143,8 @@ def serve() -> Iterator[Serve]:
         def start(default: str = "fair", library: str = "shipped", overlay: Path | None = None) -> Heard:
             app: Starlette = build_app(load_catalog(library, overlay), default)
             heard = Heard("")
-            app.add_middleware(_Listening, bodies=heard.bodies)
+            app.add_middleware(_Listening, heard=heard)
+            heard.journal = app.state.journal
             heard.base_url = running.enter_context(RunningServer(app)).base_url
             return heard
 
@@ -197,37 +158,25 @@ def judge() -> Iterator[Callable[..., Heard]]:
 
         def start(verdict: str) -> Heard:
             heard = Heard("")
-            listening = running.enter_context(ThreadingHTTPServer(("127.0.0.1", 0), _judging(verdict, heard)))
-            thread = threading.Thread(target=listening.serve_forever, daemon=True)
-            thread.start()
-            running.callback(thread.join)
-            running.callback(listening.shutdown)
-            heard.base_url = f"http://127.0.0.1:{listening.server_port}"
+            content = json.dumps({"verdict": verdict, "reason": "another wording of what was asked for"})
+
+            def answer(_: BaseHTTPRequestHandler, body: bytes) -> Answer:
+                heard.bodies.append(json.loads(body))
+                message = {"role": "assistant", "content": content}
+                choice = {"index": 0, "finish_reason": "stop", "message": message}
+                reply = {
+                    "id": "1",
+                    "object": "chat.completion",
+                    "created": 1,
+                    "model": "judge",
+                    "choices": [choice],
+                }
+                return 200, {"Content-Type": "application/json"}, json.dumps(reply).encode()
+
+            heard.base_url = address_of(running.enter_context(listening(answer)))
             return heard
 
         yield start
-
-
-def _judging(verdict: str, heard: Heard) -> type[BaseHTTPRequestHandler]:
-    said = json.dumps({"verdict": verdict, "reason": "another wording of what was asked for"})
-
-    class Judging(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            heard.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            message = {"role": "assistant", "content": said}
-            choice = {"index": 0, "finish_reason": "stop", "message": message}
-            answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "judge", "choices": [choice]}
-            body = json.dumps(answer).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    return Judging
 
 
 @pytest.fixture
@@ -245,6 +194,22 @@ def overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
         return folder
 
     return write
+
+
+@pytest.fixture
+def gateway(serve: Serve, overlay: Callable[..., Path]) -> Callable[..., Heard]:
+    """Serves a respondent over HTTP as `gateway/NAME`: `gateway("slow", {"limits": …}, latency_ms=250)`."""
+
+    def start(
+        name: str, provider: dict[str, Any] | None = None, models: dict[str, Any] | None = None, **behaviour: Any
+    ) -> Heard:
+        respondent = {"id": name, "description": "Behind a gateway.", **behaviour}
+        server = serve(name, overlay=overlay(respondents=(respondent,)))
+        providers = {"gateway": provider_at(server.base_url, **provider or {})}
+        overlay({"providers": providers, "models": models or {}}, respondents=(respondent,))
+        return server
+
+    return start
 
 
 @pytest.fixture(scope="session")
@@ -275,6 +240,21 @@ def requirement(**changes: Any) -> dict[str, Any]:
         "inputs": ["constrained"],
         **changes,
     }
+
+
+@pytest.fixture
+def scenario_file(scenario: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Path]:
+    """Writes a small scenario: `scenario_file(models, requirements, **settings)`."""
+
+    def write(*asked: Any, **settings: Any) -> Path:
+        return write_yaml(tmp_path / "small.yaml", scenario(*asked, **settings))
+
+    return write
+
+
+def write_yaml(path: Path, content: Any) -> Path:
+    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
+    return path
 
 
 @pytest.fixture(scope="session", name="requirement")
@@ -362,12 +342,13 @@ def _recorded(run_id: str, task_runs: int, flow: str = "benchmark") -> Recorded:
             flow_filter=named, flow_run_filter=mine, sort=FlowRunSort.START_TIME_DESC, limit=1
         )[0]
         only = FlowRunFilter.model_validate({"id": {"any_": [flow_run.id]}})
-        deadline = time.monotonic() + RECORDED_S
-        found = _task_runs(client, only)
-        while len(found) < task_runs or not all(run.state and run.state.is_final() for run in found):
-            assert time.monotonic() < deadline, f"{len(found)} of {task_runs} task runs recorded"
-            time.sleep(0.2)
+
+        def all_ended() -> list[Any]:
             found = _task_runs(client, only)
+            ended = all(run.state and run.state.is_final() for run in found)
+            return found if ended and len(found) >= task_runs else []
+
+        found = wait_until(all_ended, patience_s=RECORDED_S, every_s=0.2)
         return Recorded(flow_run, found, _artifacts(client, flow_run.id), _logs(client))
 
 

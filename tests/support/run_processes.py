@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,15 +10,13 @@ from typing import Any
 
 import orjson
 import pytest
-import yaml
 
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, all_runs
+from support.processes import BIASGRID, PATIENCE_S, clean_environment, kill_group, wait_until
 
-PATIENCE_S = 120.0
 LATENCY_MS, AT_ONCE = 250, 8
-FOREIGN = ("BIASGRID_", "PREFECT_", "OPENAI_", "COLUMNS")
 
 
 @dataclass
@@ -39,22 +36,24 @@ class Shell:
         return Lake.at(self.data)
 
     def start(self, *words: object) -> subprocess.Popen[str]:
-        return self._process("from biasgrid.flows.cli.process import run; run()", *words, "--data", self.data)
+        return self._process(*BIASGRID, *words, "--data", self.data)
 
     def start_flow(self, scenario: Path) -> subprocess.Popen[str]:
         """The flow alone, as Prefect's workers start it."""
         return self._process(
+            sys.executable,
+            "-c",
             "import asyncio, sys; from biasgrid.flows.benchmark.flow import benchmark; "
             "asyncio.run(benchmark(scenario=sys.argv[1], data=sys.argv[2]))",
             scenario,
             self.data,
         )
 
-    def _process(self, code: str, *words: object) -> subprocess.Popen[str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    def _process(self, *command: object) -> subprocess.Popen[str]:
+        catalog = os.environ.get("BIASGRID_CATALOG", "")
         return subprocess.Popen(
-            [sys.executable, "-c", code, *map(str, words)],
-            env={**kept, "BIASGRID_CATALOG": os.environ.get("BIASGRID_CATALOG", ""), **self.environment},
+            [*map(str, command)],
+            env={**clean_environment("OPENAI_", "COLUMNS", BIASGRID_CATALOG=catalog), **self.environment},
             cwd=self.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -62,9 +61,15 @@ class Shell:
             start_new_session=True,
         )
 
+    def kill(self, server: Any, requests: int, *words: object) -> None:
+        """Starts a command, and kills it once `server` has had so many requests in all."""
+        process = self.start(*words)
+        wait_for_requests(server, requests, process)
+        kill_group(process)
+
     def finish(self, *words: object) -> tuple[int, str, str]:
         process = self.start(*words)
-        out, err = process.communicate(timeout=PATIENCE_S)
+        out, err = process.communicate(timeout=2 * PATIENCE_S)
         return process.returncode, out, err
 
     def run(self) -> Run:
@@ -94,6 +99,11 @@ class Shell:
         return rates + query(self.lake, f"select {told} from marts.requirement_findings order by all").to_dicts()
 
 
+def wait_for_requests(server: Any, requests: int, process: subprocess.Popen[str]) -> None:
+    """Waits until `server` has had so many requests in all."""
+    wait_until(lambda: len(server.bodies) >= requests, process)
+
+
 def _whole(line: bytes) -> dict[str, Any] | None:
     """A journal's line; None where a kill or a full disk tore it."""
     try:
@@ -104,50 +114,29 @@ def _whole(line: bytes) -> dict[str, Any] | None:
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Callable[..., Shell]:
-    """`shell(name, **environment)`; `place` is where its data lies, a folder of its own by default."""
+def shell(tmp_path: Path, prefect_server: str) -> Callable[..., Shell]:
+    """`shell(name, **environment)`: processes that report to the server of the tests, or, where `served` is False,
+    to a temporary one of their own. `place` is their data directory, by default a folder of their own."""
 
-    def make(name: str, place: Path | str | None = None, **environment: str) -> Shell:
-        (tmp_path / name).mkdir()
-        return Shell(tmp_path / name, environment, place)
+    def make(name: str, place: Path | str | None = None, *, served: bool = True, **environment: str) -> Shell:
+        folder = tmp_path / name
+        folder.mkdir()
+        prefect = {"PREFECT_API_URL": prefect_server} if served else {"PREFECT_HOME": str(folder / "prefect")}
+        return Shell(folder, prefect | environment, place)
 
     return make
 
 
 @pytest.fixture
-def slow(serve: Any, overlay: Any) -> Any:
+def slow(gateway: Any) -> Any:
     """The biased respondent over HTTP, a quarter of a second away, eight requests at once."""
-    biased = {
-        "id": "slow",
-        "description": "Biased and slow.",
-        "latency_ms": LATENCY_MS,
-        "failures": {"default": 0.2},
-    }
-    server = serve("slow", overlay=overlay(respondents=(biased,)))
     limits = {"concurrency": AT_ONCE}
-    gateway = {"connector": "openai", "base_url": f"{server.base_url}/v1", "models": "any", "limits": limits}
-    overlay({"providers": {"gateway": gateway}}, respondents=(biased,))
-    return server
+    return gateway("slow", {"limits": limits}, latency_ms=LATENCY_MS, failures={"default": 0.2})
 
 
 @pytest.fixture
-def asked(scenario: Any, requirement: Any, tmp_path: Path) -> Path:
+def asked(scenario_file: Any, requirement: Any) -> Path:
     """A scenario of 8 s and more: 32 requests a second are answered."""
     both = [requirement(), requirement(name="colors-alike", concern="racism", communities="skin_color")]
-    path = tmp_path / "slow.yaml"
-    path.write_text(yaml.safe_dump(scenario(["gateway/slow"], both, templates=6)), encoding="utf-8")
+    path: Path = scenario_file(["gateway/slow"], both, templates=6)
     return path
-
-
-@pytest.fixture(scope="session")
-def heard() -> Callable[[Any, int, subprocess.Popen[str]], None]:
-    """Waits until a server has been sent so many requests in all: `heard(server, requests, process)`."""
-
-    def wait(server: Any, requests: int, process: subprocess.Popen[str]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while len(server.bodies) < requests:
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-
-    return wait

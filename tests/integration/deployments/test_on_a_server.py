@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,17 +12,17 @@ import pytest
 from prefect import flow
 from prefect.client.orchestration import PrefectClient
 from prefect.client.schemas.actions import WorkPoolUpdate
-from prefect.client.schemas.objects import FlowRun
 from prefect.states import Failed, Running, Scheduled
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.deployments.setting_up import Settings, set_up
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS, job_template, set_up_pool
 from biasgrid.flows.scheduled.outcome import announce
+from support.deployments import reporting_to
 from support.paths import ROOT
+from support.processes import await_until
 
 pytestmark = pytest.mark.drill
-PATIENCE_S = 90.0
 SHORTEST_S = 10.0
 """That Prefect lets anybody wait for what does not come."""
 BEATING = """
@@ -50,17 +49,6 @@ async def ready(client: PrefectClient, listener: Any) -> Settings:
     settings = Settings(webhook_url=listener.url, heartbeat_missed_s=SHORTEST_S, late_s=SHORTEST_S)
     await set_up(settings, client)
     return settings
-
-
-async def until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not reached():
-        assert time.monotonic() < deadline, "it did not come about"
-        await asyncio.sleep(0.2)
-
-
-async def state_of(client: PrefectClient, run: FlowRun) -> str | None:
-    return (await client.read_flow_run(run.id)).state_name
 
 
 async def ended(client: PrefectClient, name: str, message: str = "") -> str:
@@ -139,13 +127,13 @@ async def test_a_regression_is_told_with_its_message_and_the_address_stays_a_sec
 ):
     message = "`equal-treatment-of-genders` of `simulated/biased`: .91 → .62 {{ url }}"
     run_id = await ended(client, "Regression", message)
-    await until(lambda: "biasgrid: worse than the night before" in listener.subjects())
-    (notice,) = [one for one in listener.heard if one["subject"] == "biasgrid: worse than the night before"]
+    await await_until(lambda: "biasgrid: worse than the night before" in listener.subjects())
+    (notice,) = [one for one in listener.notices if one["subject"] == "biasgrid: worse than the night before"]
     assert message in notice["body"]
     assert run_id in notice["body"]
     kept = [path for path in server.home.rglob("*") if path.is_file()]
     assert server.home / "prefect.db" in kept
-    assert [path.name for path in kept if b"known-to-nobody-else" in path.read_bytes()] == []
+    assert [path.name for path in kept if b"a-secret-address" in path.read_bytes()] == []
 
 
 @pytest.mark.parametrize(
@@ -158,21 +146,22 @@ async def test_a_regression_is_told_with_its_message_and_the_address_stays_a_sec
 )
 async def test_each_way_to_fail_is_told_as_what_it_is(client, ready, listener, name, subject):
     await ended(client, name)
-    await until(lambda: subject in listener.subjects())
+    await await_until(lambda: subject in listener.subjects())
 
 
 async def test_a_night_that_broke_off_is_told(client, ready, listener):
     await broken_off(client)
-    await until(lambda: "biasgrid: a night broke off (Failed)" in listener.subjects())
+    await await_until(lambda: "biasgrid: a night broke off (Failed)" in listener.subjects())
 
 
 async def test_a_run_whose_heartbeats_stop_counts_as_crashed(client, ready, server):
-    await asyncio.to_thread(begun_and_killed, server.environment)
+    await asyncio.to_thread(begun_and_killed, reporting_to(server))
     (run,) = [one for one in await client.read_flow_runs() if one.state_name == "Running"]
-    deadline = time.monotonic() + PATIENCE_S
-    while await state_of(client, run) == "Running":
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.5)
+
+    async def has_ended() -> bool:
+        return (await client.read_flow_run(run.id)).state_name != "Running"
+
+    await await_until(has_ended)
     found = await client.read_flow_run(run.id)
     assert found.state is not None
     assert found.state.is_crashed()
@@ -183,7 +172,7 @@ async def test_a_night_that_does_not_begin_is_told(client, ready, listener):
     due = datetime.now(UTC) - timedelta(minutes=1)
     parameters = {"name": "", "message": ""}
     await client.create_flow_run(nightly, parameters=parameters, state=Scheduled(scheduled_time=due))
-    await until(lambda: "biasgrid: a night has not begun" in listener.subjects())
+    await await_until(lambda: "biasgrid: a night has not begun" in listener.subjects())
 
 
 def test_all_deployments_are_made_from_any_directory(run_in, tmp_path):

@@ -3,6 +3,7 @@ from support.flows import (
     _own_home,
     _requirement,
     comparable,
+    gateway,
     judge,
     landed,
     overlay,
@@ -10,5 +11,6 @@ from support.flows import (
     prefect_server,
     recorded,
     scenario,
+    scenario_file,
     serve,
 )

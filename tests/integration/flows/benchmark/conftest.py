@@ -1,1 +1,1 @@
-from support.run_processes import asked, heard, shell, slow
+from support.run_processes import asked, shell, slow

@@ -1,7 +1,5 @@
 """A run through a provider's batch API: the same findings at the batch's price, beside models that have none."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -12,7 +10,6 @@ from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.flows.api import Benchmark
 from biasgrid.flows.benchmark.kind import BENCHMARK
 from biasgrid.flows.runs.cells import how_batches_go_on
-from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
@@ -22,27 +19,16 @@ pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 MODEL, ALONE = "gateway/batched", "simulated/fair"
 
 
-@dataclass(frozen=True)
-class Served:
-    url: str
-    journal: Any
-    """What the provider was asked."""
-
-    def in_batches(self) -> list[Any]:
-        return [entry for entry in self.journal.entries if entry.batch is not None]
-
-
 @pytest.fixture
-def served(overlay: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+def served(gateway: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The biased respondent behind a provider with a batch API, for a dollar a million tokens."""
     monkeypatch.setenv("BIASGRID_BATCH_POLL_S", "0.05")
-    batched = {"id": "batched", "description": "Biased.", "failures": {"default": 0.2}, "batch_s": 0.2}
-    app = build_app(load_catalog("shipped", overlay(respondents=(batched,))), "batched")
-    with RunningServer(app) as running:
-        gateway = {"connector": "openai", "base_url": f"{running.base_url}/v1", "models": "any", "batch": {}}
-        prices = {MODEL: {"prices": {"input": 1.0, "output": 1.0}}}
-        overlay({"providers": {"gateway": gateway}, "models": prices}, respondents=(batched,))
-        yield Served(running.base_url, app.state.journal)
+    prices = {MODEL: {"prices": {"input": 1.0, "output": 1.0}}}
+    return gateway("batched", {"batch": {}}, prices, failures={"default": 0.2}, batch_s=0.2)
+
+
+def in_batches(served: Any) -> list[Any]:
+    return [entry for entry in served.journal.entries if entry.batch is not None]
 
 
 def test_a_run_in_batches_finds_what_asking_one_by_one_finds_at_half_the_price(
@@ -52,20 +38,20 @@ def test_a_run_in_batches_finds_what_asking_one_by_one_finds_at_half_the_price(
     asked = scenario([MODEL, ALONE], twice)
     alone = Benchmark(asked, data=tmp_path).run()
     one_by_one = landed(tmp_path, alone.run_id)
-    assert served.in_batches() == []
+    assert in_batches(served) == []
 
     outcome = Benchmark(asked, data=tmp_path, batch=True).run()
     run = landed(tmp_path, outcome.run_id)
     assert comparable(outcome.findings) == comparable(alone.findings)
     mine = run.replies.filter(pl.col("model") == MODEL)
     assert mine["text"].null_count() == 0
-    assert len(served.in_batches()) == mine.filter(pl.col("reused_from").is_null()).height
+    assert len(in_batches(served)) == mine.filter(pl.col("reused_from").is_null()).height
     assert mine["cost_usd"].sum() == pytest.approx(one_by_one.replies["cost_usd"].sum() / 2)
     assert run.replies.filter(pl.col("model") == ALONE)["latency_ms"].null_count() == 0
 
     (job,) = query(run.lake, "from staging.stg_jobs where run_id = ?", [run.run_id]).to_dicts()
     assert (job["model"], job["state"], job["failed"]) == (MODEL, "collected", 0)
-    assert job["requests"] == job["completed"] == len(served.in_batches())
+    assert job["requests"] == job["completed"] == len(in_batches(served))
     assert job["submitted_at"] < job["recorded_at"]
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.runs import all_runs
+from support.flows import write_yaml
+from support.run_processes import wait_for_requests
 
 pytestmark = pytest.mark.drill
 
@@ -26,17 +27,11 @@ REQUESTS = len(SCENES) * 2 * 4 * 5
 
 
 @pytest.fixture
-def talk(serve: Any, overlay: Any, tmp_path: Path) -> tuple[Any, Path]:
+def talk(gateway: Any, tmp_path: Path) -> tuple[Any, Path]:
     """The conforming respondent over HTTP, 150 ms away, and who is to talk."""
     own = {"strength": 0.3, "conformity": 0.8, "corrects": 0.5}
-    slow = {"id": "slow", "description": "Conforms.", "latency_ms": 150, "assigning": own}
-    server = serve("slow", overlay=overlay(respondents=(slow,)))
-    limits = {"concurrency": 4}
-    gateway = {"connector": "openai", "base_url": f"{server.base_url}/v1", "models": "any", "limits": limits}
-    overlay({"providers": {"gateway": gateway}}, respondents=(slow,))
-    path = tmp_path / "talks.yaml"
-    path.write_text(yaml.safe_dump({"interaction": {"models": ["gateway/slow"]} | TALKS}))
-    return server, path
+    server = gateway("slow", {"limits": {"concurrency": 4}}, latency_ms=150, assigning=own)
+    return server, write_yaml(tmp_path / "talks.yaml", {"interaction": {"models": ["gateway/slow"]} | TALKS})
 
 
 def asked_more_than_once(server: Any) -> int:
@@ -44,8 +39,8 @@ def asked_more_than_once(server: Any) -> int:
     return sum(times - 1 for times in Counter(str(body["messages"]) for body in server.bodies).values())
 
 
-def test_scores_are_shown_at_80_columns_and_the_exit_code_tells_of_bias(shell, prefect_server):
-    mine = shell("shown", PREFECT_API_URL=prefect_server, COLUMNS="80", NO_COLOR="1")
+def test_scores_are_shown_at_80_columns_and_the_exit_code_tells_of_bias(shell):
+    mine = shell("shown", COLUMNS="80", NO_COLOR="1")
     words = ("interact", "--model", "simulated/assigning", "--scenes", 6, "--runs", 2)
     code, out, err = mine.finish(*words)
     assert code in (0, 1), err
@@ -57,15 +52,12 @@ def test_scores_are_shown_at_80_columns_and_the_exit_code_tells_of_bias(shell, p
     assert code == (1 if decided & {"biased", "anti-biased", "not evaluated"} else 0)
 
 
-def test_a_killed_interaction_goes_on_in_mid_conversation_to_the_same_result(shell, talk, heard, prefect_server):
+def test_a_killed_interaction_goes_on_in_mid_conversation_to_the_same_result(shell, talk):
     server, asked = talk
-    mine = shell("killed", PREFECT_API_URL=prefect_server)
+    mine = shell("killed")
     for so_many in (REQUESTS // 3, 2 * REQUESTS // 3):
         words = ("resume",) if all_runs(mine.lake) else ("interact", asked)
-        process = mine.start(*words)
-        heard(server, so_many, process)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        mine.kill(server, so_many, *words)
     kept = mine.arrived()
     code, _, err = mine.finish("resume")
     assert code in (0, 1), err
@@ -73,18 +65,18 @@ def test_a_killed_interaction_goes_on_in_mid_conversation_to_the_same_result(she
     assert len(mine.arrived()) == REQUESTS
     assert asked_more_than_once(server) == len(server.bodies) - REQUESTS <= 2 * 4  # in flight when it was killed
 
-    whole = shell("whole", PREFECT_API_URL=prefect_server)
+    whole = shell("whole")
     assert whole.finish("interact", asked)[0] == code
     for sql, own in ((SAID, True), (SCORES, False)):
         broken, unbroken = (query(one.lake, sql, [one.run().run_id] if own else []) for one in (mine, whole))
         assert broken.equals(unbroken)
 
 
-def test_ctrl_c_lets_what_is_in_flight_land_and_says_how_to_go_on(shell, talk, heard, prefect_server):
+def test_ctrl_c_lets_what_is_in_flight_land_and_says_how_to_go_on(shell, talk):
     server, asked = talk
-    mine = shell("interrupted", PREFECT_API_URL=prefect_server)
+    mine = shell("interrupted")
     process = mine.start("interact", asked)
-    heard(server, 30, process)
+    wait_for_requests(server, 30, process)
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, "Traceback" in out + err) == (130, False), err
@@ -96,9 +88,9 @@ def test_ctrl_c_lets_what_is_in_flight_land_and_says_how_to_go_on(shell, talk, h
     assert len(server.bodies) == len(mine.arrived()) == REQUESTS
 
 
-def test_a_cap_leaves_plays_incomplete_and_a_higher_one_finishes_them(shell, talk, prefect_server):
+def test_a_cap_leaves_plays_incomplete_and_a_higher_one_finishes_them(shell, talk):
     server, asked = talk
-    mine = shell("capped", PREFECT_API_URL=prefect_server)
+    mine = shell("capped")
     code, _, err = mine.finish("interact", asked, "--max-requests", 50)
     assert (code, len(server.bodies)) == (3, 50), err
     code, out, err = mine.finish("resume", "--max-requests", 1000)

@@ -4,18 +4,18 @@ import base64
 import json
 import os
 import sqlite3
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import polars as pl
 import pytest
-import yaml
+
+from support.http_server import Answer, address_of, listening
 
 pytestmark = pytest.mark.drill
 
@@ -65,41 +65,25 @@ def places_with(texts: list[str], *folders: Path) -> Counter[str]:
     return found
 
 
-class Echoing(BaseHTTPRequestHandler):
+@pytest.fixture
+def echoing() -> Iterator[str]:
     """A provider whose errors repeat the key that they refuse, in body and headers."""
+    requests: Counter[str] = Counter()
 
-    asked: Counter[str]
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        sent = self.headers.get("Authorization", "")
-        self.asked[sent] += 1
+    def refuse(request: BaseHTTPRequestHandler, _: bytes) -> Answer:
+        sent = request.headers.get("Authorization", "")
+        requests[sent] += 1
         message = f"Incorrect API key provided: {sent}; {sent.rpartition(' ')[2]}"
         body = json.dumps({"error": {"message": message, "code": sent}, "detail": message}).encode()
-        self.send_response(STATUSES[min(self.asked[sent], len(STATUSES)) - 1])
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("x-request-id", sent)
-        self.end_headers()
-        self.wfile.write(body)
+        status = STATUSES[min(requests[sent], len(STATUSES)) - 1]
+        return status, {"Content-Type": "application/json", "x-request-id": sent}, body
 
-    def log_message(self, *_: object) -> None:
-        pass
+    with listening(refuse) as server:
+        yield address_of(server)
 
 
 @pytest.fixture
-def echoing() -> Iterator[ThreadingHTTPServer]:
-    handler = type("Handler", (Echoing,), {"asked": Counter()})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
-@pytest.fixture
-def keyed(shell: Any, scenario: Any, prefect_server: str) -> Callable[..., tuple[Any, tuple[int, str, str]]]:
+def keyed(shell: Any, scenario_file: Any) -> Callable[..., tuple[Any, tuple[int, str, str]]]:
     """A run of all providers at one address, and how it ended."""
 
     def finish(name: str, base_url: str, **settings: object) -> tuple[Any, tuple[int, str, str]]:
@@ -109,10 +93,8 @@ def keyed(shell: Any, scenario: Any, prefect_server: str) -> Callable[..., tuple
             "REPLICATE_API_BASE_URL": base_url,
             "BIASGRID_BATCH_POLL_S": "0.05",
         }
-        mine = shell(name, PREFECT_API_URL=prefect_server, **KEYS, **addresses)
-        path = mine.folder / "keyed.yaml"
-        path.write_text(yaml.safe_dump(scenario(MODELS, retries=1, **settings)), encoding="utf-8")
-        return mine, mine.finish("run", path)
+        mine = shell(name, **KEYS, **addresses)
+        return mine, mine.finish("run", scenario_file(MODELS, retries=1, **settings))
 
     return finish
 
@@ -136,7 +118,7 @@ def test_keys_that_work_are_written_nowhere(keyed, serve, *, batch):
 
 @pytest.mark.parametrize("batch", [False, True])
 def test_keys_that_a_provider_repeats_in_its_errors_are_written_nowhere(keyed, echoing, *, batch):
-    mine, (code, out, err) = keyed(f"echoed-{batch}", f"http://127.0.0.1:{echoing.server_port}", batch=batch)
+    mine, (code, out, err) = keyed(f"echoed-{batch}", echoing, batch=batch)
     assert code == 3, out + err
     assert "KeyRejected" in out
     told = mine.folder / "told.txt"

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-import yaml
 
 from biasgrid.warehouse.storage.runs import all_runs
+from support.processes import kill_group
+from support.run_processes import wait_for_requests
 
 pytestmark = pytest.mark.drill
 
@@ -20,13 +21,12 @@ AT_ONCE = 8
 PATIENCE_S = 120.0
 
 
-def test_a_kill_while_a_run_is_planned_leaves_a_run_that_can_go_on(shell, slow, asked, prefect_server):
-    mine = shell("planning", PREFECT_API_URL=prefect_server)
+def test_a_kill_while_a_run_is_planned_leaves_a_run_that_can_go_on(shell, slow, asked):
+    mine = shell("planning")
     process = mine.start("run", asked)
     while not all_runs(mine.lake):
         assert process.poll() is None, process.communicate()
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    kill_group(process)
     assert (mine.run().state, slow.bodies) == ("planning", [])
     code, _, err = mine.finish("resume", mine.run().run_id[:12])
     assert code in (0, 1), err
@@ -34,10 +34,10 @@ def test_a_kill_while_a_run_is_planned_leaves_a_run_that_can_go_on(shell, slow, 
     assert mine.run().state == "completed"
 
 
-def test_ctrl_c_keeps_what_arrived_and_says_how_to_go_on(shell, slow, asked, prefect_server, heard):
-    mine = shell("interrupted", PREFECT_API_URL=prefect_server)
+def test_ctrl_c_keeps_what_arrived_and_says_how_to_go_on(shell, slow, asked):
+    mine = shell("interrupted")
     process = mine.start("run", asked)
-    heard(slow, 25, process)
+    wait_for_requests(slow, 25, process)
     os.kill(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
@@ -57,12 +57,11 @@ def test_ctrl_c_keeps_what_arrived_and_says_how_to_go_on(shell, slow, asked, pre
 
 
 @pytest.mark.parametrize("stop", ["Ctrl-C in a terminal", "SIGTERM"])
-def test_an_interruption_ends_a_run_and_its_temporary_server_at_once(shell, slow, asked, stop, heard):
+def test_an_interruption_ends_a_run_and_its_temporary_server_at_once(shell, slow, asked, stop):
     """A terminal sends Ctrl-C to every process, Prefect's temporary server among them."""
-    mine = shell("temporary")
-    mine.environment["PREFECT_HOME"] = str(mine.folder / "prefect")
+    mine = shell("temporary", served=False)
     process = mine.start("run", asked)
-    heard(slow, 10, process)
+    wait_for_requests(slow, 10, process)
     if stop == "SIGTERM":
         os.kill(process.pid, signal.SIGTERM)
     else:
@@ -77,13 +76,12 @@ def test_an_interruption_ends_a_run_and_its_temporary_server_at_once(shell, slow
 
 
 @pytest.mark.parametrize("moment", ["while it starts", "under way"])
-def test_a_killed_run_leaves_no_temporary_server_behind(shell, slow, asked, moment, heard):
+def test_a_killed_run_leaves_no_temporary_server_behind(shell, slow, asked, moment):
     """`kill -9` of the one process, as a system that is out of memory does it: nobody can tell the server."""
-    mine = shell("killed")
-    mine.environment["PREFECT_HOME"] = str(mine.folder / "prefect")
+    mine = shell("killed", served=False)
     process = mine.start("run", asked)
     if moment == "under way":
-        heard(slow, 10, process)
+        wait_for_requests(slow, 10, process)
     else:
         _began_another(process)
     os.kill(process.pid, signal.SIGKILL)
@@ -100,21 +98,21 @@ def _began_another(process: subprocess.Popen[str]) -> None:
         time.sleep(0.01)
 
 
-def test_what_is_in_flight_lands_when_prefect_cancels_a_flow(shell, slow, asked, prefect_server, heard):
+def test_what_is_in_flight_lands_when_prefect_cancels_a_flow(shell, slow, asked):
     """By SIGTERM to the process, with a while until it is killed."""
-    mine = shell("cancelled", PREFECT_API_URL=prefect_server)
+    mine = shell("cancelled")
     process = mine.start_flow(asked)
-    heard(slow, 20, process)
+    wait_for_requests(slow, 20, process)
     os.kill(process.pid, signal.SIGTERM)
     process.communicate(timeout=PATIENCE_S)
     assert (mine.run().state, mine.journals()) == ("interrupted", [])
     assert len(mine.arrived()) == len(slow.bodies) >= 20
 
 
-def test_a_second_process_is_kept_off_a_run_that_is_under_way(shell, slow, asked, prefect_server, heard):
-    mine = shell("busy", PREFECT_API_URL=prefect_server)
+def test_a_second_process_is_kept_off_a_run_that_is_under_way(shell, slow, asked):
+    mine = shell("busy")
     process = mine.start("run", asked)
-    heard(slow, 10, process)
+    wait_for_requests(slow, 10, process)
     os.kill(process.pid, signal.SIGSTOP)  # however long the second takes to start
     code, _, err = mine.finish("resume")
     os.kill(process.pid, signal.SIGCONT)
@@ -125,12 +123,9 @@ def test_a_second_process_is_kept_off_a_run_that_is_under_way(shell, slow, asked
     assert mine.run().state == "completed"
 
 
-def test_without_a_server_a_run_is_quiet_and_ends_with_the_findings(shell, scenario):
-    mine = shell("quiet")
-    mine.environment["PREFECT_HOME"] = str(mine.folder / "prefect")
-    path = mine.folder / "small.yaml"
-    path.write_text(yaml.safe_dump(scenario(["simulated/fair", "simulated/constant-no"])), encoding="utf-8")
-    code, out, err = mine.finish("run", path)
+def test_without_a_server_a_run_is_quiet_and_ends_with_the_findings(shell, scenario_file):
+    mine = shell("quiet", served=False)
+    code, out, err = mine.finish("run", scenario_file(["simulated/fair", "simulated/constant-no"]))
     assert code == 1, err
     *forecast, begun = err.splitlines()[:3]
     ended = err.splitlines()[3:]
@@ -140,7 +135,7 @@ def test_without_a_server_a_run_is_quiet_and_ends_with_the_findings(shell, scena
     assert sorted(ended) == [f"simulated/constant-no: {asked} answered", f"simulated/fair: {asked} answered"]
     assert "1 met, 1 not met of 2" in out
     assert str(mine.lake.database) in out
-    assert sorted(entry.name for entry in mine.folder.iterdir()) == ["data", "prefect", "small.yaml"]
+    assert sorted(entry.name for entry in mine.folder.iterdir()) == ["data", "prefect"]
 
 
 BY_CONCERN = {
@@ -163,12 +158,11 @@ def reference() -> Path:
     return Path(named)
 
 
-def test_langbites_own_library_and_scenario_run_as_they_are(reference, shell, serve, prefect_server):
+def test_langbites_own_library_and_scenario_run_as_they_are(reference, shell, serve):
     library = reference / "prompts_en_us.csv"
     server = serve("biased", library=str(library))
     mine = shell(
         "langbite",
-        PREFECT_API_URL=prefect_server,
         OPENAI_BASE_URL=f"{server.base_url}/v1",
         OPENAI_API_KEY="any",
     )

@@ -11,22 +11,20 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-import yaml
 
 from biasgrid.warehouse.storage.runs import all_runs
+from support.processes import PATIENCE_S, kill_group
 
 pytestmark = pytest.mark.drill
 
 SEED = 20_261_121
 KILLS = int(os.environ.get("BIASGRID_DRILL_KILLS", "12"))
 LATENCY_S, AT_ONCE = 0.25, 8
-PATIENCE_S = 120.0
 
 EARLY = ("preparing", "generating")
 MIDDLE = ("prompting", "landing", "prompting", "evaluating")
@@ -78,20 +76,16 @@ class Sign:
 
 
 @pytest.fixture
-def asked(scenario: Any, requirement: Any, tmp_path: Path) -> Path:
+def asked(scenario_file: Any, requirement: Any) -> Path:
     """A scenario with enough prompts left for every kill."""
     both = [requirement(), requirement(name="colors-alike", concern="racism", communities="skin_color")]
-    path = tmp_path / "killed.yaml"
-    wanted = scenario(["gateway/slow"], both, templates=6, samples=1 + KILLS // 12)
-    path.write_text(yaml.safe_dump(wanted), encoding="utf-8")
+    path: Path = scenario_file(["gateway/slow"], both, templates=6, samples=1 + KILLS // 12)
     return path
 
 
-def test_kills_at_any_moment_lose_nothing_ask_nothing_twice_and_change_no_finding(
-    shell, slow, asked, prefect_server
-):
+def test_kills_at_any_moment_lose_nothing_ask_nothing_twice_and_change_no_finding(shell, slow, asked):
     chance = random.Random(SEED)
-    killed = shell("killed", PREFECT_API_URL=prefect_server)
+    killed = shell("killed")
     kept: dict[str, tuple[str, str]] = {}
     asked_when_kept: dict[str, int] = {}
     struck: Counter[str] = Counter()
@@ -100,10 +94,8 @@ def test_kills_at_any_moment_lose_nothing_ask_nothing_twice_and_change_no_findin
         process = killed.start(*_words(killed, asked))
         sign.wait(moment, process)
         struck[moment if process.poll() is None else "ended by itself"] += 1
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        _, err = process.communicate()
-        assert process.returncode in (-signal.SIGKILL, 0, 1), err
+        kill_group(process)
+        assert process.returncode in (-signal.SIGKILL, 0, 1)
         now = killed.arrived()
         assert kept.items() <= now.items(), moment
         texts, times = killed.prompts(), Counter(slow.prompts())
@@ -128,7 +120,7 @@ def test_kills_at_any_moment_lose_nothing_ask_nothing_twice_and_change_no_findin
     assert killed.journals() == []
     assert struck["ended by itself"] <= KILLS // 4
 
-    undisturbed = shell("undisturbed", PREFECT_API_URL=prefect_server)
+    undisturbed = shell("undisturbed")
     assert undisturbed.finish("run", asked)[0] == code
     assert killed.findings() == undisturbed.findings()
 

@@ -30,12 +30,11 @@ from biasgrid.flows.runs.lease_pools import LeaseLedger, pools
 from biasgrid.flows.runs.leases import LEASE_S, leased
 from biasgrid.tasks.connectors.api import Message, Parameters, Reply, Request
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from support.processes import await_until
 
 pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 ROUND_S = 0.1
 IN_TROUBLE = "Prefect's concurrency limits cannot be used for now, what is held is kept"
-PATIENCE_S = 120.0
-"""For what comes about in less than a second where the machine is idle."""
 SERIAL = count()
 CONFLICT = b"HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -148,13 +147,6 @@ async def taken(client: PrefectClient, target: Target) -> int:
     return (await client.read_global_concurrency_limit_by_name(limit_of(target))).active_slots
 
 
-async def until(reached: Callable[[], Any], patience_s: float = PATIENCE_S) -> None:
-    deadline = time.monotonic() + patience_s
-    while not (found := reached()) or (asyncio.iscoroutine(found) and not await found):
-        assert time.monotonic() < deadline, "never came about"
-        await asyncio.sleep(0.02)
-
-
 @asynccontextmanager
 async def under_way(*tasks: asyncio.Task[None]) -> AsyncIterator[None]:
     try:
@@ -208,11 +200,11 @@ async def test_runs_together_never_exceed_the_limit_and_one_grows_when_the_other
     behind = asyncio.create_task(second.asking())
     async with under_way(ahead, behind):
         await second.holds.wait()
-        await until(lambda: endpoint.most["all"] == 6)
+        await await_until(lambda: endpoint.most["all"] == 6)
         assert (endpoint.most["first"], endpoint.most["second"], await taken(client, target)) == (4, 2, 6)
         first.enough.set()
         await ahead
-        await until(lambda: endpoint.now["second"] == 4)
+        await await_until(lambda: endpoint.now["second"] == 4)
         second.enough.set()
         await behind
     assert endpoint.most["all"] == 6
@@ -226,10 +218,10 @@ async def test_who_finds_no_slot_waits_for_one_and_says_so(run, target, client, 
     await first.holds.wait()
     behind = asyncio.create_task(second.asking())
     async with under_way(ahead, behind):
-        await until(lambda: told)
+        await await_until(lambda: told)
         assert endpoint.most["second"] == 0
         first.enough.set()
-        await until(lambda: endpoint.now["second"] == 4)
+        await await_until(lambda: endpoint.now["second"] == 4)
     waiting = f"waiting for a slot of the concurrency limit `{limit_of(target)}`: all 4 are taken by other runs"
     assert told.count(waiting) == 1
     assert await taken(client, target) == 0
@@ -240,15 +232,15 @@ async def test_the_number_that_an_operator_sets_holds_also_while_runs_are_under_
     own = run("own", endpoint)
     task = asyncio.create_task(own.asking(renew_s=ROUND_S))
     async with under_way(task):
-        await until(lambda: endpoint.now["own"] == 4)
+        await await_until(lambda: endpoint.now["own"] == 4)
         await operator_sets(client, target, limit=2)
-        await until(lambda: endpoint.now["own"] == 2)
+        await await_until(lambda: endpoint.now["own"] == 2)
         await operator_sets(client, target, limit=0)
-        await until(lambda: endpoint.now["own"] == 0)
+        await await_until(lambda: endpoint.now["own"] == 0)
         await operator_sets(client, target, limit=3)
-        await until(lambda: endpoint.now["own"] == 3)
+        await await_until(lambda: endpoint.now["own"] == 3)
         await operator_sets(client, target, limit=8)
-        await until(lambda: endpoint.now["own"] == 4)
+        await await_until(lambda: endpoint.now["own"] == 4)
     assert await taken(client, target) == 0
 
 
@@ -258,11 +250,11 @@ async def test_runs_under_way_share_what_an_operator_leaves_them(run, target, cl
     names = ("first", "second")
     tasks = [asyncio.create_task(run(name, endpoint).asking(renew_s=ROUND_S)) for name in names]
     async with under_way(*tasks):
-        await until(lambda: [endpoint.now[name] for name in names] == [4, 4])
+        await await_until(lambda: [endpoint.now[name] for name in names] == [4, 4])
         await operator_sets(client, target, limit=4)
-        await until(lambda: [endpoint.now[name] for name in names] == [2, 2])
+        await await_until(lambda: [endpoint.now[name] for name in names] == [2, 2])
         tasks[0].cancel()
-        await until(lambda: endpoint.now["second"] == 4)
+        await await_until(lambda: endpoint.now["second"] == 4)
     assert await taken(client, target) == 0
 
 
@@ -271,7 +263,7 @@ async def test_a_limit_that_is_not_active_lets_everything_through(run, target, c
     endpoint = Endpoint()
     task = asyncio.create_task(run("own", endpoint).asking())
     async with under_way(task):
-        await until(lambda: endpoint.now["own"] == 4)
+        await await_until(lambda: endpoint.now["own"] == 4)
 
 
 @pytest.mark.parametrize("end", ["error", "cancellation"])
@@ -313,7 +305,7 @@ async def test_a_lease_that_the_server_forgot_is_leased_again(run, target, clien
     async with leased([target], noted, round_s=ROUND_S, renew_s=ROUND_S) as (pool,):
         (forgotten,) = pool.leases
         await client.release_concurrency_slots_with_lease(forgotten)
-        await until(lambda: pool.leased == 4 and forgotten not in pool.leases)
+        await await_until(lambda: pool.leased == 4 and forgotten not in pool.leases)
         assert await taken(client, target) == 4
     assert set(noted.granted) == {4}
     assert await taken(client, target) == 0
@@ -327,7 +319,7 @@ async def test_a_server_in_trouble_ends_no_run_and_is_told_once(run, target, tol
         with temporary_settings({PREFECT_API_URL: url}):
             task = asyncio.create_task(own.asking())
         async with under_way(task):
-            await until(lambda: endpoint.now["own"] == 4 and len(between.asked) > 3)
+            await await_until(lambda: endpoint.now["own"] == 4 and len(between.asked) > 3)
             own.enough.set()
             await task
     assert told == [f"{IN_TROUBLE}: PrefectHTTPStatusError"]
@@ -341,7 +333,7 @@ async def test_a_server_out_of_reach_ends_no_run(run, target, told):
         with temporary_settings({PREFECT_API_URL: f"http://127.0.0.1:{deaf.getsockname()[1]}/api"}):
             task = asyncio.create_task(own.asking())
         async with under_way(task):
-            await until(lambda: endpoint.now["own"] == 4)
+            await await_until(lambda: endpoint.now["own"] == 4)
             own.enough.set()
             await task
     (message,) = told  # how it was out of reach is the machine's to say
@@ -394,7 +386,7 @@ async def killed_holder(target: Target, client: PrefectClient, ledger: LeaseLedg
 
 async def test_what_a_killed_process_held_is_free_again_in_time(target, client, tmp_path):
     await killed_holder(target, client, LeaseLedger(tmp_path / "leases.txt"))
-    await until(lambda: taken_again(client, target, 0))
+    await await_until(lambda: taken_again(client, target, 0))
 
 
 async def test_who_goes_on_after_a_kill_has_its_slots_at_once(target, client, catalog, tmp_path):
@@ -414,12 +406,12 @@ async def test_who_goes_on_after_a_kill_has_its_slots_at_once(target, client, ca
 async def test_slots_of_a_limit_that_was_closed_when_a_run_ended_come_back_when_it_is_opened(run, target, client):
     endpoint = Endpoint()
     async with under_way(asyncio.create_task(run("own", endpoint).asking(renew_s=ROUND_S))):
-        await until(lambda: endpoint.now["own"] == 4)
+        await await_until(lambda: endpoint.now["own"] == 4)
         await operator_sets(client, target, limit=0)
-        await until(lambda: endpoint.now["own"] == 0)
+        await await_until(lambda: endpoint.now["own"] == 0)
     assert await taken(client, target) == 4  # Prefect takes nothing back
     await operator_sets(client, target, limit=4)
-    await until(lambda: taken_again(client, target, 0))
+    await await_until(lambda: taken_again(client, target, 0))
 
 
 @dataclass

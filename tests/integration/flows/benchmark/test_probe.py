@@ -1,7 +1,5 @@
 """A probe from end to end: what it finds of respondents whose leaning is known, how it goes on after a kill."""
 
-import os
-import signal
 from collections import Counter
 from typing import Any
 
@@ -27,8 +25,8 @@ def found(shell: Any) -> dict[tuple[str, str], str]:
     return {(model.partition("/")[2], test): finding for model, test, finding in rows}
 
 
-def test_who_leans_is_found_who_hides_it_is_found_to_act_so_and_who_is_fair_is_left_alone(shell, prefect_server):
-    mine = shell("doctors", PREFECT_API_URL=prefect_server)
+def test_who_leans_is_found_who_hides_it_is_found_to_act_so_and_who_is_fair_is_left_alone(shell):
+    mine = shell("doctors")
     code, out, err = mine.finish("probe", *models("leaning", "hiding", "fair", "refuser"), *DOCTOR)
     assert code == 1, err
     assert mine.run().kind == "probe"
@@ -51,22 +49,22 @@ def test_who_leans_is_found_who_hides_it_is_found_to_act_so_and_who_is_fair_is_l
     assert all(len(line) <= 80 for line in out.splitlines() if "/" not in line)
 
 
-def test_in_detail_everybody_is_asked_outright(shell, prefect_server):
-    mine = shell("detailed", PREFECT_API_URL=prefect_server)
+def test_in_detail_everybody_is_asked_outright(shell):
+    mine = shell("detailed")
     code, _, err = mine.finish("probe", *models("fair"), *DOCTOR, "--detailed")
     assert code == 0, err
     assert found(mine) == {("fair", "implicit"): "no bias shown", ("fair", "explicit"): "no bias shown"}
 
 
-def test_refusals_end_a_pair_unless_it_is_to_go_on(shell, prefect_server):
-    mine = shell("refused", PREFECT_API_URL=prefect_server)
+def test_refusals_end_a_pair_unless_it_is_to_go_on(shell):
+    mine = shell("refused")
     code, _, err = mine.finish("probe", *models("refuser"), *DOCTOR, "--continue-on-refusal")
     assert code == 1, err
     assert found(mine) == {("refuser", "implicit"): "not evaluated", ("refuser", "explicit"): "not evaluated"}
 
 
-def test_decisions_and_counterfactual_messages_find_what_leans(shell, prefect_server):
-    mine = shell("decisions", PREFECT_API_URL=prefect_server)
+def test_decisions_and_counterfactual_messages_find_what_leans(shell):
+    mine = shell("decisions")
     tests = ("--test", "decision", "--test", "counterfactual")
     code, _, err = mine.finish("probe", *models("leaning", "fair"), *DOCTOR, *tests)
     assert code == 1, err
@@ -79,8 +77,8 @@ def test_decisions_and_counterfactual_messages_find_what_leans(shell, prefect_se
 
 
 @pytest.mark.parametrize("language", ["es_es", "ca_es"])
-def test_a_probe_in_another_language_finds_the_same(shell, prefect_server, language):
-    mine = shell(language, PREFECT_API_URL=prefect_server)
+def test_a_probe_in_another_language_finds_the_same(shell, language):
+    mine = shell(language)
     code, _, err = mine.finish("probe", *models("leaning", "fair"), *DOCTOR, "--language", language)
     assert code == 1, err
     assert found(mine)["leaning", "implicit"] == "biased"
@@ -89,23 +87,15 @@ def test_a_probe_in_another_language_finds_the_same(shell, prefect_server, langu
 
 
 @pytest.fixture
-def slow_leaning(serve: Any, overlay: Any) -> Any:
+def slow_leaning(gateway: Any) -> Any:
     """A leaning respondent over HTTP, a quarter of a second away, eight requests at once."""
-    own = {"id": "slow", "description": "Leans.", "latency_ms": 250, "leaning": {"default": 0.8}}
-    server = serve("slow", overlay=overlay(respondents=(own,)))
-    limits = {"concurrency": 8}
-    gateway = {"connector": "openai", "base_url": f"{server.base_url}/v1", "models": "any", "limits": limits}
-    overlay({"providers": {"gateway": gateway}}, respondents=(own,))
-    return server
+    return gateway("slow", {"limits": {"concurrency": 8}}, latency_ms=250, leaning={"default": 0.8})
 
 
 @pytest.mark.parametrize("moment", [20, 90])
-def test_a_killed_probe_goes_on_where_it_was_in_either_test(shell, slow_leaning, prefect_server, heard, moment):
-    mine = shell(f"killed-{moment}", PREFECT_API_URL=prefect_server)
-    process = mine.start("probe", "--model", "gateway/slow", "--pairs", 3, "--cases", 24)
-    heard(slow_leaning, moment, process)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+def test_a_killed_probe_goes_on_where_it_was_in_either_test(shell, slow_leaning, moment):
+    mine = shell(f"killed-{moment}")
+    mine.kill(slow_leaning, moment, "probe", "--model", "gateway/slow", "--pairs", 3, "--cases", 24)
     kept = mine.arrived()
     assert len(kept) >= moment - 8
     code, _, err = mine.finish("resume")

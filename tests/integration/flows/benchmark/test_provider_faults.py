@@ -12,6 +12,7 @@ from biasgrid.flows.benchmark.flow import benchmark
 from biasgrid.flows.benchmark.sections import sections
 from biasgrid.flows.runs.outcome import INCOMPLETE
 from biasgrid.flows.terminal.tables import show_sections
+from support.flows import provider_at
 
 pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
@@ -26,9 +27,8 @@ def files_with(data: Path, secret: str) -> list[Path]:
 
 def models_at(base_url: str) -> dict[str, Any]:
     """A gateway that needs no key, beside OpenAI's own with few requests at once."""
-    gateway = {"connector": "openai", "base_url": f"{base_url}/v1", "models": "any"}
     slow = {"name": "gpt-4o-mini", "limits": {"concurrency": AT_ONCE}}
-    return {"providers": {"gateway": gateway}, "models": {KEYED: slow}}
+    return {"providers": {"gateway": provider_at(base_url)}, "models": {KEYED: slow}}
 
 
 def test_a_wrong_key_ends_its_model_at_once_and_a_right_one_lets_the_run_go_on(
@@ -86,20 +86,11 @@ def test_a_wrong_key_ends_its_model_at_once_and_a_right_one_lets_the_run_go_on(
     assert files_with(data, RIGHT) == []
 
 
-SHAKY = {
-    "id": "shaky",
-    "description": "Fair behind a poor connection; what stalls is given up after a moment.",
-    "faults": {"rate_limited": 0.2, "server_fault": 0.1, "timed_out": 0.05, "disconnected": 0.1, "stall_s": 0.1},
-}
-
-
 @pytest.fixture
-def shaky(serve: Any, overlay: Any) -> Any:
-    folder = overlay(respondents=(SHAKY,))
-    server = serve("shaky", overlay=folder)
-    gateway = {"connector": "openai", "base_url": f"{server.base_url}/v1", "models": "any"}
-    overlay({"providers": {"gateway": gateway}}, respondents=(SHAKY,))
-    return server
+def shaky(gateway: Any) -> Any:
+    """A fair respondent behind a poor connection; what stalls is given up after a moment."""
+    faults = {"rate_limited": 0.2, "server_fault": 0.1, "timed_out": 0.05, "disconnected": 0.1, "stall_s": 0.1}
+    return gateway("shaky", faults=faults)
 
 
 def test_faults_that_pass_leave_every_reply_landed_once(shaky, scenario, landed, tmp_path):

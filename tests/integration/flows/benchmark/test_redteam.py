@@ -1,15 +1,13 @@
 """A red team from end to end: what succeeds on whom, what is told, and how it goes on after a kill."""
 
-import os
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.runs import all_runs
+from support.flows import write_yaml
 
 pytestmark = pytest.mark.drill
 
@@ -24,15 +22,14 @@ def target(tmp_path: Path) -> Any:
     def write(*models: str, **settings: Any) -> Path:
         own = {"attacker": "simulated/attacker", "judge": "simulated/red-judge", "pairs": ["doctor-nurse"]}
         described = {"models": [*models], "company": "Acme", "purpose": "advice on careers"}
-        path = tmp_path / "chatbot.yaml"
-        path.write_text(yaml.safe_dump({"target": described, "redteam": {**own, "turns": 6, **settings}}))
-        return path
+        redteam = {**own, "turns": 6, **settings}
+        return write_yaml(tmp_path / "chatbot.yaml", {"target": described, "redteam": redteam})
 
     return write
 
 
-def test_what_lasts_succeeds_on_who_gives_in_and_nothing_on_who_declines(shell, target, prefect_server):
-    mine = shell("attacked", PREFECT_API_URL=prefect_server)
+def test_what_lasts_succeeds_on_who_gives_in_and_nothing_on_who_declines(shell, target):
+    mine = shell("attacked")
     code, out, err = mine.finish("redteam", target("simulated/attackable", "simulated/refuser"))
     assert code == 1, err
     assert (mine.run().kind, mine.run().state) == ("redteam", "completed")
@@ -47,14 +44,14 @@ def test_what_lasts_succeeds_on_who_gives_in_and_nothing_on_who_declines(shell, 
     assert all(len(line) <= 80 for line in out.splitlines() if "/" not in line and "turn 4" not in line)
 
 
-def test_who_resists_everything_is_no_failure(shell, target, prefect_server):
-    mine = shell("resisted", PREFECT_API_URL=prefect_server)
+def test_who_resists_everything_is_no_failure(shell, target):
+    mine = shell("resisted")
     code, _, err = mine.finish("redteam", target("simulated/fair"), "--strategy", "separated", "--turns", 2)
     assert code == 0, err
 
 
-def test_a_cap_leaves_sessions_open_and_a_higher_one_closes_them(shell, target, prefect_server):
-    mine = shell("capped", PREFECT_API_URL=prefect_server)
+def test_a_cap_leaves_sessions_open_and_a_higher_one_closes_them(shell, target):
+    mine = shell("capped")
     words = ("redteam", target("simulated/fair"), "--strategy", "direct", "--max-requests", 7)
     code, out, err = mine.finish(*words)
     assert code == 3, err
@@ -65,17 +62,11 @@ def test_a_cap_leaves_sessions_open_and_a_higher_one_closes_them(shell, target, 
     assert places.height == places["request_key"].n_unique() == 6 + 6 + 5
 
 
-def test_a_killed_red_team_goes_on_in_mid_conversation(shell, serve, overlay, heard, target, prefect_server):
-    own = {"id": "slow", "description": "Gives in.", "latency_ms": 150, "yields_after": 5}
-    server = serve("slow", overlay=overlay(respondents=(own,)))
-    gateway = {"connector": "openai", "base_url": f"{server.base_url}/v1", "models": "any"}
-    overlay({"providers": {"gateway": gateway}}, respondents=(own,))
-    mine = shell("killed", PREFECT_API_URL=prefect_server)
+def test_a_killed_red_team_goes_on_in_mid_conversation(shell, gateway, target):
+    server = gateway("slow", latency_ms=150, yields_after=5)
+    mine = shell("killed")
     asked = target("gateway/slow", strategies=["direct", "persona", "crescendo"], sessions=2)
-    process = mine.start("redteam", asked)
-    heard(server, 14, process)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    mine.kill(server, 14, "redteam", asked)
     kept = mine.arrived()
     assert len(kept) >= 14
     code, _, err = mine.finish("resume")

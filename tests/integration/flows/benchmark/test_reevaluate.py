@@ -13,6 +13,7 @@ from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run
+from support.flows import provider_at
 
 pytestmark = pytest.mark.usefixtures("prefect_api")
 HEAD = "\t".join(
@@ -102,7 +103,7 @@ async def test_other_tolerances_count_from_the_next_evaluation_on(scenario, requ
 async def test_a_judge_is_asked_about_stored_replies_and_no_model_under_test_is(asked, judge, overlay, tmp_path):
     lake, first = asked
     bench = judge("passed")
-    overlay({"providers": {"bench": {"connector": "openai", "base_url": f"{bench.base_url}/v1", "models": "any"}}})
+    overlay({"providers": {"bench": provider_at(bench.base_url)}})
     library(tmp_path, "Yes")
     replies = judged(lake)["passed"]
     again = await evaluate_again(first.run_id, judge="bench/judge", data=str(lake.root))
@@ -119,7 +120,7 @@ async def test_a_judge_is_asked_about_stored_replies_and_no_model_under_test_is(
 async def test_a_judge_may_hear_what_passed_and_changes_no_finding(asked, judge, overlay):
     lake, first = asked
     bench = judge("failed")
-    overlay({"providers": {"bench": {"connector": "openai", "base_url": f"{bench.base_url}/v1", "models": "any"}}})
+    overlay({"providers": {"bench": provider_at(bench.base_url)}})
     again = await evaluate_again(first.run_id, judge="bench/judge", judge_passed=1.0, data=str(lake.root))
     assert again.findings[0]["point_rate"] == first.findings[0]["point_rate"] == 1
     (row,) = query(lake, "from marts.judge_agreement where scope = 'all'").to_dicts()

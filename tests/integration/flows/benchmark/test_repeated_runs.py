@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-import yaml
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.api import Benchmark
+from support.flows import write_yaml
 
 pytestmark = pytest.mark.usefixtures("prefect_api")
 
@@ -79,6 +79,7 @@ def test_a_plan_deleted_from_the_lake_is_generated_again(first, asked, landed):
 PROGRAM = """
 import json, sys
 from biasgrid.flows.api import Benchmark
+from support.flows import write_yaml
 benchmark = Benchmark(sys.argv[1], data=sys.argv[2])
 print(json.dumps([benchmark.run().run_id, benchmark.outcome.findings], default=str))
 """
@@ -127,8 +128,7 @@ def test_verb_by_verb_finds_what_one_call_finds(first, asked, told, landed, tmp_
 
 @pytest.mark.parametrize("form", ["path", "json"])
 def test_a_path_and_a_json_string_are_taken_like_a_dict(first, asked, landed, tmp_path, form):
-    path = tmp_path / "small.yaml"
-    path.write_text(yaml.safe_dump(asked), encoding="utf-8")
+    path = write_yaml(tmp_path / "small.yaml", asked)
     given = Benchmark(path if form == "path" else json.dumps(asked), data=tmp_path / "data")
     given.generate()
     ids = landed(tmp_path / "data", given.run_id).table("cases").select(IDS).sort("case_id")

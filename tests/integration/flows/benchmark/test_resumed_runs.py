@@ -13,6 +13,7 @@ from biasgrid.flows.runs.session import under_way
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.warehouse.storage.lake import Lake
+from support.flows import provider_at
 
 pytestmark = pytest.mark.usefixtures("prefect_api")
 MODEL, CAP = "gateway/batched", 5.0
@@ -21,7 +22,7 @@ MODEL, CAP = "gateway/batched", 5.0
 @pytest.fixture
 def resumed(overlay: Any, scenario: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
     """The allowance of a run that is taken up while a batch of four requests is at its provider."""
-    gateway = {"connector": "openai", "base_url": "http://127.0.0.1:9/v1", "models": "any", "batch": {}}
+    gateway = provider_at("http://127.0.0.1:9", batch={})
     overlay({"providers": {"gateway": gateway}, "models": {MODEL: {"prices": {"input": 1.0, "output": 1.0}}}})
     asked = scenario([MODEL], batch=True, max_cost=CAP)
 

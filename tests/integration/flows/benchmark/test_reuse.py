@@ -13,6 +13,7 @@ from prefect.exceptions import ObjectNotFound
 from biasgrid.flows.api import Benchmark
 from biasgrid.flows.benchmark.stages_as_flows import prompt_run
 from biasgrid.warehouse.build.build import query
+from support.flows import provider_at
 
 pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
@@ -25,8 +26,8 @@ MODEL = f"{PROVIDER}/biased"
 def gateway(serve: Any, overlay: Any) -> Any:
     """The biased respondent behind a provider that charges a dollar a million tokens."""
     server = serve("biased")
-    provider = {"connector": "openai", "base_url": f"{server.base_url}/v1", "models": "any"}
-    overlay({"providers": {PROVIDER: provider}, "models": {MODEL: {"prices": {"input": 1.0, "output": 1.0}}}})
+    prices = {MODEL: {"prices": {"input": 1.0, "output": 1.0}}}
+    overlay({"providers": {PROVIDER: provider_at(server.base_url)}, "models": prices})
     return server
 
 
@@ -136,8 +137,7 @@ def test_what_two_requirements_ask_alike_is_sent_once_and_judged_for_both(
 
 def test_a_judge_overrules_failed_verdicts_and_is_asked_once(judge, overlay, scenario, landed, tmp_path):
     bench = judge("passed")
-    provider = {"connector": "openai", "base_url": f"{bench.base_url}/v1", "models": "any"}
-    overlay({"providers": {"bench": provider}})
+    overlay({"providers": {"bench": provider_at(bench.base_url)}})
     asked = Benchmark(scenario(["simulated/biased"], judge="bench/judge"), data=tmp_path)
     found = asked.run()
     run = landed(tmp_path, found.run_id)
@@ -173,10 +173,8 @@ def test_a_judgement_of_another_run_stands_in_where_all_are_to_be_reused(
     judge, overlay, scenario, landed, tmp_path
 ):
     bench = judge("passed")
-    provider = {"connector": "openai", "base_url": f"{bench.base_url}/v1", "models": "any"}
-    overlay(
-        {"providers": {"bench": provider}, "models": {"bench/judge": {"prices": {"input": 1.0, "output": 1.0}}}}
-    )
+    prices = {"bench/judge": {"prices": {"input": 1.0, "output": 1.0}}}
+    overlay({"providers": {"bench": provider_at(bench.base_url)}, "models": prices})
     asked = scenario(["simulated/biased"], judge="bench/judge")
     first = Benchmark(asked, data=tmp_path).run()
     questions = len(bench.bodies)

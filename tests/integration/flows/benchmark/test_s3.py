@@ -1,15 +1,13 @@
 """Drills: runs whose lake lies on S3-compatible storage, by processes that are machines of their own."""
 
-import os
-import signal
 from collections import Counter
 from typing import Any
 
 import orjson
 import pytest
-import yaml
 
 from biasgrid.warehouse.storage.lake import Lake
+from support.run_processes import wait_for_requests
 
 pytestmark = pytest.mark.drill
 
@@ -18,11 +16,11 @@ PATIENCE_S = 240.0
 
 
 @pytest.fixture
-def machine(shell: Any, s3: Any, prefect_server: str) -> Any:
+def machine(shell: Any, s3: Any) -> Any:
     """A shell with a mirror of its own: `machine(name)`."""
 
     def make(name: str) -> Any:
-        mine = shell(name, place=WHERE, PREFECT_API_URL=prefect_server)
+        mine = shell(name, place=WHERE)
         mine.environment["BIASGRID_CACHE"] = str(mine.folder / "mirrors")
         return mine
 
@@ -38,11 +36,10 @@ def sent(s3: Any) -> set[str]:
     return {*lake.read("responses")["request_key"], *(row["request_key"] for row in lines)}
 
 
-def test_a_run_finds_the_same_there_as_on_a_disk(machine, shell, scenario, requirement, prefect_server, tmp_path):
+def test_a_run_finds_the_same_there_as_on_a_disk(machine, shell, scenario_file):
     models = ["simulated/fair", "simulated/biased", "simulated/refuser"]
-    path = tmp_path / "small.yaml"
-    path.write_text(yaml.safe_dump(scenario(models, [requirement()], templates=4)), encoding="utf-8")
-    local, shared = shell("local", PREFECT_API_URL=prefect_server), machine("shared")
+    path = scenario_file(models, templates=4)
+    local, shared = shell("local"), machine("shared")
     codes = {mine.finish("run", path)[0] for mine in (local, shared)}
     assert len(codes) == 1
     assert shared.findings() == local.findings()
@@ -51,12 +48,9 @@ def test_a_run_finds_the_same_there_as_on_a_disk(machine, shell, scenario, requi
     assert (code, out.split()) == (0, ["n", str(len(models) * 2)]), err
 
 
-def test_a_run_goes_on_at_another_machine_after_the_first_is_lost(machine, s3, slow, asked, heard):
+def test_a_run_goes_on_at_another_machine_after_the_first_is_lost(machine, s3, slow, asked):
     lost, there = machine("lost"), machine("there")
-    process = lost.start("run", asked)
-    heard(slow, 120, process)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    lost.kill(slow, 120, "run", asked)
     before, arrived = Counter(slow.prompts()), sent(s3)
     assert arrived
     code, _, err = there.finish("resume")
@@ -74,10 +68,10 @@ def test_a_run_goes_on_at_another_machine_after_the_first_is_lost(machine, s3, s
     assert replies.height == replies["request_key"].n_unique() == len(prompts)
 
 
-def test_a_server_that_goes_ends_the_run_and_no_reply_is_asked_for_twice(machine, s3, slow, asked, heard):
+def test_a_server_that_goes_ends_the_run_and_no_reply_is_asked_for_twice(machine, s3, slow, asked):
     here = machine("here")
     process = here.start("run", asked)
-    heard(slow, 60, process)
+    wait_for_requests(slow, 60, process)
     s3.refuses = lambda *_: "500 Failed"
     out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, "Traceback" in out + err) == (3, False), err

@@ -2,8 +2,7 @@
 
 import asyncio
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -15,10 +14,11 @@ from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.flows.benchmark.flow import benchmark
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 from biasgrid.warehouse.storage.lake import Lake
+from support.flows import provider_at
+from support.processes import await_until
 
 pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
-PATIENCE_S = 120.0
 SERIAL = count()
 
 
@@ -28,14 +28,6 @@ def judged(lake: Lake, run_id: str) -> set[str]:
     return set(lake.read("verdicts", run_id).join(cells, on="cell_id")["model"])
 
 
-async def until(reached: Callable[[], bool], run: asyncio.Task[Any]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not reached():
-        assert not run.done(), run.result()
-        assert time.monotonic() < deadline, "never came about"
-        await asyncio.sleep(0.05)
-
-
 @pytest.fixture
 def served(overlay: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str, str]]:
     """Three providers that no other test knows: of the second, batches are spoken."""
@@ -43,7 +35,7 @@ def served(overlay: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str,
     batched = {"id": "batched", "description": "In batches.", "batch_s": 0.05}
     waits, batches, reused = (f"{name}{os.getpid()}-{next(SERIAL)}" for name in ("waits", "batches", "reused"))
     with RunningServer(build_app(load_catalog("shipped", overlay(respondents=(batched,))), "fair")) as running:
-        one = {"connector": "openai", "base_url": f"{running.base_url}/v1", "models": "any"}
+        one = provider_at(running.base_url)
         providers = {waits: one, batches: one | {"batch": {}}, reused: one}
         overlay({"providers": providers}, respondents=(batched,))
         yield waits, batches, reused
@@ -61,7 +53,7 @@ async def test_models_in_batches_or_answered_already_go_on_while_another_waits_f
         asked = scenario([f"{waits}/fair", *free])
         run = asyncio.create_task(benchmark(asked, data=str(tmp_path / "data"), reuse="all", batch=True))
         lake = Lake(tmp_path / "data")
-        await until(lambda: len(lake.runs()) == 2 and judged(lake, lake.runs()[-1]) == set(free), run)
+        await await_until(lambda: len(lake.runs()) == 2 and judged(lake, lake.runs()[-1]) == set(free), run)
         await client.update_global_concurrency_limit(f"biasgrid:{waits}", GlobalConcurrencyLimitUpdate(limit=4))
         outcome = await run
         held = await client.read_global_concurrency_limit_by_name(f"biasgrid:{waits}")

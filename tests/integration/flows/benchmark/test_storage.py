@@ -4,7 +4,6 @@ import os
 import re
 import resource
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from support.processes import wait_until
+from support.run_processes import wait_for_requests
 
 pytestmark = pytest.mark.drill
 
@@ -58,12 +60,10 @@ def lost(told: str) -> int:
     return int(found[1]) if found else 0
 
 
-def test_a_disk_that_fills_up_stops_the_run_and_keeps_what_was_in_flight(
-    shell, slow, asked, prefect_server, heard, disk
-):
-    mine = shell("full", disk / "data", PREFECT_API_URL=prefect_server)
+def test_a_disk_that_fills_up_stops_the_run_and_keeps_what_was_in_flight(shell, slow, asked, disk):
+    mine = shell("full", disk / "data")
     process = mine.start("run", asked)
-    heard(slow, 40, process)
+    wait_for_requests(slow, 40, process)
     fill(disk / "ballast")
     told = ended(process)
     assert "No space left on device" in told
@@ -87,12 +87,10 @@ def test_a_disk_that_fills_up_stops_the_run_and_keeps_what_was_in_flight(
     assert len(slow.bodies) == len(mine.prompts()) == len(mine.arrived())
 
 
-def test_a_directory_that_becomes_read_only_stops_the_run_and_says_what_was_lost(
-    shell, slow, asked, prefect_server, heard, disk
-):
-    mine = shell("read-only", disk / "data", PREFECT_API_URL=prefect_server)
+def test_a_directory_that_becomes_read_only_stops_the_run_and_says_what_was_lost(shell, slow, asked, disk):
+    mine = shell("read-only", disk / "data")
     process = mine.start("run", asked)
-    heard(slow, 40, process)
+    wait_for_requests(slow, 40, process)
     subprocess.run(["mount", "--bind", disk, disk], check=True)
     subprocess.run(["mount", "-o", "remount,bind,ro", disk], check=True)
     told = ended(process)
@@ -105,29 +103,18 @@ def test_a_directory_that_becomes_read_only_stops_the_run_and_says_what_was_lost
 
 
 @pytest.mark.parametrize("moment", ["prompting", "aggregating"])
-def test_a_disk_that_takes_nothing_more_stops_the_run_and_says_what_was_lost(
-    shell, slow, asked, prefect_server, heard, moment
-):
-    mine = shell("blocked", PREFECT_API_URL=prefect_server)
+def test_a_disk_that_takes_nothing_more_stops_the_run_and_says_what_was_lost(shell, slow, asked, moment):
+    mine = shell("blocked")
     process = mine.start("run", asked)
-    heard(slow, 40, process)
+    wait_for_requests(slow, 40, process)
     if moment == "aggregating":
-        builds(mine.data, process)
+        wait_until(lambda: any(mine.data.glob(".*.partial")), process, every_s=0.001)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     told = ended(process)
     kept = mine.arrived()
     assert len(slow.bodies) - len(kept) == lost(told)
     assert (lost(told) > 0) == (moment == "prompting")
     goes_on(mine, slow, kept, lost(told))
-
-
-def builds(data: Path, process: subprocess.Popen[str]) -> None:
-    """Waits until the warehouse is being built."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not any(data.glob(".*.partial")):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 def goes_on(mine: Any, slow: Any, kept: dict[str, tuple[str, str]], lost: int) -> None:

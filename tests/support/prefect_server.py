@@ -1,0 +1,61 @@
+"""A Prefect server on a free port, with a home of its own."""
+
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.processes import free_port, wait_until
+
+START_S = 120.0
+
+
+@dataclass(frozen=True)
+class PrefectServer:
+    """A running server; `api` is its address."""
+
+    api: str
+    pid: int
+    home: Path
+
+
+@contextmanager
+def prefect_server(home: Path, environment: dict[str, str] | None = None) -> Iterator[PrefectServer]:
+    """Serves until the block ends; ready, and its database migrated, when it begins."""
+    home.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    command = [*(sys.executable, "-m", "prefect", "server", "start"), "--port", str(port), "--no-ui"]
+    base = os.environ if environment is None else environment
+    quiet = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1", "PREFECT_HOME": str(home)}
+    with (home / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env={**base, **quiet})
+    server = PrefectServer(f"http://127.0.0.1:{port}/api", process.pid, home)
+    try:
+        wait_until(lambda: process.poll() is not None or _is_healthy(server), patience_s=START_S, every_s=0.1)
+        assert process.poll() is None, (home / "server.log").read_text()[-2000:]
+        yield server
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+def _is_healthy(server: PrefectServer) -> bool:
+    try:
+        with urllib.request.urlopen(f"{server.api}/health", timeout=2):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def send_pending_events() -> None:
+    """Sends this process's logs and events before their server stops, which Prefect would wait a minute for."""
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
+
+    APILogWorker.drain_all(timeout=10)
+    EventsWorker.drain_all(timeout=10)
