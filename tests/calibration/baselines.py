@@ -12,23 +12,17 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import polars as pl
+import harness  # noqa: F401  finds `support`
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.catalogs.schema.entries import Template
-from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.evaluate.cell import evaluate_cell
-from biasgrid.tasks.generate.cases import land_cases
-from biasgrid.tasks.generate.instantiate import instances
-from biasgrid.tasks.prompt.prompt import prompt_cell
-from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import begin_run, record_planned
+from support.plain_runs import run_benchmark
 
 WORDS = {"constant-no": ("No", "No", "No"), "constant-yes": ("Yes", "Sí", "Sí")}
 LANGUAGES = ("en_us", "es_es", "ca_es")
@@ -50,8 +44,8 @@ class Tests:
     incomparable: int
 
     def __str__(self) -> str:
-        told = f"{self.passed} passed, {self.failed} failed, {self.refused} refused"
-        return f"{told}, {self.incomparable} incomparable" if self.incomparable else told
+        counts = f"{self.passed} passed, {self.failed} failed, {self.refused} refused"
+        return f"{counts}, {self.incomparable} incomparable" if self.incomparable else counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +61,8 @@ class Exact:
         return self.measured == self.counted
 
     def __str__(self) -> str:
-        told = "holds" if self.holds else f"DOES NOT HOLD: counted {self.counted}"
-        return f"{' · '.join(self.key):<46} {self.measured}   {told}"
+        counted = "" if self.holds else f"   counted {self.counted}"
+        return f"{' · '.join(self.key):<46} {self.measured}{counted}"
 
 
 def scenario(concerns: Iterable[str], languages: Iterable[str], templates: int) -> ResolvedScenario:
@@ -82,27 +76,6 @@ def scenario(concerns: Iterable[str], languages: Iterable[str], templates: int) 
             "requirements": [{"name": concern, "concern": concern, **asked} for concern in concerns],
         }
     )
-
-
-async def run(lake: Lake, resolved: ResolvedScenario) -> None:
-    """Plan, prompt and evaluate, as a run does, without its orchestration."""
-    catalog, settings = resolved.catalog, resolved.settings
-    begun = begin_run(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
-    async with ModelPool(catalog) as model_pool:
-        for requirement in resolved.requirements:
-            rule = requirement.model_dump(include={"tolerance", "delta", "refusals", "max_refusals"})
-            keys = {"requirement": requirement.name, "concern": requirement.concern, "coverage": settings.coverage}
-            ids = {"run_id": begun.run_id, "evaluation_id": begun.run_id, "recorded_at": datetime.now(UTC)}
-            lake.write("criteria", begun.run_id, requirement.name, pl.DataFrame([ids | keys | rule]))
-            for language in requirement.languages:
-                frame = instances(requirement, language, catalog, settings)
-                cells = land_cases(lake, begun.run_id, frame, resolved.targets.values(), settings, catalog)
-                record_planned(lake, begun.run_id, cells)
-                for cell in cells.to_dicts():
-                    cases = lake.read("cases", begun.run_id, cell["cell_id"])
-                    await prompt_cell(lake, cases, resolved.targets[cell["model"]], model_pool, retries=0)
-                    await evaluate_cell(lake, begun.run_id, cell["cell_id"], begun.run_id, catalog)
-    begun.record(lake, "completed")
 
 
 MEASURED = """
@@ -120,7 +93,7 @@ MEASURED = """
 
 
 def measured(lake: Lake) -> dict[Key, Tests]:
-    """What the marts say."""
+    """The rates of the marts."""
     return {(row[0], row[1], row[2]): Tests(*row[3:]) for row in query(lake, MEASURED).iter_rows()}
 
 
@@ -128,7 +101,7 @@ ASKED = "select distinct concern, language, template from staging.stg_cases"
 
 
 def counted(lake: Lake, catalog: Catalog) -> dict[Key, Tests]:
-    """What the library's text says of the templates that were asked."""
+    """The rates that the library's text gives for the templates that were asked."""
     library = {(template.language, template.id): template for template in catalog.templates}
     found: dict[Key, Counter[str]] = {}
     for concern, language, template in query(lake, ASKED).iter_rows():
@@ -146,13 +119,13 @@ def outcome_of(respondent: str, template: Template, catalog: Catalog) -> str:
         return "refused"
     if template.oracle.operation == "allSameValue":
         return "passed" if template.oracle.scale.low <= NUMBER <= template.oracle.scale.high else "failed"
-    said = spoken(respondent, template, catalog)
-    meant = any(begins(said, value) for value in template.oracle.expected)
+    answer = reply_of(respondent, template, catalog)
+    meant = any(begins_with(answer, value) for value in template.oracle.expected)
     return "passed" if meant is (template.oracle.operation == "allEqualExpected") else "failed"
 
 
-def spoken(respondent: str, template: Template, catalog: Catalog) -> str:
-    """What it says where words are asked for."""
+def reply_of(respondent: str, template: Template, catalog: Catalog) -> str:
+    """Its reply where words are asked for."""
     place = LANGUAGES.index(template.language)
     if respondent in WORDS:
         return WORDS[respondent][place]
@@ -162,8 +135,8 @@ def spoken(respondent: str, template: Template, catalog: Catalog) -> str:
     return first[1] if first else next(iter(answers), WORDS["constant-yes"][place])
 
 
-def begins(said: str, value: str) -> bool:
-    words, wanted = said.casefold().split(), value.casefold().split()
+def begins_with(answer: str, value: str) -> bool:
+    words, wanted = answer.casefold().split(), value.casefold().split()
     return words[: len(wanted)] == wanted
 
 
@@ -172,8 +145,7 @@ def measure(concerns: Iterable[str], languages: Iterable[str], templates: int) -
     resolved = scenario(concerns, languages, templates)
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake.open(Path(folder))
-        asyncio.run(run(lake, resolved))
-        build(lake)
+        asyncio.run(run_benchmark(lake, resolved))
         found, wanted = measured(lake), counted(lake, resolved.catalog)
     for key in sorted(found.keys() | wanted.keys()):
         yield Exact(key, found.get(key, NOTHING), wanted.get(key, NOTHING))

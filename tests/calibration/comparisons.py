@@ -7,18 +7,16 @@ models. The 95% interval must hold the true difference in 93% to 97% of 1,000 re
 of the tests may find one, and what so few replications allow. McNemar's exact test finds fewer.
 """
 
-import argparse
 import random
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import harness
 import polars as pl
 
 from biasgrid.warehouse.build.build import fetch_rows, open_new_file
@@ -41,7 +39,7 @@ class Kind:
     source: str
     sides: str
     keys: dict[str, Any]
-    """Of every row of both, beside run and model."""
+    """Of every row of both, in addition to run and model."""
     rows: Callable[[float, random.Random], Rows]
     """Of one run whose rate or score is this."""
     truth: Callable[[float], float]
@@ -173,23 +171,20 @@ KINDS = (
 )
 
 
-def main(replications: int) -> int:
-    """The exit code: 0 where everything holds."""
-    lines = [line for kind in KINDS for line in told(kind, replications)]
-    for line, holds in lines:
-        print(f"{line}: {'holds' if holds else 'DOES NOT HOLD'}")
-    return 0 if all(holds for _, holds in lines) else 1
+def measure(replications: int) -> Iterator[tuple[str, bool]]:
+    for kind in KINDS:
+        yield from compare(kind, replications)
 
 
-def told(kind: Kind, replications: int) -> Iterator[tuple[str, bool]]:
+def compare(kind: Kind, replications: int) -> Iterator[tuple[str, bool]]:
     for after in (kind.before, kind.after):
         truth = kind.truth(after) - kind.truth(kind.before)
         rows = compared(kind, after, replications)
         covered = len(rows.filter(pl.lit(truth).is_between("low", "high"))) / replications
         found = len(rows.filter(pl.col("p_value") <= 0.05)) / replications
         line = f"{kind.name}, {truth:+.3f}: covered in {covered:.3f}, found in {found:.3f} of {replications}"
-        by_chance = truth or found <= 0.05 + allowed(replications)
-        yield line, bool(by_chance) and abs(covered - 0.95) <= allowed(replications)
+        by_chance = truth or found <= 0.05 + harness.allowed(replications)
+        yield line, bool(by_chance) and abs(covered - 0.95) <= harness.allowed(replications)
 
 
 def compared(kind: Kind, after: float, replications: int) -> pl.DataFrame:
@@ -207,27 +202,20 @@ def compared(kind: Kind, after: float, replications: int) -> pl.DataFrame:
         warehouse.execute("create schema staging; create schema intermediate; create schema marts")
         _fill(warehouse, sources, kind.source, own)
         sides = f"select distinct run_id, model, {', '.join(kind.keys)} from {kind.source}"
-        warehouse.execute(_laid_out(warehouse, sources, kind.sides) + sides)
+        warehouse.execute(_insert_into(warehouse, sources, kind.sides) + sides)
         return fetch_rows(warehouse, comparison.sql)
 
 
 def _fill(warehouse: duckdb.DuckDBPyConnection, models: list[Model], relation: str, rows: Rows) -> None:
     warehouse.register("simulated", pl.DataFrame(rows).to_arrow())
-    warehouse.execute(f"{_laid_out(warehouse, models, relation)} from simulated")
+    warehouse.execute(f"{_insert_into(warehouse, models, relation)} from simulated")
 
 
-def _laid_out(warehouse: duckdb.DuckDBPyConnection, models: list[Model], relation: str) -> str:
+def _insert_into(warehouse: duckdb.DuckDBPyConnection, models: list[Model], relation: str) -> str:
     """Makes a model's table without rows; returns the beginning of what fills it."""
     lay_out(warehouse, next(model for model in models if model.relation == relation))
     return f"insert into {relation} by name "
 
 
-def allowed(replications: int) -> float:
-    """From .95 of 1,000 two hundredths; of fewer, three standard errors."""
-    return max(0.02, 3 * sqrt(0.05 * 0.95 / replications) if replications < 1000 else 0)
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--replications", type=int, default=1000)
-    sys.exit(main(parser.parse_args().replications))
+    harness.run(measure)

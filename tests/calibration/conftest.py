@@ -1,5 +1,4 @@
-import importlib.util
-import sys
+import importlib
 from pathlib import Path
 from types import ModuleType
 
@@ -8,11 +7,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def baselines() -> ModuleType:
-    """The script beside this file."""
-    spec = importlib.util.spec_from_file_location("baselines", Path(__file__).parent / "baselines.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["baselines"] = module  # where dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    """The script of that name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parent))
+        return importlib.import_module("baselines")

@@ -1,4 +1,4 @@
-"""Respondents of known rate, many times over, through the real SQL: do intervals hold the truth as often as said?
+"""Respondents of known rate, many times over, through the real SQL: do intervals hold the truth as promised?
 
     python tests/calibration/experiments.py [replications]
 
@@ -11,16 +11,17 @@ Last come respondents that do not read the question, whose rates are exact (base
 with fewer replications of one concern in one language.
 """
 
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import sqrt
 from pathlib import Path
 from random import Random
 
 import baselines
 import duckdb
+import harness
 import polars as pl
 
 from biasgrid.catalogs.loading.catalog import load_catalog
@@ -58,8 +59,7 @@ class Share:
         return self.low <= self.measured <= self.high
 
     def __str__(self) -> str:
-        told = "holds" if self.holds else "DOES NOT HOLD"
-        return f"{self.of:<46} {self.measured:.3f}   {self.low:.3f} to {self.high:.3f}   {told}"
+        return f"{self.of:<46} {self.measured:.3f}   {self.low:.3f} to {self.high:.3f}"
 
 
 def passed(random: Random, rate: float, rows: int) -> int:
@@ -189,32 +189,17 @@ def passed_of(random: Random, rate: float, rows: int) -> int:
     return sum(random.random() < rate for _ in range(rows))
 
 
-def measure(replications: int, settings: dict[tuple[int, float], float]) -> bool:
-    """Whether every share lies in its band; each is printed as it comes."""
-    holds = True
-    for templates, rate in settings:
-        for share in intervals(templates, rate, replications):
-            print(share, flush=True)
-            holds &= share.holds
-    for templates in sorted({templates for templates, _ in settings}):
-        share = differences(templates, TOLERANCE, replications)
-        print(share, flush=True)
-        holds &= share.holds
-    return holds
-
-
-def measure_baselines(*, whole: bool) -> bool:
-    """Whether the marts give the exact rates of respondents that do not read; each is printed."""
+def measure(replications: int) -> Iterator[tuple[str, bool]]:
+    """Each share with whether it lies in its band, and each exact rate with whether the marts give it."""
+    whole = replications >= 1000
+    settings = COVERAGE if whole else {(40, 0.9): COVERAGE[40, 0.9]}
+    shares = chain.from_iterable(intervals(templates, rate, replications) for templates, rate in settings)
+    tests = (differences(templates, TOLERANCE, replications) for templates in sorted({n for n, _ in settings}))
     concerns = tuple(load_catalog().concerns) if whole else ("sexism",)
     languages, templates = (baselines.LANGUAGES, 1000) if whole else (("es_es",), 6)
-    found = list(baselines.measure(concerns, languages, templates))
-    print(*found, sep="\n", flush=True)
-    return bool(found) and all(exact.holds for exact in found)
+    for found in chain(shares, tests, baselines.measure(concerns, languages, templates)):
+        yield str(found), found.holds
 
 
 if __name__ == "__main__":
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    one = {(40, 0.9): COVERAGE[40, 0.9]}
-    holds = measure(wanted, COVERAGE if wanted >= 1000 else one)
-    holds &= measure_baselines(whole=wanted >= 1000)
-    sys.exit(0 if holds else 1)
+    harness.run(measure, separator="   ")

@@ -9,10 +9,8 @@ the difference the true escalation. Where there is none, 5% of the tests may fin
 allow.
 """
 
-import argparse
 import json
 import random
-import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -23,6 +21,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean, stdev
 
+import harness
 import polars as pl
 
 from biasgrid.tasks.evaluate.readers.assignments.reader import read_assignment
@@ -70,18 +69,15 @@ PLAYERS = (
 )
 
 
-def main(replications: int) -> int:
-    """The exit code: 0 where everything holds."""
+def measure(replications: int) -> Iterator[tuple[str, bool]]:
     chunks = [range(start, min(start + AT_ONCE, replications)) for start in range(0, replications, AT_ONCE)]
     with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
-        scores, steps = (pl.concat(frames) for frames in zip(*pool.map(told, chunks), strict=True))
-    lines = [*_of_scores(scores, replications), *_of_steps(steps, replications)]
-    for line, holds in lines:
-        print(f"{line}: {'holds' if holds else 'DOES NOT HOLD'}")
-    return 0 if all(holds for _, holds in lines) else 1
+        scores, steps = (pl.concat(frames) for frames in zip(*pool.map(simulate, chunks), strict=True))
+    yield from _check_scores(scores, replications)
+    yield from _check_steps(steps, replications)
 
 
-def told(numbers: range) -> tuple[pl.DataFrame, pl.DataFrame]:
+def simulate(numbers: range) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rows of both marts over all domains, of replications that each have models of their own."""
     models = with_sources(load_models(), WANTED)
     with tempfile.TemporaryDirectory() as folder:
@@ -191,25 +187,25 @@ def _assigned(player: Player, b: float, reluctance: float, at_random: tuple[str,
     )
 
 
-def _of_scores(scores: pl.DataFrame, replications: int) -> Iterator[tuple[str, bool]]:
+def _check_scores(scores: pl.DataFrame, replications: int) -> Iterator[tuple[str, bool]]:
     for player in PLAYERS:
         for stage in ASSIGNS:
             rows = _rows(scores, player).filter(pl.col("stage") == stage)
             line, holds = _estimated(rows, "bias_score", player.score(stage), replications)
             above = len(rows.filter(decision="biased")) / replications
             by_chance = (rows["expected_score"] - player.chance).abs().max()
-            no_more = player.score(stage) > player.chance or above <= 0.025 + _allowed(replications)
+            no_more = player.score(stage) > player.chance or above <= 0.025 + harness.allowed(replications)
             recovered = isinstance(by_chance, float) and by_chance < 1e-9
             yield f"{player.name}, {stage} score {line}, biased in {above:.3f}", holds and no_more and recovered
 
 
-def _of_steps(steps: pl.DataFrame, replications: int) -> Iterator[tuple[str, bool]]:
+def _check_steps(steps: pl.DataFrame, replications: int) -> Iterator[tuple[str, bool]]:
     for player in PLAYERS:
         rows = _rows(steps, player)
         difference = player.score("last") - player.score("first")
         line, holds = _estimated(rows, "difference", difference, replications)
         found = len(rows.filter(pl.col("p_value") <= 0.05)) / replications
-        right = found >= player.least_found if difference else found <= 0.05 + _allowed(replications)
+        right = found >= player.least_found if difference else found <= 0.05 + harness.allowed(replications)
         yield f"{player.name}, escalation {line}, found in {found:.3f}", holds and right
 
 
@@ -225,15 +221,8 @@ def _estimated(rows: pl.DataFrame, column: str, truth: float, replications: int)
     covered = len(rows.filter(pl.lit(truth).is_between("low", "high"))) / replications
     line = f"{truth:.3f}: mean {mean:.4f}, covered in {covered:.3f} of {replications}"
     unbiased = abs(mean - truth) <= 4 * spread / sqrt(replications)
-    return line, unbiased and abs(covered - 0.95) <= _allowed(replications)
-
-
-def _allowed(replications: int) -> float:
-    """From .95 of 1,000 two hundredths; of fewer, three standard errors."""
-    return max(0.02, 3 * sqrt(0.05 * 0.95 / replications) if replications < 1000 else 0)
+    return line, unbiased and abs(covered - 0.95) <= harness.allowed(replications)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--replications", type=int, default=1000)
-    sys.exit(main(parser.parse_args().replications))
+    harness.run(measure)

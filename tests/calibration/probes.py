@@ -8,7 +8,6 @@ women with probability .5 + s/2. By chance alone (s = 0) a pair may be flagged i
 prompts does so in 4.0% at most. At s = .6 at least 95% must be flagged, at s = 1 all.
 """
 
-import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -18,6 +17,7 @@ from functools import cache
 from multiprocessing import get_context
 from typing import Any
 
+import harness
 import polars as pl
 
 from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
@@ -41,26 +41,22 @@ Which = float | str
 """A strength, or the respondent that hides what it acts on."""
 
 
-def main(replications: int) -> int:
-    """The exit code: 0 where everything holds."""
+def measure(replications: int) -> Iterator[tuple[str, bool]]:
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake.at(folder)
         run = begin_run(lake, "", "{}", {}, 0, "probe")
         parts = [(run.run_id, name, number) for name in (*STRENGTHS, HIDING) for number in range(replications)]
         chunks = [parts[start::8] for start in range(8)]
         with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
-            for number, frames in enumerate(pool.map(answered, chunks)):
+            for number, frames in enumerate(pool.map(simulate, chunks)):
                 for table, rows in zip(("cases", "responses", "verdicts"), frames, strict=True):
                     lake.write(table, run.run_id, f"part-{number}", rows)
         run.record(lake, "aggregating")
         build(lake)
-        told = [*_told(lake, replications)]
-    for line, holds in told:
-        print(f"{line}: {'holds' if holds else 'DOES NOT HOLD'}")
-    return 0 if all(holds for _, holds in told) else 1
+        yield from _check(lake, replications)
 
 
-def answered(parts: list[tuple[str, Which, int]]) -> Frames:
+def simulate(parts: list[tuple[str, Which, int]]) -> Frames:
     """Cases, responses and verdicts of some replications, each as a model of its own."""
     cases, replies, verdicts = zip(*(_replication(*part) for part in parts), strict=True)
     return pl.concat(cases), pl.concat(replies), pl.concat(verdicts)
@@ -118,7 +114,7 @@ def _replies(cases: pl.DataFrame, which: Which, number: int) -> pl.DataFrame:
     return pl.DataFrame(rows).with_columns(nothing)
 
 
-def _told(lake: Lake, replications: int) -> Iterator[tuple[str, bool]]:
+def _check(lake: Lake, replications: int) -> Iterator[tuple[str, bool]]:
     rows = query(lake, FLAGGED).to_dicts()
     flagged: dict[tuple[str, str], Any] = {(row["respondent"], row["test"]): row for row in rows}
     for strength in STRENGTHS:
@@ -147,4 +143,4 @@ FLAGGED = """
 """
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000))
+    harness.run(measure)

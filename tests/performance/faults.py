@@ -40,28 +40,28 @@ def _run(name: str, server: Loopback, prompts: int, folder: Path) -> Whole:
 def report(whole: Whole) -> bool:
     """Whether its figures count: a run that lost answers is incomplete, one that never began tells nothing."""
     columns = ("run", "prompts", "answered", "sent", "asking s", "wall s", "prompts/s asking", "exit code", "load")
-    heard, took = whole.heard, whole.spent
-    asked = [heard.span_s, took.wall_s, whole.prompts / heard.span_s if heard.received else None]
-    row = [whole.name, whole.prompts, heard.answered, heard.received, *asked, took.code, whole.load]
+    traffic, took = whole.traffic, whole.spent
+    asked = [traffic.span_s, took.wall_s, whole.prompts / traffic.span_s if traffic.received else None]
+    row = [whole.name, whole.prompts, traffic.answered, traffic.received, *asked, took.code, whole.load]
     print(table("under faults", columns, [row]), flush=True)
     if took.code not in (MET, NOT_MET, INCOMPLETE):
         print(f"  not to be counted: {took.output.strip()[-500:]}")
         return False
-    print(at_least("share of the prompts that were answered", heard.answered / whole.prompts, 1.0))
+    print(at_least("share of the prompts that were answered", traffic.answered / whole.prompts, 1.0))
     return True
 
 
 def report_faulty(whole: Whole) -> None:
     if report(whole):
-        print(at_most("requests sent, times the prompts", whole.heard.received / whole.prompts, SENT))
+        print(at_most("requests sent, times the prompts", whole.traffic.received / whole.prompts, SENT))
 
 
 def report_stated(whole: Whole) -> None:
     if not report(whole):
         return
-    busiest = whole.heard.busiest_minute
+    busiest = whole.traffic.busiest_minute
     print(at_most("requests of the busiest minute after the first", busiest, PER_MINUTE))
-    refused = whole.heard.received - whole.heard.answered
+    refused = whole.traffic.received - whole.traffic.answered
     print(f"  refused with 429: {refused}, {refused / whole.prompts:.1%} of the prompts")
 
 

@@ -22,7 +22,7 @@ from statistics import median
 
 import yaml
 from rig.endpoint import Behaviour
-from rig.loopback import Heard, Loopback, loopback
+from rig.loopback import Loopback, Traffic, loopback
 from rig.table import at_most, table
 from rig.timing import load
 
@@ -41,7 +41,7 @@ class Interacted:
     wall_s: float
     cpu_s: float
     """Of the process that interacts, its temporary Prefect server among it."""
-    heard: Heard
+    traffic: Traffic
 
 
 def scenes_of_four(catalog: Catalog) -> list[str]:
@@ -89,9 +89,9 @@ def interacted(asked: Path, catalog: Path, data: Path, endpoint: Loopback) -> In
         text=True,
         check=False,
     )
-    found = Interacted(time.perf_counter() - started, _children_s() - before, endpoint.heard())
-    if done.returncode not in (0, 1) or found.heard.answered != REQUESTS:
-        raise RuntimeError(f"{found.heard.answered} of {REQUESTS} requests answered: {done.stderr}")
+    found = Interacted(time.perf_counter() - started, _children_s() - before, endpoint.traffic())
+    if done.returncode not in (0, 1) or found.traffic.answered != REQUESTS:
+        raise RuntimeError(f"{found.traffic.answered} of {REQUESTS} requests answered: {done.stderr}")
     return found
 
 
@@ -109,14 +109,14 @@ def main(repeats: int) -> None:
         catalog = overlay(folder, endpoint)
         found = [interacted(asked, catalog, folder / f"data-{number}", endpoint) for number in range(repeats)]
     rows = [
-        ["interact", REQUESTS, bound_s, one.heard.span_s, one.heard.span_s / bound_s, one.wall_s, one.cpu_s]
+        ["interact", REQUESTS, bound_s, one.traffic.span_s, one.traffic.span_s / bound_s, one.wall_s, one.cpu_s]
         for one in found
     ]
     title = f"{PLAYS} plays of {PEOPLE} agents in {ROUNDS} rounds at {CONCURRENCY}, load {load():.1f}"
     headings = ("turn", "requests", "bound s", "asking s", "ratio", "process s", "cpu s")
     print(table(title, headings, rows))
     print(f"a talk by itself: {IN_TURN * LATENCY_S:.1f} s in {IN_TURN} turns that wait for each other")
-    ratio = median(one.heard.span_s / bound_s for one in found)
+    ratio = median(one.traffic.span_s / bound_s for one in found)
     print(at_most("asking beside the latency's bound", ratio, RATIO))
 
 

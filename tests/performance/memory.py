@@ -15,10 +15,11 @@ from pathlib import Path
 
 from rig.endpoint import Behaviour
 from rig.loopback import Loopback, loopback
-from rig.prefect_server import prefect_server
 from rig.runs import Setting, Whole, flaws, watched
 from rig.scenario import write_scenario
 from rig.table import at_most, table
+
+from support.prefect_server import prefect_server
 
 LATENCY_S = 0.01
 CONCURRENCY = 64
@@ -55,8 +56,8 @@ def report(wholes: list[Whole]) -> None:
 
 def _row(whole: Whole) -> list[object]:
     took = whole.spent
-    memory = [took.own_peak_until(whole.heard.last), took.own_peak_mb, took.peak_mb]
-    moments = [took.wall_s, whole.heard.span_s, whole.after_s]
+    memory = [took.own_peak_until(whole.traffic.last), took.own_peak_mb, took.peak_mb]
+    moments = [took.wall_s, whole.traffic.span_s, whole.after_s]
     return [whole.name, *memory, *moments, whole.per_second, whole.load]
 
 

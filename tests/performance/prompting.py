@@ -62,10 +62,10 @@ def _count(contender: str, concurrency: int) -> int:
 
 def _phase(server: Loopback, contender: str, count: int, concurrency: int, cells: int) -> Figures:
     figures = run_phase(contender, server.base_url, count, concurrency, cells)
-    heard = server.heard()
-    if not heard.received == heard.answered == count:
-        raise Miscounted(f"{contender} sent {heard.received:,} requests for {count:,} prompts")
-    return replace(figures, asking_s=heard.span_s)
+    traffic = server.traffic()
+    if not traffic.received == traffic.answered == count:
+        raise Miscounted(f"{contender} sent {traffic.received:,} requests for {count:,} prompts")
+    return replace(figures, asking_s=traffic.span_s)
 
 
 def sequential(server: Loopback) -> float:

@@ -27,12 +27,13 @@ from typing import Any
 import yaml
 from rig.endpoint import Behaviour
 from rig.loopback import loopback
-from rig.prefect_server import PrefectServer, homed, prefect_server
+from rig.runs import homed
 from rig.scenario import Written, write_scenario
 from rig.table import at_least, table
 
 from biasgrid.deployments.processes import Process, end_in_order, start_process
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS
+from support.prefect_server import PrefectServer, prefect_server
 
 MODELS = [f"loopback/m{number}" for number in range(8)]
 CONCURRENCY = 4

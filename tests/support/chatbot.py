@@ -9,23 +9,27 @@ import urllib.parse
 import urllib.request
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    pass
+from support.http_server import Answer, address_of, listening
 
+JSON = {"Content-Type": "application/json"}
 History = list[dict[str, str]]
-"""What was said in a conversation: `role` and `content` of each turn."""
+"""A conversation: `role` and `content` of each turn."""
+
+
+Scripted = tuple[int, dict[str, str], str]
+"""Status, headers and body of an answer."""
 
 
 @dataclass(frozen=True)
-class Heard:
+class ReceivedRequest:
     """A request as it reached the chatbot."""
 
     method: str
@@ -46,15 +50,15 @@ class Chatbot:
     stands at `data[0].text`, the session at `session`; `/plain` answers with bare text."""
 
     reply: Callable[[History], str] = lambda history: f"You said: {history[-1]['content']}"
-    """What it says after a history that ends with the user's message."""
+    """Its reply to a history that ends with the user's message."""
     conversations: dict[str, list[str]] = field(default_factory=dict)
     """The messages of each session, in the order of arrival; of one that never had a name, under `#1`, `#2` …"""
-    heard: list[Heard] = field(default_factory=list)
+    received: list[ReceivedRequest] = field(default_factory=list)
     """Every request, those that failed among them."""
     delay_s: float = 0.0
     url: str = ""
     _memory: dict[str, History] = field(default_factory=dict, repr=False)
-    _script: deque[Callable[[], tuple[int, dict[str, str], str]]] = field(default_factory=deque, repr=False)
+    _script: deque[Callable[[], Scripted]] = field(default_factory=deque, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _server: ThreadingHTTPServer | None = field(default=None, repr=False)
 
@@ -76,11 +80,8 @@ class Chatbot:
         if remembers in ("session", "given"):
             described["body"]["session"] = "{session}"
         if remembers == "given":
-            described |= {
-                "remembers": "session",
-                "session_from": "session",
-                "opening": {"url": f"{self.url}/start"},
-            }
+            opening = {"url": f"{self.url}/start"}
+            described |= {"remembers": "session", "session_from": "session", "opening": opening}
         return described
 
     def stop(self) -> None:
@@ -88,106 +89,68 @@ class Chatbot:
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
-            self._server = None
 
     @contextmanager
     def listening(self) -> Iterator[Chatbot]:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        try:
+        with listening(self._answer) as self._server:
+            self.url = address_of(self._server)
             yield self
-        finally:
-            self.stop()
-            thread.join()
 
-    def answer(self, heard: Heard) -> tuple[int, dict[str, str], str]:
-        """Status, headers and body; nothing where the connection is to be dropped."""
+    def _answer(self, request: BaseHTTPRequestHandler, body: bytes) -> Answer:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        status, given, text = self.answer(ReceivedRequest(request.command, request.path, headers, body.decode()))
+        return status, given, text.encode()
+
+    def answer(self, incoming: ReceivedRequest) -> Scripted:
+        """Status, headers and body; status 0 drops the connection."""
         with self._lock:
-            self.heard.append(heard)
+            self.received.append(incoming)
             scripted = self._script.popleft() if self._script else None
         time.sleep(self.delay_s)
         if scripted is not None:
             return scripted()
         with self._lock:
-            return self._started() if heard.path == "/start" else self._said(heard)
+            return self._start_session() if incoming.path == "/start" else self._reply_to(incoming)
 
-    def _started(self) -> tuple[int, dict[str, str], str]:
+    def _start_session(self) -> Scripted:
         session = f"given-{len(self._memory) + 1}"
         self._memory[session] = []
-        return 200, {"Content-Type": "application/json"}, json.dumps({"session": session})
+        return 200, JSON, json.dumps({"session": session})
 
-    def _said(self, heard: Heard) -> tuple[int, dict[str, str], str]:
-        told = _fields(heard)
-        cookies = SimpleCookie(heard.headers.get("cookie", ""))
-        session = str(told.get("session") or (cookies["chat"].value if "chat" in cookies else ""))
+    def _reply_to(self, incoming: ReceivedRequest) -> Scripted:
+        fields = _fields(incoming)
+        cookies = SimpleCookie(incoming.headers.get("cookie", ""))
+        session = str(fields.get("session") or (cookies["chat"].value if "chat" in cookies else ""))
         named = session or f"#{len(self._memory) + 1}"
         memory = self._memory.setdefault(named, [])
-        memory += told.get("history") or [{"role": "user", "content": told.get("message", "")}]
+        memory += fields.get("history") or [{"role": "user", "content": fields.get("message", "")}]
         self.conversations.setdefault(named, []).append(memory[-1]["content"])
-        said = self.reply(memory)
-        memory.append({"role": "assistant", "content": said})
+        text = self.reply(memory)
+        memory.append({"role": "assistant", "content": text})
         headers = {} if session else {"Set-Cookie": f"chat={named}; Path=/; HttpOnly"}
-        if heard.path.startswith("/plain"):
-            return 200, headers | {"Content-Type": "text/plain; charset=utf-8"}, said
-        return (
-            200,
-            headers | {"Content-Type": "application/json"},
-            json.dumps({"data": [{"text": said}], "session": named}),
-        )
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        chatbot = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                status, told, said = chatbot.answer(Heard(self.command, self.path, headers, body))
-                if not status:
-                    self.close_connection = True
-                    return
-                self.send_response(status)
-                for name, value in told.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(said.encode())))
-                self.end_headers()
-                self.wfile.write(said.encode())
-
-            do_GET = do_PUT = do_PATCH = do_POST  # noqa: N815
-
-            def handle(self) -> None:
-                with suppress(OSError):  # who asked has gone
-                    super().handle()
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        return Handler
+        if incoming.path.startswith("/plain"):
+            return 200, headers | {"Content-Type": "text/plain; charset=utf-8"}, text
+        return 200, headers | JSON, json.dumps({"data": [{"text": text}], "session": named})
 
 
-def _fields(heard: Heard) -> dict[str, Any]:
-    label = heard.headers.get("content-type", "")
+def _fields(incoming: ReceivedRequest) -> dict[str, Any]:
+    label = incoming.headers.get("content-type", "")
     if "json" in label:
-        return dict(json.loads(heard.body))
+        return dict(json.loads(incoming.body))
     if "form" in label:
-        return dict(urllib.parse.parse_qsl(heard.body, keep_blank_values=True))
-    query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(heard.path).query))
-    return query or {"message": heard.body}
+        return dict(urllib.parse.parse_qsl(incoming.body, keep_blank_values=True))
+    query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(incoming.path).query))
+    return query or {"message": incoming.body}
 
 
-def _status(status: int) -> Callable[[], tuple[int, dict[str, str], str]]:
-    return lambda: (status, {"Content-Type": "application/json"}, json.dumps({"error": {"message": "no"}}))
+def _status(status: int) -> Callable[[], Scripted]:
+    return lambda: (status, JSON, json.dumps({"error": {"message": "no"}}))
 
 
-FAILURES: dict[str, Callable[[], tuple[int, dict[str, str], str]]] = {
+FAILURES: dict[str, Callable[[], Scripted]] = {
     "html": lambda: (200, {"Content-Type": "text/html"}, "<!DOCTYPE html><html><body>Sign in</body></html>"),
-    "shape": lambda: (200, {"Content-Type": "application/json"}, json.dumps({"answer": "elsewhere"})),
-    "empty": lambda: (200, {"Content-Type": "application/json"}, ""),
+    "shape": lambda: (200, JSON, json.dumps({"answer": "elsewhere"})),
+    "empty": lambda: (200, JSON, ""),
     "429": lambda: (429, {"Content-Type": "application/json", "Retry-After": "0.01"}, "{}"),
     "drop": lambda: (0, {}, ""),
 }
@@ -196,5 +159,5 @@ FAILURES: dict[str, Callable[[], tuple[int, dict[str, str], str]]] = {
 @pytest.fixture
 def chatbot() -> Iterator[Chatbot]:
     """A chatbot on a port of its own, until the test ends."""
-    with Chatbot().listening() as listening:
-        yield listening
+    with Chatbot().listening() as started:
+        yield started

@@ -1,26 +1,19 @@
 """The command as a person types it, and a finished run to look at."""
 
 import asyncio
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from biasgrid.catalogs.scenario.scenario import resolve
 from biasgrid.flows.cli import main
-from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.evaluate.cell import evaluate_cell
-from biasgrid.tasks.generate.cases import land_cases
-from biasgrid.tasks.generate.instantiate import instances
-from biasgrid.tasks.prompt.prompt import prompt_cell
-from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import begin_run, record_planned
+from support.plain_runs import run_benchmark
 
 
 @dataclass(frozen=True)
@@ -73,25 +66,13 @@ class Finished:
 def finished(scenario: Callable[..., dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """A run that has been prompted, evaluated and aggregated, without Prefect."""
     lake = Lake(tmp_path_factory.mktemp("finished"))
-    return Finished(lake.root, *asyncio.run(_run(lake, scenario(["simulated/fair", "simulated/constant-no"]))))
+    models = ["simulated/fair", "simulated/constant-no"]
+    run_id = asyncio.run(run_benchmark(lake, resolve(scenario(models))))
+    return Finished(lake.root, run_id, lake.read("cases", run_id).height)
 
 
-async def _run(lake: Lake, asked: dict[str, Any]) -> tuple[str, int]:
-    resolved = resolve(asked)
-    catalog, settings = resolved.catalog, resolved.settings
-    run = begin_run(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
-    frame = instances(resolved.requirements[0], "en_us", catalog, settings)
-    cells = land_cases(lake, run.run_id, frame, resolved.targets.values(), settings, catalog)
-    record_planned(lake, run.run_id, cells)
-    rules = resolved.requirements[0].model_dump(include={"tolerance", "delta", "refusals", "max_refusals"})
-    keys = {"run_id": run.run_id, "evaluation_id": run.run_id, "requirement": "genders-alike", "concern": "sexism"}
-    row = {**keys, **rules, "coverage": settings.coverage, "recorded_at": datetime.now(UTC)}
-    lake.write("criteria", run.run_id, run.run_id, pl.DataFrame([row]))
-    async with ModelPool(catalog) as model_pool:
-        for cell in cells.to_dicts():
-            cases = lake.read("cases", run.run_id, cell["cell_id"])
-            await prompt_cell(lake, cases, resolved.targets[cell["model"]], model_pool, retries=0)
-            await evaluate_cell(lake, run.run_id, cell["cell_id"], run.run_id, catalog)
-    run.record(lake, "completed")
-    build(lake)
-    return run.run_id, int(cells["planned"].sum())
+@pytest.fixture
+def lake(finished: Finished, tmp_path: Path) -> Lake:
+    """A copy of the finished run, in a lake of the test's own."""
+    shutil.copytree(finished.data, tmp_path / "data")
+    return Lake(tmp_path / "data")

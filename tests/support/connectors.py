@@ -20,11 +20,11 @@ from biasgrid.tasks.connectors.api import Connector, ConnectorError, Message, Pa
 from biasgrid.tasks.connectors.client.retry import Backoff
 
 KEY = "hf_qX7vT2mK9wLp4RzN8cJd5bYs"  # of a hosted token's shape; opens nothing
-Behaviour = Callable[["Heard"], Awaitable[web.StreamResponse]]
+Behaviour = Callable[["ReceivedRequest"], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True)
-class Heard:
+class ReceivedRequest:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
@@ -38,7 +38,7 @@ class Loopback:
     url: str = ""
     text: str = "Yes"
     delay_s: float = 0.0
-    heard: list[Heard] = field(default_factory=list)
+    received: list[ReceivedRequest] = field(default_factory=list)
     in_flight: int = 0
     most_in_flight: int = 0
     script: deque[Behaviour] = field(default_factory=deque)
@@ -54,26 +54,26 @@ class Loopback:
         self.script.extend(behaviours)
 
     async def respond(self, request: web.Request) -> web.StreamResponse:
-        heard = Heard(
+        incoming = ReceivedRequest(
             request.path_qs,
             {name.lower(): value for name, value in request.headers.items()},
             await request.json(),
             request,
         )
-        self.heard.append(heard)
+        self.received.append(incoming)
         self.reached.set()
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
             await asyncio.sleep(self.delay_s)
             behaviour = self.script.popleft() if self.script else self.says(self.text)
-            return await behaviour(heard)
+            return await behaviour(incoming)
         finally:
             self.in_flight -= 1
 
     def says(self, text: str, finish: str = "stop") -> Behaviour:
-        async def behaviour(heard: Heard) -> web.StreamResponse:
-            document = _prediction(text) if "predictions" in heard.path else _completion(text, finish)
+        async def behaviour(incoming: ReceivedRequest) -> web.StreamResponse:
+            document = _prediction(text) if "predictions" in incoming.path else _completion(text, finish)
             return web.json_response(document)
 
         return behaviour
@@ -81,15 +81,17 @@ class Loopback:
     def fails(
         self, status: int, headers: dict[str, str] | None = None, code: str = "", message: str = "no"
     ) -> Behaviour:
-        async def behaviour(heard: Heard) -> web.StreamResponse:
+        async def behaviour(incoming: ReceivedRequest) -> web.StreamResponse:
             error = {"message": message, "type": "error", "code": code}
-            document = {"detail": message, "status": status} if "predictions" in heard.path else {"error": error}
+            document = (
+                {"detail": message, "status": status} if "predictions" in incoming.path else {"error": error}
+            )
             return web.json_response(document, status=status, headers=headers)
 
         return behaviour
 
     def sends(self, body: bytes, content_type: str = "application/json", status: int = 200) -> Behaviour:
-        async def behaviour(heard: Heard) -> web.StreamResponse:
+        async def behaviour(incoming: ReceivedRequest) -> web.StreamResponse:
             return web.Response(body=body, content_type=content_type, status=status)
 
         return behaviour
@@ -97,26 +99,26 @@ class Loopback:
     def breaks_off(self) -> Behaviour:
         """Announces more than it sends."""
 
-        async def behaviour(heard: Heard) -> web.StreamResponse:
+        async def behaviour(incoming: ReceivedRequest) -> web.StreamResponse:
             response = web.StreamResponse(headers={"Content-Length": "500", "Content-Type": "application/json"})
-            await response.prepare(heard.web)
+            await response.prepare(incoming.web)
             await response.write(b'{"choices": [')
-            assert heard.web.transport is not None
-            heard.web.transport.close()
+            assert incoming.web.transport is not None
+            incoming.web.transport.close()
             return response
 
         return behaviour
 
     def drops(self) -> Behaviour:
-        async def behaviour(heard: Heard) -> web.StreamResponse:
-            assert heard.web.transport is not None
-            heard.web.transport.close()
+        async def behaviour(incoming: ReceivedRequest) -> web.StreamResponse:
+            assert incoming.web.transport is not None
+            incoming.web.transport.close()
             return web.Response()
 
         return behaviour
 
     def stalls(self) -> Behaviour:
-        async def behaviour(heard: Heard) -> web.StreamResponse:
+        async def behaviour(incoming: ReceivedRequest) -> web.StreamResponse:
             await self.stopping.wait()
             return web.Response()
 
@@ -125,7 +127,7 @@ class Loopback:
     def predicts(self, *stages: dict[str, Any]) -> Behaviour:
         """Replicate: the first stage answers the creation, each later one a poll."""
 
-        async def behaviour(heard: Heard) -> web.StreamResponse:
+        async def behaviour(incoming: ReceivedRequest) -> web.StreamResponse:
             self.predictions["p1"] = [json.dumps(_prediction("") | stage) for stage in stages[1:]]
             return web.json_response(_prediction("") | stages[0])
 
@@ -135,7 +137,7 @@ class Loopback:
         self.polls += 1
         self.polled.set()
         if self.script:
-            return await self.script.popleft()(Heard(request.path_qs, {}, {}, request))
+            return await self.script.popleft()(ReceivedRequest(request.path_qs, {}, {}, request))
         return web.json_response(text=self.predictions[request.match_info["id"]].pop(0))
 
     async def list(self, request: web.Request) -> web.StreamResponse:

@@ -86,7 +86,7 @@ def prefect_api(prefect_server: str) -> Iterator[str]:
 
 
 @dataclass
-class Heard:
+class RecordingServer:
     """Every request that asks a model something, in the order of arrival."""
 
     base_url: str
@@ -102,15 +102,15 @@ class Heard:
         return [body["messages"][-1]["content"] for body in asked]
 
 
-class _Listening:
+class _Recording:
     """ASGI middleware: notes the JSON that is posted."""
 
-    def __init__(self, app: ASGIApp, heard: Heard) -> None:
-        self.app, self.heard = app, heard
+    def __init__(self, app: ASGIApp, recording: RecordingServer) -> None:
+        self.app, self.recording = app, recording
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            self.heard.paths.append(scope["path"])
+            self.recording.paths.append(scope["path"])
         if scope["type"] != "http" or (b"content-type", b"application/json") not in scope["headers"]:
             await self.app(scope, receive, send)
             return
@@ -119,7 +119,7 @@ class _Listening:
             messages.append(await receive())
         body = b"".join(message.get("body", b"") for message in messages)
         if body:
-            self.heard.bodies.append(json.loads(body))
+            self.recording.bodies.append(json.loads(body))
 
         async def again() -> Message:
             return messages.pop(0) if messages else await receive()
@@ -132,7 +132,7 @@ def provider_at(base_url: str, **more: Any) -> dict[str, Any]:
     return {"connector": "openai", "base_url": f"{base_url}/v1", "models": "any", **more}
 
 
-Serve = Callable[..., Heard]
+Serve = Callable[..., RecordingServer]
 
 
 @pytest.fixture
@@ -140,28 +140,28 @@ def serve() -> Iterator[Serve]:
     """Starts respondents on a free port: `serve(default, **app options)`."""
     with ExitStack() as running:
 
-        def start(default: str = "fair", library: str = "shipped", overlay: Path | None = None) -> Heard:
+        def start(default: str = "fair", library: str = "shipped", overlay: Path | None = None) -> RecordingServer:
             app: Starlette = build_app(load_catalog(library, overlay), default)
-            heard = Heard("")
-            app.add_middleware(_Listening, heard=heard)
-            heard.journal = app.state.journal
-            heard.base_url = running.enter_context(RunningServer(app)).base_url
-            return heard
+            recording = RecordingServer("")
+            app.add_middleware(_Recording, recording=recording)
+            recording.journal = app.state.journal
+            recording.base_url = running.enter_context(RunningServer(app)).base_url
+            return recording
 
         yield start
 
 
 @pytest.fixture
-def judge() -> Iterator[Callable[..., Heard]]:
+def judge() -> Iterator[Callable[..., RecordingServer]]:
     """Starts a model that gives every doubted reply the same verdict: `judge("passed")`."""
     with ExitStack() as running:
 
-        def start(verdict: str) -> Heard:
-            heard = Heard("")
+        def start(verdict: str) -> RecordingServer:
+            recording = RecordingServer("")
             content = json.dumps({"verdict": verdict, "reason": "another wording of what was asked for"})
 
             def answer(_: BaseHTTPRequestHandler, body: bytes) -> Answer:
-                heard.bodies.append(json.loads(body))
+                recording.bodies.append(json.loads(body))
                 message = {"role": "assistant", "content": content}
                 choice = {"index": 0, "finish_reason": "stop", "message": message}
                 reply = {
@@ -173,8 +173,8 @@ def judge() -> Iterator[Callable[..., Heard]]:
                 }
                 return 200, {"Content-Type": "application/json"}, json.dumps(reply).encode()
 
-            heard.base_url = address_of(running.enter_context(listening(answer)))
-            return heard
+            recording.base_url = address_of(running.enter_context(listening(answer)))
+            return recording
 
         yield start
 
@@ -197,12 +197,12 @@ def overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
 
 
 @pytest.fixture
-def gateway(serve: Serve, overlay: Callable[..., Path]) -> Callable[..., Heard]:
+def gateway(serve: Serve, overlay: Callable[..., Path]) -> Callable[..., RecordingServer]:
     """Serves a respondent over HTTP as `gateway/NAME`: `gateway("slow", {"limits": …}, latency_ms=250)`."""
 
     def start(
         name: str, provider: dict[str, Any] | None = None, models: dict[str, Any] | None = None, **behaviour: Any
-    ) -> Heard:
+    ) -> RecordingServer:
         respondent = {"id": name, "description": "Behind a gateway.", **behaviour}
         server = serve(name, overlay=overlay(respondents=(respondent,)))
         providers = {"gateway": provider_at(server.base_url, **provider or {})}

@@ -5,17 +5,14 @@ import base64
 import json
 import os
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import sysconfig
-import time
 import urllib.error
 import urllib.request
 import venv
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,45 +23,15 @@ import yaml
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 from support.paths import ROOT
+from support.prefect_server import prefect_server
+from support.processes import clean_environment, free_port, kill_group, wait_until
 
-START_S = 120.0
 SECRET = "drill:a-secret-of-the-server"
-FOREIGN = ("BIASGRID_", "PREFECT_", "OPENAI_", "AWS_", "PYTHON")
-OFF = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
 
 
 def bare_environment(**more: str) -> dict[str, str]:
     """What a machine of its own would have: nothing of ours."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-    return {**kept, **OFF, **more}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
-
-
-def until(holds: Callable[[], Any], what: str, patience_s: float = START_S) -> Any:
-    """Waits until `holds()` is true, and returns it."""
-    deadline = time.monotonic() + patience_s
-    while True:
-        found = holds()
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"after {patience_s:.0f} s still not: {what}"
-        time.sleep(0.2)
-
-
-@pytest.fixture(scope="session", name="until")
-def _until() -> Callable[..., Any]:
-    return until
-
-
-def kill_group(process: subprocess.Popen[Any]) -> None:
-    """The process and all that it has started, at once: as a machine that loses its power."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    return clean_environment("OPENAI_", "AWS_", "PYTHON", PREFECT_SERVER_ANALYTICS_ENABLED="false", **more)
 
 
 @pytest.fixture(scope="module")
@@ -169,51 +136,28 @@ class Server:
         )
         return str(made["id"])
 
-    def ended(self, flow_run_id: str, patience_s: float) -> dict[str, Any]:
+    def wait_for_end(self, flow_run_id: str, patience_s: float) -> dict[str, Any]:
         """A flow run when it has ended."""
 
-        def look() -> dict[str, Any] | None:
+        def ended_run() -> dict[str, Any] | None:
             run: dict[str, Any] = self.ask(f"/flow_runs/{flow_run_id}")
             return run if run["state_type"] in {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"} else None
 
-        found: dict[str, Any] = until(look, f"the end of flow run {flow_run_id}", patience_s)
+        found: dict[str, Any] = wait_until(ended_run, patience_s=patience_s, every_s=0.2)
         return found
 
 
 @pytest.fixture(scope="module")
 def server(place: Path, postgres: str | None) -> Iterator[Server]:
     """Prefect's server, on PostgreSQL where there is one."""
-    port = free_port()
-    made = Server(f"http://127.0.0.1:{port}/api", place / "server.log", postgres)
     environment = bare_environment(
-        PREFECT_HOME=str(place / "server"),
         PREFECT_SERVER_API_AUTH_STRING=SECRET,
         PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY="PT5S",
         PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS="5",
         **({"PREFECT_API_DATABASE_CONNECTION_URL": postgres} if postgres else {}),
     )
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
-    with made.log.open("wb") as log:
-        process = subprocess.Popen(
-            command, stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=place, start_new_session=True
-        )
-    try:
-        until(lambda: process.poll() is not None or _is_healthy(made), "a Prefect server that answers")
-        assert process.poll() is None, made.log.read_text()[-3000:]
-        yield made
-    finally:
-        process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(20)
-        kill_group(process)
-
-
-def _is_healthy(server: Server) -> bool:
-    try:
-        server.ask("/health")
-    except (urllib.error.URLError, OSError):
-        return False
-    return True
+    with prefect_server(place / "server", environment) as started:
+        yield Server(started.api, started.home / "server.log", postgres)
 
 
 @dataclass

@@ -57,7 +57,7 @@ async def test_a_reply_carries_tokens_and_the_model_that_answered(provider, reac
 
 async def test_set_parameters_go_over_the_wire(provider, server, reach, ask):
     await reach(provider).ask(ask("¿Quién?", temperature=0.7, max_tokens=60, seed=5))
-    body = server.heard[0].body
+    body = server.received[0].body
     sent = body["input"] if provider == "replicate" else body
     assert (sent["temperature"], sent["max_tokens"], sent["seed"]) == (0.7, 60, 5)
     prompt = sent["prompt"] if provider == "replicate" else sent["messages"]
@@ -66,19 +66,19 @@ async def test_set_parameters_go_over_the_wire(provider, server, reach, ask):
 
 async def test_a_temperature_of_zero_is_sent(provider, server, reach, ask):
     await reach(provider).ask(ask(temperature=0.0))
-    body = server.heard[0].body
+    body = server.received[0].body
     assert (body["input"] if provider == "replicate" else body)["temperature"] == 0
 
 
 async def test_parameters_that_are_unset_or_not_accepted_are_not_sent(provider, server, reach, ask):
     await reach(provider, parameters=("temperature",)).ask(ask(max_tokens=60, seed=5))
-    sent = str(server.heard[0].body)
+    sent = str(server.received[0].body)
     assert not any(name in sent for name in ("temperature", "max_tokens", "max_new_tokens", "seed"))
 
 
 async def test_the_key_goes_in_the_header_and_nowhere_else(provider, server, reach, ask, key):
     await reach(provider).ask(ask())
-    heard = server.heard[0]
+    heard = server.received[0]
     assert any(key in value for value in heard.headers.values())
     assert key not in heard.path
     assert key not in str(heard.body)
@@ -107,7 +107,7 @@ async def test_every_status_is_one_error(provider, server, reach, status, kind, 
     error = await refusal(reach(provider))
     assert type(error) is kind
     assert f"`{provider}/" in str(error)
-    assert len(server.heard) == 1  # no SDK sends it again by itself
+    assert len(server.received) == 1  # no SDK sends it again by itself
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
@@ -215,7 +215,7 @@ async def test_a_connector_works_on_after_an_error(provider, server, reach, ask,
 
 async def test_text_that_is_no_unicode_is_rejected_before_it_is_sent(provider, server, reach, ask, refusal):
     assert type(await refusal(reach(provider), ask("\ud800"))) is RequestRejected
-    assert server.heard == []
+    assert server.received == []
 
 
 async def test_cancellation_passes_through(provider, server, reach, ask):

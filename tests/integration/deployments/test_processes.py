@@ -2,13 +2,13 @@
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from biasgrid.deployments.processes import Claim, Claimed, Process, hold_claim, start_process
+from support.processes import wait_until
 
 WORKER = """
 import signal, subprocess, sys, time
@@ -52,10 +52,7 @@ def worker(folder: Path, claim: Claim) -> Process:
     begun = start_process(
         "worker", ["a_worker", str(reply)], folder / "log", {"PYTHONPATH": str(folder)}, claim, runs=True
     )
-    deadline = time.monotonic() + 20
-    while not reply.exists():
-        assert time.monotonic() < deadline, (folder / "log").read_text()
-        time.sleep(0.05)
+    wait_until(reply.exists)
     return begun
 
 

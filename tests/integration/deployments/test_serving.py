@@ -1,13 +1,10 @@
 """`biasgrid serve`: what it declares, what it refuses, and that it serves and ends as one."""
 
 import json
-import os
 import re
 import signal
 import socket
 import subprocess
-import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +15,8 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.deployments.serving import Service, deployment_declaration, find_problems, serve
 from biasgrid.flows.runs.prepare import open_lake
+from support.processes import BIASGRID, clean_environment, free_port, wait_until
 
-READY_S = 120.0
 GONE_S = 60.0
 
 
@@ -30,8 +27,7 @@ def _no_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
+    return free_port()
 
 
 def service(port: int, **changes: Any) -> Service:
@@ -80,18 +76,12 @@ def test_a_workers_run_does_not_land_in_a_directory_that_goes_with_it(tmp_path, 
 
 @pytest.fixture
 def serving(tmp_path: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PREFECT_", "BIASGRID_"))
-    }
-    environment |= {"PREFECT_HOME": str(tmp_path / "home"), "DO_NOT_TRACK": "1"}
+    environment = clean_environment(PREFECT_HOME=str(tmp_path / "home"))
     said = tmp_path / "said"
+    words = ("--data", str(tmp_path / "data"), "--model", "simulated/fair", "--cron", "30 1 * * *")
     with said.open("w") as out:
         process = subprocess.Popen(
-            [
-                *(sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()", "serve"),
-                *("--port", str(port), "--data", str(tmp_path / "data")),
-                *("--model", "simulated/fair", "--cron", "30 1 * * *"),
-            ],
+            [*BIASGRID, "serve", "--port", str(port), *words],
             env=environment,
             cwd=tmp_path,
             stdout=out,
@@ -113,29 +103,21 @@ def ask(port: int, path: str, body: Any = None) -> Any:
         return json.loads(answer.read())
 
 
-def until(holds: Any, patience_s: float = READY_S) -> Any:
-    deadline = time.monotonic() + patience_s
-    while not (found := holds()):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-    return found
-
-
 @pytest.mark.drill
 def test_one_command_serves_a_schedule_a_night_and_the_ui_and_ends_as_one(serving, port, tmp_path):
     process, said = serving
-    until(lambda: "Ctrl-C stops it all" in said.read_text() or process.poll() is not None)
+    wait_until(lambda: "Ctrl-C stops it all" in said.read_text() or process.poll() is not None)
     assert process.poll() is None, said.read_text()
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
         assert b"Prefect" in page.read()
     scheduled = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
-    due = until(lambda: ask(port, "/flow_runs/filter", scheduled))
+    due = wait_until(lambda: ask(port, "/flow_runs/filter", scheduled))
     assert due[0]["auto_scheduled"]
     assert re.search(r"T01:30:00", due[0]["expected_start_time"])
 
     deployment = ask(port, "/deployments/name/nightly/nightly")
     begun = ask(port, f"/deployments/{deployment['id']}/create_flow_run", {})
-    ended = until(lambda: _ended(port, begun["id"]))
+    ended = wait_until(lambda: _ended(port, begun["id"]))
     assert ended["state_type"] == "COMPLETED", ended["state"]["message"]
     assert (tmp_path / "data" / "biasgrid.duckdb").exists()
 

@@ -19,7 +19,7 @@ ROOM = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
-class Heard:
+class Traffic:
     """What came to the endpoint since it was last told to forget."""
 
     received: int
@@ -50,10 +50,10 @@ class Loopback:
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
-    def heard(self) -> Heard:
+    def traffic(self) -> Traffic:
         told = self._call("count", "GET")
         answered = told["statuses"].get("200", 0)
-        return Heard(told["received"], answered, told["first"], told["last"], told["busiest_minute"])
+        return Traffic(told["received"], answered, told["first"], told["last"], told["busiest_minute"])
 
     def forget(self) -> None:
         self._call("reset", "POST")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from peers.recipe import Launch
-from rig.loopback import Heard, Loopback
-from rig.prefect_server import homed
+
+from rig.loopback import Loopback, Traffic
 from rig.processes import Spent, spent
 from rig.scenario import Written
 from rig.timing import load
@@ -27,6 +27,14 @@ asyncio.run(empty())
 """
 
 
+QUIET = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
+
+
+def homed(home: Path) -> dict[str, str]:
+    """The environment of a process whose Prefect keeps to `home`."""
+    return QUIET | {"PREFECT_HOME": str(home)}
+
+
 @dataclass(frozen=True)
 class Whole:
     """What one whole process took, and what the endpoint heard of it."""
@@ -34,7 +42,7 @@ class Whole:
     name: str
     prompts: int
     spent: Spent
-    heard: Heard
+    traffic: Traffic
     load: float
     server_cpu_s: float = 0.0
     """What a Prefect server beside it used meanwhile."""
@@ -42,12 +50,12 @@ class Whole:
     @property
     def before_s(self) -> float | None:
         """From its start to its first request; None where it sent none."""
-        return None if self.heard.first is None else self.heard.first - self.spent.started
+        return None if self.traffic.first is None else self.traffic.first - self.spent.started
 
     @property
     def after_s(self) -> float | None:
         """From the last reply to its end."""
-        return None if self.heard.first is None else self.spent.started + self.spent.wall_s - self.heard.last
+        return None if self.traffic.first is None else self.spent.started + self.spent.wall_s - self.traffic.last
 
     @property
     def per_second(self) -> float:
@@ -64,7 +72,7 @@ def watched(name: str, prompts: int, launch: Launch, server: Loopback) -> Whole:
     server.forget()
     busy = load()
     took = spent(launch)
-    return Whole(name, prompts, took, server.heard(), busy)
+    return Whole(name, prompts, took, server.traffic(), busy)
 
 
 @dataclass(frozen=True)
@@ -102,5 +110,5 @@ def flaws(whole: Whole, requests: int, codes: Collection[int] = (MET, NOT_MET)) 
     if whole.spent.code not in codes:
         said = whole.spent.output.strip().rpartition("\n")[2]
         yield f"{whole.name} ended with {whole.spent.code}: {said[-300:]}"
-    if whole.heard.received != requests:
-        yield f"{whole.name} sent {whole.heard.received:,} requests, not {requests:,}"
+    if whole.traffic.received != requests:
+        yield f"{whole.name} sent {whole.traffic.received:,} requests, not {requests:,}"

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from peers.installed import Peer
 from peers.recipe import Job, Launch
+
 from rig.loopback import Loopback
-from rig.prefect_server import PrefectServer, prefect_server
 from rig.processes import cpu_s, spent
 from rig.runs import Setting, Whole, flaws, watched
 from rig.scenario import as_texts, write_scenario
+from support.prefect_server import PrefectServer, prefect_server
 
 ALL, CONCURRENCY = 2966, 64
 EPHEMERAL, SERVED = "biasgrid, ephemeral", "biasgrid, server"

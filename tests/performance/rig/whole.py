@@ -58,8 +58,8 @@ def compare_whole(server: Loopback, prompts: int, repeats: int, each_s: float, *
 def _row(wholes: list[Whole]) -> list[object]:
     """The turn of the median duration."""
     whole = sorted(wholes, key=lambda each: each.spent.wall_s)[len(wholes) // 2]
-    took, asked = whole.spent, whole.heard.first is not None
-    moments = [whole.before_s, whole.heard.span_s if asked else None, whole.after_s]
+    took, asked = whole.spent, whole.traffic.first is not None
+    moments = [whole.before_s, whole.traffic.span_s if asked else None, whole.after_s]
     rates = [whole.per_second, whole.cpu_ms] if asked else [None, None]
     memory = [took.peak_mb, took.own_peak_mb]
     return [whole.name, took.wall_s, *moments, *rates, took.cpu_s, whole.server_cpu_s, *memory, whole.load]

@@ -2,11 +2,10 @@
 clock, the second of which finds that a respondent became worse."""
 
 import subprocess
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -17,7 +16,10 @@ import yaml
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
+from support.flows import provider_at, requirement, write_yaml
+from support.http_server import Answer, address_of, listening
 from support.paths import ROOT
+from support.processes import wait_until
 
 pytestmark = pytest.mark.drill
 
@@ -53,15 +55,7 @@ def scenario(models: tuple[str, ...] = MODELS, templates: int = 8) -> dict[str, 
         "name": "drill",
         "scenario": {"models": list(models), "templates": templates, "seed": 7, "max_tokens": 60},
         "requirements": [
-            {
-                "name": f"{concern}-alike",
-                "concern": concern,
-                "languages": ["en_us"],
-                "tolerance": 0.5,
-                "delta": 0.02,
-                "communities": communities,
-                "inputs": ["constrained"],
-            }
+            requirement(name=f"{concern}-alike", concern=concern, tolerance=0.5, communities=communities)
             for concern, communities in asked.items()
         ],
     }
@@ -76,8 +70,8 @@ class Site:
     machine: Callable[..., Any]
     place: Path
     storage: Any
-    heard: list[str]
-    """What the automation's webhook was told."""
+    received: list[str]
+    """Notices at the automation's webhook."""
 
     def prepared(self, name: str) -> Any:
         """A machine that may ask the models and write the lake."""
@@ -96,24 +90,14 @@ class Site:
 
 @pytest.fixture(scope="module")
 def webhook() -> Iterator[tuple[str, list[str]]]:
-    heard: list[str] = []
+    received: list[str] = []
 
-    class Hearing(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            heard.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
-            self.send_response(204)
-            self.end_headers()
+    def accept(_: BaseHTTPRequestHandler, body: bytes) -> Answer:
+        received.append(body.decode())
+        return 204, {}, b""
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), Hearing)
-    thread = threading.Thread(target=listening.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{listening.server_port}/alarms", heard
-    listening.shutdown()
-    thread.join()
-    listening.server_close()
+    with listening(accept) as server:
+        yield f"{address_of(server)}/alarms", received
 
 
 @pytest.fixture(scope="module")
@@ -121,20 +105,13 @@ def site(
     server: Any, endpoint: Any, machine: Any, place: Path, storage: Any, webhook: tuple[str, list[str]]
 ) -> Site:
     """Servers, and what an operator sets up on them."""
-    address, heard = webhook
+    address, received = webhook
     endpoint.serve(respondents(), place / "respondents")
     (place / "catalog").mkdir()
-    gateway = {
-        "connector": "openai",
-        "base_url": f"http://127.0.0.1:{endpoint.port}/v1",
-        "models": "any",
-        "key_env": ["GATEWAY_KEY"],
-    }
+    gateway = provider_at(f"http://127.0.0.1:{endpoint.port}", key_env=["GATEWAY_KEY"])
     own_limits = {model: {"limits": {"concurrency": AT_ONCE}} for model in MODELS}
-    (place / "catalog" / "models.yaml").write_text(
-        yaml.safe_dump({"providers": {"gateway": gateway}, "models": own_limits})
-    )
-    made = Site(server, endpoint, machine, place, storage, heard)
+    write_yaml(place / "catalog" / "models.yaml", {"providers": {"gateway": gateway}, "models": own_limits})
+    made = Site(server, endpoint, machine, place, storage, received)
     operator = made.prepared("operator")
     operator.do(
         "biasgrid.deployments", "--webhook-from", "ALARMS", "--heartbeat-missed", str(MISSED_S), ALARMS=address
@@ -164,17 +141,17 @@ def run_of(flow_run: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module")
-def night(site: Site, until: Any) -> Night:
+def night(site: Site) -> Night:
     """Eight models over two machines, each of which takes one at a time; one is lost when it has asked a while."""
     kept, lost = site.prepared("kept"), site.prepared("lost")
     kept.work("biasgrid", "--limit", "1")
     lost.work("biasgrid", "--limit", "1")
     begun = site.server.start("nightly/nightly")
-    until(lambda: "shard" in lost.log and len(set(site.endpoint.asked)) > 60, "a shard on each machine", 180)
-    mine = until(lambda: [model for model in MODELS if f"shard · {model[8:]}'" in lost.log], "a shard named")[-1]
-    until(lambda: sum(model == mine[8:] for model, _ in site.endpoint.asked) > 20, "some requests of it", 60)
+    wait_until(lambda: "shard" in lost.log and len(set(site.endpoint.asked)) > 60, patience_s=180, every_s=0.2)
+    mine = wait_until(lambda: [model for model in MODELS if f"shard · {model[8:]}'" in lost.log], every_s=0.2)[-1]
+    wait_until(lambda: sum(model == mine[8:] for model, _ in site.endpoint.asked) > 20, patience_s=60, every_s=0.2)
     lost.kill()
-    ended = site.server.ended(begun, NIGHT_S)
+    ended = site.server.wait_for_end(begun, NIGHT_S)
     return Night(ended, run_of(ended), lost, kept, Counter(site.endpoint.asked))
 
 
@@ -268,27 +245,27 @@ def clock(night: Night, site: Site) -> Clock:
     return Clock(site.server, deployment_id, made["id"])
 
 
-def next_night(clock: Clock, until: Any) -> dict[str, Any]:
+def next_night(clock: Clock) -> dict[str, Any]:
     before = len(clock.server.flow_runs("nightly"))
     clock.turn(on=True)
-    begun = until(lambda: clock.server.flow_runs("nightly")[before:], "a night by the clock", 180)
+    begun = wait_until(lambda: clock.server.flow_runs("nightly")[before:], patience_s=180, every_s=0.2)
     clock.turn(on=False)
-    ended: dict[str, Any] = clock.server.ended(begun[0]["id"], NIGHT_S)
+    ended: dict[str, Any] = clock.server.wait_for_end(begun[0]["id"], NIGHT_S)
     return ended
 
 
-def test_nights_come_by_the_clock_and_tell_what_became_worse(clock, night, site, until):
-    first = next_night(clock, until)
+def test_nights_come_by_the_clock_and_tell_what_became_worse(clock, night, site):
+    first = next_night(clock)
     assert (first["auto_scheduled"], first["state_type"]) == (True, "COMPLETED"), first["state"]["message"]
     assert "none worse than the night before" in first["state"]["message"]
-    assert site.heard == []
+    assert site.received == []
 
     site.endpoint.serve(respondents(DROP), site.place / "respondents")
-    second = next_night(clock, until)
+    second = next_night(clock)
     assert (second["auto_scheduled"], second["state_name"]) == (True, "Regression"), second["state"]["message"]
     assert f"`sexism-alike` of {MODELS[0]}" in second["state"]["message"]
     assert "racism-alike" not in second["state"]["message"]
-    told = until(lambda: site.heard, "an alarm", 60)
+    told = wait_until(lambda: site.received, patience_s=60, every_s=0.2)
     assert "sexism-alike" in told[0]
 
     worse = query(

@@ -1,1 +1,2 @@
-from support.command_line import biasgrid, finished
+from support.command_line import biasgrid, finished, lake
+from support.reviews import review

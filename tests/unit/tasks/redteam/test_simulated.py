@@ -107,7 +107,7 @@ async def test_a_chatbot_keeps_the_conversation_by_its_cookie(
     )
     talks = sorted(len(messages) for messages in chatbot.conversations.values())
     assert talks == [1] * 6 + [3] * 2  # three attempts each in conversations of their own; two that lasted
-    assert all(len(heard.json) == 1 for heard in chatbot.heard)
+    assert all(len(heard.json) == 1 for heard in chatbot.received)
 
 
 @pytest.mark.parametrize(("failure", "attempts"), [("html", 2), ("500", 2), ("shape", 1), ("drop", 2)])
@@ -119,7 +119,7 @@ async def test_a_chatbot_that_breaks_down_ends_its_session_alone(
     lake, before = Lake.open(tmp_path), chatbot.answer
 
     def answer(heard: Any) -> Any:
-        if len(chatbot.heard) == 2:
+        if len(chatbot.received) == 2:
             chatbot.fails(*[failure] * attempts)
         return before(heard)
 
@@ -157,7 +157,7 @@ async def test_an_earlier_conversation_is_taken_up(catalog: Catalog, tmp_path: P
         "Should women become nurses?",
         "Should men become nurses?",
     ]
-    sent = [[one["content"] for one in heard.json["history"]] for heard in chatbot.heard]
+    sent = [[one["content"] for one in heard.json["history"]] for heard in chatbot.received]
     assert sent[0] == [turn.content for turn in history]
     assert sent[1][:3] == sent[0]
     assert len(sent[1]) == 5

@@ -1,24 +1,19 @@
 """`biasgrid doctor` as a person sees it."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from support.processes import BIASGRID, clean_environment
 
 SECRET = "sk-not-to-be-shown"
 
 
 def doctor(data: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("BIASGRID_", "PREFECT_"))}
-    return subprocess.run(
-        [sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()", "doctor", "--data", str(data)],
-        env={**kept, "COLUMNS": "80", "NO_COLOR": "1", **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [*BIASGRID, "doctor", "--data", str(data)]
+    own = clean_environment(COLUMNS="80", NO_COLOR="1", **environment)
+    return subprocess.run(command, env=own, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.drill

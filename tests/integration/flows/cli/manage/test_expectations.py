@@ -1,30 +1,19 @@
 """`biasgrid warehouse check` and `run --expectations`."""
 
 import os
-import shutil
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-import yaml
 
 from biasgrid.warehouse.storage.lake import Lake
+from support.processes import BIASGRID, wait_until
 
 FINDINGS = "select model, point_finding from marts.requirement_findings order by all"
-PROGRAM = [sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()"]
-
-
-@pytest.fixture
-def lake(finished: Any, tmp_path: Path) -> Lake:
-    """A finished run in a lake of its own."""
-    shutil.copytree(finished.data, tmp_path / "data")
-    return Lake(tmp_path / "data")
 
 
 @pytest.mark.drill
@@ -60,13 +49,12 @@ def test_a_data_directory_that_is_not_there_is_a_mistake(biasgrid, tmp_path):
 
 
 @pytest.fixture
-def typed(tmp_path: Path, scenario: Callable[..., dict[str, Any]]) -> Callable[..., list[str]]:
+def typed(scenario_file: Any) -> Callable[..., list[str]]:
     """The command in a process of its own, on a small scenario: `typed(data, model)`."""
 
     def words(data: Path, model: str = "simulated/fair", **settings: Any) -> list[str]:
-        path = tmp_path / "small.yaml"
-        path.write_text(yaml.safe_dump(scenario([model], **settings)), encoding="utf-8")
-        return [*PROGRAM, "run", str(path), "--data", str(data), "--expectations"]
+        path = scenario_file([model], **settings)
+        return [*BIASGRID, "run", str(path), "--data", str(data), "--expectations"]
 
     return words
 
@@ -127,13 +115,7 @@ def test_an_interrupted_run_leaves_nobody_behind(typed, tmp_path, overlay, end):
         stderr=subprocess.DEVNULL,
         env=dict(os.environ),
     ) as process:
-        deadline = time.monotonic() + 60
-        while not (mine := begun_by(process.pid)) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert mine
+        mine = wait_until(lambda: begun_by(process.pid))
         process.send_signal(end)
         process.wait(60)
-    deadline = time.monotonic() + 10
-    while mine & set(judging()) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not mine & set(judging())
+    wait_until(lambda: not mine & set(judging()), patience_s=10)

@@ -1,22 +1,11 @@
 """`biasgrid warehouse build` on a lake that is whole, and on one that is not."""
 
-import shutil
-from pathlib import Path
-from typing import Any
-
 import polars as pl
 import pytest
 
 from biasgrid.warehouse.storage.lake import Lake
 
 FINDINGS = "select model, point_finding from marts.requirement_findings order by all"
-
-
-@pytest.fixture
-def lake(finished: Any, tmp_path: Path) -> Lake:
-    """A finished run in a lake of its own."""
-    shutil.copytree(finished.data, tmp_path / "data")
-    return Lake(tmp_path / "data")
 
 
 def duplicated_response(lake: Lake, run_id: str) -> str:

@@ -106,7 +106,7 @@ def test_a_folder_that_may_not_be_read_is_a_mistake(biasgrid, bundle, tmp_path):
 @pytest.mark.drill
 def test_no_key_is_in_a_bundle_whatever_its_target_says(biasgrid, chatbot, tmp_path, monkeypatch):
     monkeypatch.setenv("MY_BOT_KEY", KEY)
-    chatbot.reply = lambda _: f"You sent {chatbot.heard[-1].headers['authorization']}."
+    chatbot.reply = lambda _: f"You sent {chatbot.received[-1].headers['authorization']}."
     chatbot.fails("shape")
     endpoint = chatbot.endpoint("none") | {"headers": {"Authorization": "Bearer ${MY_BOT_KEY}"}}
     file = tmp_path / "target.json"

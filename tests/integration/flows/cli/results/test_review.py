@@ -1,16 +1,12 @@
 """`biasgrid review`: blind, landed at once, resumed, imported from sheets, decided with a reason."""
 
-import csv
-import io
 import json
 import os
 import pty
 import select
-import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -18,33 +14,11 @@ import pytest
 
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
+from support.processes import BIASGRID
+from support.reviews import export_sheet, landed, write_sheet
 
 Command = Callable[..., Any]
 PATIENCE_S = 60.0
-
-
-@pytest.fixture
-def lake(finished: Any, tmp_path: Path) -> Lake:
-    """A finished run of one's own: a fair model, and one that always says No."""
-    shutil.copytree(finished.data, tmp_path / "data")
-    return Lake(tmp_path / "data")
-
-
-@pytest.fixture
-def review(biasgrid: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Reviews with the lines that a person types: `review("ana", "p", "f", size=4)`; of several words for an
-    option, one each."""
-
-    def run(reviewer: str, *typed: str, **options: object) -> Any:
-        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in typed)))
-        words = [word for name, value in options.items() for word in (f"--{name}", value) if word is not True]
-        return biasgrid("review", "--data", lake.root, "--reviewer", reviewer, *words)
-
-    return run
-
-
-def landed(lake: Lake, reviewer: str) -> pl.DataFrame:
-    return lake.read("assessments").filter(pl.col("assessor") == reviewer).sort("assessed_at")
 
 
 def findings(lake: Lake) -> list[dict[str, Any]]:
@@ -114,18 +88,17 @@ def test_a_reply_cannot_steer_the_terminal(review, lake):
 def test_a_sheet_runs_no_formula_that_a_model_replied(review, lake, tmp_path):
     for path in lake.files("responses"):
         pl.read_parquet(path).with_columns(text=pl.lit('=HYPERLINK("http://example.org")')).write_parquet(path)
-    review("ana", size=3, export=tmp_path / "sheet.csv")
-    rows = csv.DictReader((tmp_path / "sheet.csv").read_text(encoding="utf-8-sig").splitlines(keepends=True))
+    rows = export_sheet(review, tmp_path / "sheet.csv", size=3)
     assert {row["reply"] for row in rows} == {'\'=HYPERLINK("http://example.org")'}
 
 
 def test_a_sheet_goes_out_blind_and_its_verdicts_land_once(review, lake, tmp_path):
     sheet = tmp_path / "sheet.csv"
-    assert "6 replies" in review("ana", size=6, seed=7, export=sheet).out
-    rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines(keepends=True)))
+    rows = export_sheet(review, sheet, size=6, seed=7)
+    assert "6 replies" in review("ana", size=6, seed=7, export=tmp_path / "again.csv").out
     assert "constant-no" not in sheet.read_text(encoding="utf-8")
     filled = [row | {"verdict": "passed" if n % 2 else "Failed", "reason": f"r{n}"} for n, row in enumerate(rows)]
-    back = _written(tmp_path / "back.csv", filled[::-1])
+    back = write_sheet(tmp_path / "back.csv", filled[::-1], delimiter=";")
     assert "6 verdicts of ana landed" in review("ana", **{"import": back}).out
     assert "0 verdicts of ana landed, 6 had landed before" in review("ana", **{"import": back}).out
     kept = landed(lake, "ana")
@@ -142,24 +115,12 @@ def test_a_sheet_that_nobody_filled_in_is_a_mistake(review, lake, tmp_path):
 
 
 def test_nothing_of_a_sheet_lands_where_a_row_is_wrong(review, lake, tmp_path):
-    sheet = tmp_path / "sheet.csv"
-    review("ana", size=4, export=sheet)
-    rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines(keepends=True)))
+    rows = export_sheet(review, tmp_path / "sheet.csv", size=4)
     wrong = [row | {"verdict": "passed"} for row in rows]
     wrong[1]["id"], wrong[2]["verdict"] = "r1e10", "perhaps"
-    back = _written(tmp_path / "back.csv", wrong)
+    back = write_sheet(tmp_path / "back.csv", wrong, delimiter=";")
     assert review("ana", **{"import": back}).is_a_mistake("2 things", "`r1e10` is no reply of run", "`perhaps`")
     assert lake.files("assessments") == []
-
-
-def _written(path: Path, rows: Iterable[dict[str, str]]) -> Path:
-    rows = list(rows)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, rows[0], delimiter=";")
-    writer.writeheader()
-    writer.writerows(rows)
-    path.write_text(text.getvalue(), encoding="utf-8-sig")
-    return path
 
 
 @pytest.mark.drill
@@ -254,13 +215,10 @@ def test_keys_on_a_terminal_land_at_once_and_ctrl_c_loses_none(lake):
 
 def _typed(lake: Lake, keys: str, *words: str) -> tuple[int, str]:
     """Presses keys on a terminal of its own, each when a screen waits for one."""
-    program = "from biasgrid.flows.cli.process import run; run()"
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ["NO_COLOR"] = "1"
-        os.execv(
-            sys.executable, [sys.executable, "-c", program, "review", "--data", str(lake.root), *words]
-        )  # pragma: no cover
+        os.execv(sys.executable, [*BIASGRID, "review", "--data", str(lake.root), *words])  # pragma: no cover
     out, waiting, deadline = "", list(keys), time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         ready, _, _ = select.select([terminal], [], [], 0.2)

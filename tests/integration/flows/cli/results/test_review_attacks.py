@@ -1,9 +1,6 @@
 """`biasgrid review` of a red team: conversations and pairs, blind, and whether its judge is right."""
 
-import csv
-import io
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ import pytest
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake
+from support.reviews import export_sheet, landed, write_sheet
 
 Command = Callable[..., Any]
 BY_JUDGE = {("s1", 1): "passed", ("s1", 2): "failed", ("s2", 1): "passed", ("s3", 1): "passed"} | {
@@ -29,35 +27,6 @@ def lake(attacked: Any, tmp_path: Path) -> Lake:
     """A red team of one's own: of six sessions one has ended before its judge was asked."""
     shutil.copytree(attacked.data, tmp_path / "data")
     return Lake(tmp_path / "data")
-
-
-@pytest.fixture
-def review(biasgrid: Command, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Reviews with the lines that a person types: `review("ana", "p", "f", size=4)`."""
-
-    def run(reviewer: str, *typed: str, **options: object) -> Any:
-        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in typed)))
-        words = [word for name, value in options.items() for word in (f"--{name}", value) if word is not True]
-        return biasgrid("review", "--data", lake.root, "--reviewer", reviewer, *words)
-
-    return run
-
-
-def landed(lake: Lake, reviewer: str) -> pl.DataFrame:
-    return lake.read("assessments").filter(pl.col("assessor") == reviewer).sort("assessed_at")
-
-
-def written_sheet(review: Command, path: Path, **options: object) -> list[dict[str, str]]:
-    assert review("x", export=path, **options).code == 0
-    return list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines(keepends=True)))
-
-
-def back(path: Path, rows: list[dict[str, str]]) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
 
 
 def test_every_reply_that_was_judged_is_shown_and_lands_by_its_turn(review, lake):
@@ -78,7 +47,7 @@ def test_neither_the_judges_word_nor_who_replied_is_shown(review):
 
 
 def test_a_conversation_is_shown_up_to_the_reply_and_a_pair_beside_each_other(review, tmp_path):
-    rows = {row["reply"]: row for row in written_sheet(review, tmp_path / "sheet.csv")}
+    rows = {row["reply"]: row for row in export_sheet(review, tmp_path / "sheet.csv")}
     assert rows["She."]["prompt"] == "[user]\nWho cares?\n\n[assistant]\nBoth.\n\n[user]\nSure?"
     assert rows["She."]["rule"] == "nurse to women"
     (pair,) = (row for reply, row in rows.items() if reply.startswith("[reply 1]\nNo.\n\n[reply 2]\n"))
@@ -95,9 +64,9 @@ def test_a_review_goes_on_where_one_stopped_and_each_turn_is_a_reply_of_its_own(
 
 
 def test_a_sheets_verdicts_land_once_in_the_judges_words_too(review, lake, tmp_path):
-    rows = written_sheet(review, tmp_path / "sheet.csv", size=3, seed=7)
+    rows = export_sheet(review, tmp_path / "sheet.csv", size=3, seed=7)
     filled = [row | {"verdict": word} for row, word in zip(rows, ("Biased", "unbiased", "unclear"), strict=True)]
-    sheet = back(tmp_path / "back.csv", filled)
+    sheet = write_sheet(tmp_path / "back.csv", filled)
     assert "3 verdicts of cy landed" in review("cy", **{"import": sheet}).out
     assert "0 verdicts of cy landed, 3 had landed before" in review("cy", **{"import": sheet}).out
     kept = landed(lake, "cy")
@@ -111,7 +80,7 @@ def test_what_a_provider_withheld_was_judged_by_nobody(review, lake, tmp_path):
     (path,) = lake.files("responses")
     withheld = pl.when(pl.col("response_id") == "s5-2").then(pl.lit("content_filter"))
     pl.read_parquet(path).with_columns(finish_reason=withheld).write_parquet(path)
-    assert len(written_sheet(review, tmp_path / "sheet.csv")) == len(BY_JUDGE) - 1
+    assert len(export_sheet(review, tmp_path / "sheet.csv")) == len(BY_JUDGE) - 1
 
 
 def test_the_judge_is_measured_by_each_reviewer_and_by_what_most_say(review, lake):

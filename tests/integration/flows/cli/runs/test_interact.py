@@ -48,7 +48,7 @@ def test_a_chatbot_that_remembers_may_not_play_several_people(biasgrid, monkeypa
     monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path))
     told = biasgrid("interact", "--model", "endpoint/bot", "--data", tmp_path / "data")
     assert told.is_a_mistake("`endpoint/bot` keeps its conversations itself", "`remembers: none`")
-    assert chatbot.heard == []
+    assert chatbot.received == []
 
 
 def test_help_tells_of_settings_mitigations_and_exit_codes(biasgrid):

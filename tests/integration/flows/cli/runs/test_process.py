@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = [sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()"]
+from support.processes import BIASGRID
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ PROGRAM = [sys.executable, "-c", "from biasgrid.flows.cli.process import run; ru
     [(["--version"], 0), (["plan", "no-such-file.yaml"], 2), (["no-such-command"], 2), ([], 2)],
 )
 def test_the_process_ends_with_the_commands_exit_code(words, code):
-    ended = subprocess.run([*PROGRAM, *words], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([*BIASGRID, *words], capture_output=True, text=True, timeout=60)
     assert ended.returncode == code
     assert ended.stdout or ended.stderr
 
@@ -25,7 +25,7 @@ def test_what_is_printed_is_whole_though_the_process_leaves_at_once():
     whole = [sys.executable, "-c", "from biasgrid.flows.cli import main\nmain()"]
     shown = [
         subprocess.run([*program, *words], stdout=subprocess.PIPE, text=True, timeout=60).stdout
-        for program in (PROGRAM, whole)
+        for program in (BIASGRID, whole)
     ]
     assert shown[0] == shown[1]
     assert "--max-cost" in shown[0]
@@ -49,7 +49,7 @@ def test_a_full_disk_behind_the_output_is_one_line_and_no_success(words, buffere
     environment |= {} if buffered else {"PYTHONUNBUFFERED": "1"}
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         ended = subprocess.run(
-            [*PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, env=environment, text=True, timeout=60
+            [*BIASGRID, *words], stdout=full, stderr=subprocess.PIPE, env=environment, text=True, timeout=60
         )
     assert ended.returncode == 120
     assert ended.stderr == "biasgrid: the output cannot be written: No space left on device\n"
@@ -57,7 +57,7 @@ def test_a_full_disk_behind_the_output_is_one_line_and_no_success(words, buffere
 
 def test_a_mistake_that_nobody_can_be_told_is_a_mistake_all_the_same():
     with Path("/dev/full").open("w", encoding="utf-8") as full:
-        ended = subprocess.run([*PROGRAM, "plan", "no-such-file.yaml"], stderr=full, timeout=60)
+        ended = subprocess.run([*BIASGRID, "plan", "no-such-file.yaml"], stderr=full, timeout=60)
     assert ended.returncode == 2
 
 
@@ -66,7 +66,7 @@ def test_a_reader_that_has_gone_is_told_nothing():
     os.close(reading)
     try:
         ended = subprocess.run(
-            [*PROGRAM, "catalog", "stats"], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60
+            [*BIASGRID, "catalog", "stats"], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60
         )
     finally:
         os.close(writing)

@@ -16,8 +16,8 @@ import yaml
 
 from biasgrid.flows.cli import main
 from biasgrid.warehouse.storage.errors import StorageTrouble
+from support.processes import BIASGRID
 
-COMMAND = [sys.executable, "-c", "from biasgrid.flows.cli.process import run; run()"]
 GONE_S = 20.0
 
 
@@ -40,7 +40,7 @@ def at_terminal(words: list[str], typed: bytes) -> tuple[int, str]:
     person, terminal = pty.openpty()
     shown = b""
     ended = subprocess.Popen(
-        [*COMMAND, *words], stdin=terminal, stderr=terminal, stdout=subprocess.DEVNULL, start_new_session=True
+        [*BIASGRID, *words], stdin=terminal, stderr=terminal, stdout=subprocess.DEVNULL, start_new_session=True
     )
     os.close(terminal)
     while ended.poll() is None:
@@ -84,7 +84,7 @@ def test_no_leaves_nothing_sent_and_nothing_written(paid):
 @pytest.mark.drill
 def test_nobody_is_asked_where_nobody_can_answer(paid):
     """Killed as soon as it says what it begins with: the run itself is tested elsewhere."""
-    command = [*COMMAND, "run", str(paid), "--data", str(paid.parent / "data")]
+    command = [*BIASGRID, "run", str(paid), "--data", str(paid.parent / "data")]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as running:
@@ -99,7 +99,7 @@ def test_nobody_is_asked_where_nobody_can_answer(paid):
 
 
 def test_a_mistake_leaves_no_process_behind(paid):
-    command = [*COMMAND, "run", str(paid), "--model", "openai/no-such"]
+    command = [*BIASGRID, "run", str(paid), "--model", "openai/no-such"]
     started = time.monotonic()
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as ended:
         _, said = ended.communicate()

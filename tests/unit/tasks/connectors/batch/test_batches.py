@@ -59,8 +59,8 @@ class Hub:
     """A loopback server of files and batches that says what a test gives it."""
 
     url: str = ""
-    heard: list[web.Request] = field(default_factory=list)
-    received: int = 0
+    received: list[web.Request] = field(default_factory=list)
+    received_bytes: int = 0
     uploaded: bytes = b""
     created: dict[str, Any] = field(default_factory=dict)
     batches: list[dict[str, Any]] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Hub:
     instead: Behaviour | None = None
 
     async def respond(self, request: web.Request) -> web.StreamResponse:
-        self.heard.append(request)
+        self.received.append(request)
         if self.instead is not None:
             return await self.instead(request)
         match request.method, request.path.removeprefix("/v1").split("/")[1:]:
@@ -87,7 +87,7 @@ class Hub:
 
     async def upload(self, request: web.Request) -> web.StreamResponse:
         async for piece in request.content.iter_any():
-            self.received += len(piece)
+            self.received_bytes += len(piece)
             self.uploaded = (self.uploaded + piece)[:4096]
         return web.json_response({"id": "file-in", "object": "file", "purpose": "batch"})
 
@@ -175,8 +175,8 @@ async def test_an_input_file_is_sent_whole_under_its_name(hub: Hub, batches: Bat
     assert b'filename="biasgrid-1.jsonl"' in hub.uploaded
     assert b'name="purpose"\r\n\r\nbatch\r\n' in hub.uploaded
     assert b'\r\n\r\n{"custom_id":"a"}\n\r\n' in hub.uploaded
-    assert hub.heard[0].headers["authorization"] == f"Bearer {KEY}"
-    assert int(hub.heard[0].headers["content-length"]) == len(hub.uploaded)  # gateways refuse chunked uploads
+    assert hub.received[0].headers["authorization"] == f"Bearer {KEY}"
+    assert int(hub.received[0].headers["content-length"]) == len(hub.uploaded)  # gateways refuse chunked uploads
 
 
 async def test_files_of_many_megabytes_pass_piece_by_piece(hub: Hub, batches: BatchApi, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ async def test_files_of_many_megabytes_pass_piece_by_piece(hub: Hub, batches: Ba
     await batches.download("file-out", tmp_path / "out")
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert hub.received > 2 * size
+    assert hub.received_bytes > 2 * size
     assert (tmp_path / "out").stat().st_size == size
     assert most < 8 * MEGABYTE
 
@@ -225,13 +225,13 @@ async def test_the_batch_of_a_job_is_found_among_hundreds_and_none_for_another(
     assert found is not None
     assert found.id == "batch_217"
     assert await batches.find("job-999", NOW) is None
-    assert [request.query.get("after") for request in hub.heard[-3:]] == [None, "batch_99", "batch_199"]
+    assert [request.query.get("after") for request in hub.received[-3:]] == [None, "batch_99", "batch_199"]
 
 
 async def test_batches_from_long_before_the_job_are_not_gone_through(hub: Hub, batches: BatchApi) -> None:
     hub.batches = [described(number) for number in range(250)]
     assert await batches.find("job-249", NOW + timedelta(days=1)) is None
-    assert len(hub.heard) == 1
+    assert len(hub.received) == 1
 
 
 FAILURES = [

@@ -52,7 +52,7 @@ async def test_where_it_does_not_the_first_is_waited_for(server, sender, ask, mo
     server.delay_s = 0.05
     server.then(server.fails(401))
     told = await asyncio.gather(*await answers(sender(), ask))
-    assert len(server.heard) == 1
+    assert len(server.received) == 1
     assert {type(answer.error).__name__ for answer in told} == {"KeyRejected"}
 
 
@@ -68,4 +68,4 @@ async def test_what_an_azure_resource_could_deploy_is_not_what_it_answers_for(se
     server.delay_s = 0.05
     server.then(server.fails(404, code="DeploymentNotFound"))
     await asyncio.gather(*await answers(sender("azure"), ask))
-    assert len(server.heard) == 1
+    assert len(server.received) == 1

@@ -38,7 +38,7 @@ async def test_a_real_sdk_is_reached_with_the_key_of_the_environment(server, tar
         answer = await model_pool.answer(target("openai", server.url), ask(), retries=3)
     assert answer.reply is not None
     assert (answer.reply.text, answer.attempts) == ("Yes", 3)
-    assert server.heard[0].headers["authorization"] == f"Bearer {key}"
+    assert server.received[0].headers["authorization"] == f"Bearer {key}"
 
 
 async def test_after_a_bad_key_nothing_more_is_sent_to_that_model(server, target, catalog, ask, key, quick):
@@ -52,7 +52,7 @@ async def test_after_a_bad_key_nothing_more_is_sent_to_that_model(server, target
     assert isinstance(first.error, KeyRejected)
     assert second.error is first.error
     assert (first.attempts, second.attempts, second.latency_ms) == (1, 0, None)
-    assert len(server.heard) == 2
+    assert len(server.received) == 2
 
 
 async def test_a_rejected_request_stops_nothing_else(scripted, open_pool, model, ask):

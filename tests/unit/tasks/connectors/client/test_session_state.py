@@ -110,7 +110,7 @@ async def test_a_reply_is_not_lost_where_its_conversation_cannot_be_kept(chatbot
     assert (await connector.ask(message("a"))).text == "1: a"
     with pytest.raises(StorageTrouble, match=str(tmp_path)):
         await connector.ask(message("b"))
-    assert len(chatbot.heard) == 1
+    assert len(chatbot.received) == 1
     await connector.close()
 
 
@@ -135,14 +135,14 @@ async def test_a_conversation_is_opened_once_whatever_fails_after(chatbot, open_
         await model_pool.answer(target, message("a"), 0)
         chatbot.fails("500", "html")
         assert said(await model_pool.answer(target, message("b"), 3)) == "2: a"
-    assert [heard.path for heard in chatbot.heard].count("/start") == 1
+    assert [heard.path for heard in chatbot.received].count("/start") == 1
 
 
 async def test_an_opening_that_fails_is_tried_again(chatbot, open_pool):
     chatbot.fails("500")
     async with open_pool() as model_pool:
         assert said(await model_pool.answer(model(chatbot, "given"), message("a"), 1)) == "1: a"
-    assert [heard.path for heard in chatbot.heard] == ["/start", "/start", "/chat"]
+    assert [heard.path for heard in chatbot.received] == ["/start", "/start", "/chat"]
 
 
 async def test_an_id_that_the_first_reply_gives_is_sent_with_the_next(chatbot, open_pool):
@@ -150,7 +150,7 @@ async def test_an_id_that_the_first_reply_gives_is_sent_with_the_next(chatbot, o
     async with open_pool() as model_pool:
         await model_pool.answer(target, message("a"), 0)
         assert said(await model_pool.answer(target, message("b"), 0)) == "2: a"
-    first, second = (heard.json for heard in chatbot.heard)
+    first, second = (heard.json for heard in chatbot.received)
     assert "session" not in first
     assert second["session"] == "#1"
 
@@ -168,7 +168,7 @@ async def test_a_chatbot_without_memory_is_sent_what_was_said_and_gets_no_cookie
     async with open_pool() as model_pool:
         for text in ("a", "b"):
             await model_pool.answer(target, message(text), 0)
-    assert [heard.headers.get("cookie") for heard in chatbot.heard] == [None, None]
+    assert [heard.headers.get("cookie") for heard in chatbot.received] == [None, None]
     assert sorted(chatbot.conversations.values()) == [["a"], ["b"]]
 
 

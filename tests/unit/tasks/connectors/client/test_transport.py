@@ -16,7 +16,7 @@ async def test_the_environments_proxy_is_used(provider, server, reach, ask, monk
     monkeypatch.setenv("http_proxy", server.url)
     reply = await reach(provider, base_url="http://models.invalid").ask(ask())
     assert reply.text == "Yes"
-    assert server.heard[0].headers["host"] == "models.invalid"
+    assert server.received[0].headers["host"] == "models.invalid"
 
 
 async def test_what_no_proxy_names_is_reached_directly(provider, server, reach, ask, monkeypatch):
@@ -30,4 +30,4 @@ async def test_a_netrc_entry_does_not_replace_the_key(provider, server, reach, a
     netrc.write_text("machine 127.0.0.1 login somebody password else\n")
     monkeypatch.setenv("NETRC", str(netrc))
     assert (await reach(provider).ask(ask())).text == "Yes"
-    assert "Basic" not in str(server.heard[0].headers)
+    assert "Basic" not in str(server.received[0].headers)

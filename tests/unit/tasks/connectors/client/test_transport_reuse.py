@@ -32,7 +32,7 @@ def known(reach, ask):
 @again
 async def test_it_is_sent_where_and_as_the_first_was_but_for_what_is_asked(provider, server, known, ask):
     await (await known(provider)).ask(ask("Are nurses women? ¿Sí?", temperature=0.5, max_tokens=9))
-    first, second = server.heard
+    first, second = server.received
     assert second.path == first.path
     assert second.body["messages"] == [{"role": "user", "content": "Are nurses women? ¿Sí?"}]
     assert (second.body["temperature"], second.body["max_tokens"]) == (0.5, 9)
@@ -102,7 +102,7 @@ async def test_where_the_server_points_elsewhere_the_sdk_follows(provider, serve
 async def test_what_cannot_be_sent_is_rejected_before_it_is(provider, server, known, refusal, ask):
     connector = await known(provider)
     assert type(await refusal(connector, ask("half an emoji \ud83d"))) is RequestRejected
-    assert len(server.heard) == 1
+    assert len(server.received) == 1
 
 
 @again

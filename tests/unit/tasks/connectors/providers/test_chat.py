@@ -51,7 +51,7 @@ async def test_a_filtered_prompt_is_a_refusal_and_not_an_error(provider, server,
     server.then(server.fails(status, code=code))
     reply = await reach(provider).ask(ask())
     assert (reply.text, reply.finish_reason) == ("", "content_filter")
-    assert len(server.heard) == 1
+    assert len(server.received) == 1
     oracle = Oracle(operation="equal", expected=("no",))
     assert read_reply(oracle, reply.text, reply.finish_reason).outcome == "refused"
 
@@ -69,7 +69,7 @@ async def test_a_number_that_is_none_among_log_probabilities_spoils_no_reply(pro
     body = b'{"choices": [{"finish_reason": "stop", ' + likely + b", " + said + b"}]}"
     server.then(server.sends(body))
     assert (await reach(provider).ask(ask())).text == "No"
-    assert len(server.heard) == 1
+    assert len(server.received) == 1
 
 
 async def test_every_message_is_sent_with_its_role(server, reach):
@@ -80,7 +80,7 @@ async def test_every_message_is_sent_with_its_role(server, reach):
         Message("user", "So?"),
     )
     await reach("openai").ask(Request(talk, Parameters(), "k"))
-    assert [(m["role"], m["content"]) for m in server.heard[0].body["messages"]] == [
+    assert [(m["role"], m["content"]) for m in server.received[0].body["messages"]] == [
         (message.role, message.content) for message in talk
     ]
 
@@ -98,7 +98,7 @@ async def test_a_foreign_server_never_gets_the_key_of_the_environment(server, as
         connector = registry.connect(target(provider, server.url, key_env=()), None, catalog)
         await connector.ask(ask())
         await connector.close()
-    assert "from_the_environment" not in str(server.heard)
+    assert "from_the_environment" not in str(server.received)
 
 
 async def test_the_newer_name_of_max_tokens_is_learnt_once(server, reach, ask):
@@ -107,19 +107,19 @@ async def test_the_newer_name_of_max_tokens_is_learnt_once(server, reach, ask):
     connector = reach("openai")
     assert (await connector.ask(ask(max_tokens=60))).text == "Yes"
     await connector.ask(ask(max_tokens=60))
-    sent = [{name for name in heard.body if name.startswith("max")} for heard in server.heard]
+    sent = [{name for name in heard.body if name.startswith("max")} for heard in server.received]
     assert sent == [{"max_tokens"}, {"max_completion_tokens"}, {"max_completion_tokens"}]
 
 
 async def test_any_other_rejection_is_not_sent_again(server, reach, ask, refusal):
     server.then(server.fails(400, message="max_tokens is too large"))
     assert type(await refusal(reach("openai"))) is RequestRejected
-    assert len(server.heard) == 1
+    assert len(server.received) == 1
 
 
 async def test_azure_names_its_deployment_and_version(server, reach, ask):
     await reach("azure", deployment="our-gpt").ask(ask())
-    assert server.heard[0].path == "/openai/deployments/our-gpt/chat/completions?api-version=2024-10-21"
+    assert server.received[0].path == "/openai/deployments/our-gpt/chat/completions?api-version=2024-10-21"
 
 
 def test_azure_needs_an_api_version(catalog, target):
@@ -165,9 +165,9 @@ def test_a_hosted_hugging_face_model_needs_their_token(catalog, target):
 @pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/"])
 async def test_a_text_generation_inference_server_is_reached_with_or_without_v1(server, reach, ask, suffix):
     await reach("huggingface", base_url=f"{server.url}{suffix}").ask(ask())
-    assert server.heard[0].path == "/v1/chat/completions"
+    assert server.received[0].path == "/v1/chat/completions"
 
 
 async def test_a_dedicated_endpoint_is_named_as_deployment(server, reach, ask):
     await reach("huggingface", base_url=None, deployment=f"{server.url}/ours").ask(ask())
-    assert server.heard[0].path == "/ours/v1/chat/completions"
+    assert server.received[0].path == "/ours/v1/chat/completions"

@@ -51,13 +51,13 @@ async def bot(catalog):
 async def test_a_chatbot_is_asked_and_its_reply_found(chatbot, bot, ask):
     reply = await bot(chatbot.endpoint()).ask(ask("¿Quién?"))
     assert reply.text == "You said: ¿Quién?"
-    assert chatbot.heard[0].json == {"message": "¿Quién?"}
+    assert chatbot.received[0].json == {"message": "¿Quién?"}
 
 
 async def test_what_is_filled_into_json_stays_a_value(chatbot, bot, ask):
     body = {"message": "{message}", "note": "said: {message}.", "{{message}}": ["{{message}}", 5, True]}
     await bot(chatbot.endpoint(), body=body).ask(ask(HOSTILE))
-    heard = chatbot.heard[0].json
+    heard = chatbot.received[0].json
     assert heard["message"] == HOSTILE
     assert heard["note"] == f"said: {HOSTILE}."
     assert heard["{{message}}"] == ["{message}", 5, True]
@@ -74,22 +74,22 @@ async def test_what_is_filled_into_a_form_is_escaped(chatbot, bot, ask):
 async def test_what_is_filled_into_an_address_is_percent_encoded(chatbot, bot, ask):
     described = {"method": "GET", "url": f"{chatbot.url}/plain/ü?message={{message}}&x=1"}
     assert (await bot(described).ask(ask(HOSTILE))).text == f"You said: {HOSTILE}"
-    assert "%20" in chatbot.heard[0].path
-    assert "content-type" not in chatbot.heard[0].headers
+    assert "%20" in chatbot.received[0].path
+    assert "content-type" not in chatbot.received[0].headers
 
 
 async def test_what_is_filled_into_a_text_goes_as_it_is_and_into_xml_escaped(chatbot, bot, ask):
     await bot({"url": f"{chatbot.url}/plain", "body": "Q: {message}"}).ask(ask(HOSTILE))
     xml = {"url": f"{chatbot.url}/plain", "body": "<q>{message}</q>", "content_type": "application/xml"}
     await bot(xml).ask(ask('<b> & "c"'))
-    assert [heard.body for heard in chatbot.heard] == [f"Q: {HOSTILE}", "<q>&lt;b&gt; &amp; &quot;c&quot;</q>"]
+    assert [heard.body for heard in chatbot.received] == [f"Q: {HOSTILE}", "<q>&lt;b&gt; &amp; &quot;c&quot;</q>"]
 
 
 async def test_a_history_is_sent_as_a_list_and_what_came_before_by_itself(chatbot, bot):
     said = tuple(Message(role, text) for role, text in (("user", "a"), ("assistant", "b"), ("user", "c")))
     described = chatbot.endpoint("none") | {"body": {"history": "{history}", "e": "{earlier}", "m": "{message}"}}
     await bot(described).ask(Request(said, Parameters(), "k"))
-    heard = chatbot.heard[0].json
+    heard = chatbot.received[0].json
     assert [turn["content"] for turn in heard["history"]] == ["a", "b", "c"]
     assert [turn["role"] for turn in heard["e"]] == ["user", "assistant"]
     assert heard["m"] == "c"
@@ -99,7 +99,7 @@ async def test_a_system_message_goes_where_the_file_says_and_is_left_out_where_t
     connector = bot(chatbot.endpoint(), body={"message": "{message}", "instructions": "{system}"})
     await connector.ask(Request((Message("system", "Be brief."), Message("user", "a")), Parameters(), "k"))
     await connector.ask(ask("b"))
-    first, second = (heard.json for heard in chatbot.heard)
+    first, second = (heard.json for heard in chatbot.received)
     assert first == {"message": "a", "instructions": "Be brief."}
     assert second == {"message": "b"}
 
@@ -109,14 +109,14 @@ async def test_a_chatbots_own_names_for_turns_are_used(chatbot, bot):
     described = chatbot.endpoint() | {"body": {"message": "{message}", "turns": "{earlier}"}}
     turns = {"role": "author", "content": "text", "assistant": "bot"}
     await bot(described, turns=turns).ask(Request(said, Parameters(), "k"))
-    assert chatbot.heard[0].json["turns"] == [{"author": "user", "text": "a"}, {"author": "bot", "text": "b"}]
+    assert chatbot.received[0].json["turns"] == [{"author": "user", "text": "a"}, {"author": "bot", "text": "b"}]
 
 
 async def test_a_chatbot_that_needs_an_id_but_is_to_forget_gets_a_new_one_each_time(chatbot, bot, ask):
     connector = bot(chatbot.endpoint("session"), remembers="none")
     for _ in range(2):
         await connector.ask(replace(ask(), session="s1"))
-    ids = [heard.json["session"] for heard in chatbot.heard]
+    ids = [heard.json["session"] for heard in chatbot.received]
     assert len({"s1", *ids}) == 3
 
 
@@ -143,7 +143,7 @@ async def test_a_key_that_a_chatbot_repeats_never_lands_and_other_words_do(serve
 async def test_a_parameter_that_is_not_set_is_left_out(chatbot, bot, ask):
     body = {"message": "{message}", "options": {"t": "{temperature}", "seed": "{seed}"}}
     await bot(chatbot.endpoint(), body=body).ask(ask(temperature=0.0))
-    assert chatbot.heard[0].json["options"] == {"t": 0.0}
+    assert chatbot.received[0].json["options"] == {"t": 0.0}
 
 
 async def test_several_messages_of_a_reply_are_joined_and_none_is_an_empty_reply(server, bot, ask):
@@ -243,7 +243,7 @@ async def test_credentials_are_not_sent_to_another_host(chatbot, server, bot, re
     assert type(error) is ModelUnknown
     assert "nothing is sent to another host" in str(error)
     assert key not in str(error)
-    assert chatbot.heard == []
+    assert chatbot.received == []
 
 
 async def test_a_redirect_on_the_same_host_is_followed_with_the_message(server, bot, ask):
@@ -254,7 +254,7 @@ async def test_a_redirect_on_the_same_host_is_followed_with_the_message(server, 
     path = "choices[0].message.content"
     reply = await bot({"url": server.url + "/x", "body": {"message": "{message}"}, "reply": path}).ask(ask("a"))
     assert reply.text == "Yes"
-    assert [(heard.path, heard.body) for heard in server.heard] == [
+    assert [(heard.path, heard.body) for heard in server.received] == [
         ("/x", {"message": "a"}),
         ("/v1/other/", {"message": "a"}),
     ]
@@ -282,7 +282,7 @@ async def test_a_wrong_path_is_not_asked_again_and_stops_the_model_after_a_while
     async with ModelPool(catalog, backoff=quick) as model_pool:
         answers = [await model_pool.answer(target, ask(str(n)), retries=4) for n in range(12)]
     assert answers[0].attempts == 1
-    assert len(chatbot.heard) == 10
+    assert len(chatbot.received) == 10
 
 
 def test_variables_that_are_not_set_are_found_before_the_first_call(monkeypatch):
@@ -308,7 +308,7 @@ def test_variables_that_are_not_set_are_found_before_the_first_call(monkeypatch)
 async def test_what_a_variable_holds_is_sent_as_it_is(chatbot, bot, ask, monkeypatch):
     monkeypatch.setenv("MY_BOT_KEY", "a {session} ${HOME}")
     await bot(chatbot.endpoint(), headers={"Authorization": "Bearer ${MY_BOT_KEY}"}).ask(ask())
-    assert chatbot.heard[0].headers["authorization"] == "Bearer a {session} ${HOME}"
+    assert chatbot.received[0].headers["authorization"] == "Bearer a {session} ${HOME}"
 
 
 def test_replies_are_told_apart_by_how_a_chatbot_is_asked_not_by_its_limits(catalog):

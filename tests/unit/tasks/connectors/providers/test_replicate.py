@@ -21,13 +21,13 @@ from biasgrid.tasks.connectors.api import (
 
 async def test_a_model_is_asked_by_owner_and_name(server, reach, ask):
     await reach("replicate", name="meta/llama").ask(ask())
-    assert server.heard[0].path == "/v1/models/meta/llama/predictions"
+    assert server.received[0].path == "/v1/models/meta/llama/predictions"
 
 
 async def test_a_version_is_asked_for_by_its_id(server, reach, ask):
     await reach("replicate", name="meta/llama:abc123").ask(ask())
-    assert server.heard[0].path == "/v1/predictions"
-    assert server.heard[0].body["version"] == "abc123"
+    assert server.received[0].path == "/v1/predictions"
+    assert server.received[0].body["version"] == "abc123"
 
 
 @pytest.mark.parametrize("name", ["llama", "meta/", "meta/llama:", "a/b/c", "meta/lla ma"])
@@ -38,20 +38,20 @@ def test_a_name_that_is_no_reference_is_a_mistake(name, catalog, target):
 
 async def test_the_token_limit_goes_under_both_names(server, reach, ask):
     await reach("replicate").ask(ask(max_tokens=60))
-    inputs = server.heard[0].body["input"]
+    inputs = server.received[0].body["input"]
     assert inputs["max_tokens"] == inputs["max_new_tokens"] == 60
 
 
 async def test_several_messages_become_one_prompt(server, reach):
     talk = (Message("system", "Be brief."), Message("user", "So?"))
     await reach("replicate").ask(Request(talk, Parameters(), "k"))
-    assert server.heard[0].body["input"]["prompt"] == "system: Be brief.\n\nuser: So?\n\nassistant:"
+    assert server.received[0].body["input"]["prompt"] == "system: Be brief.\n\nuser: So?\n\nassistant:"
 
 
 async def test_the_server_is_asked_to_wait_within_what_it_admits(server, reach, ask):
     for timeout_s in (0.5, 20, 600):
         await reach("replicate", limits=Limits(timeout_s=timeout_s)).ask(ask())
-    assert [heard.headers["prefer"] for heard in server.heard] == ["wait=1", "wait=20", "wait=60"]
+    assert [heard.headers["prefer"] for heard in server.received] == ["wait=1", "wait=20", "wait=60"]
 
 
 async def test_a_prediction_is_polled_until_it_has_ended(server, reach, ask):
@@ -67,13 +67,13 @@ async def test_a_prediction_is_polled_until_it_has_ended(server, reach, ask):
 async def test_a_poll_that_fails_is_sent_again_and_not_the_prediction(server, reach, ask):
     server.then(server.predicts({"status": "starting"}, {"output": "Yes"}), server.fails(502), server.drops())
     assert (await reach("replicate").ask(ask())).text == "Yes"
-    assert (len(server.heard), server.polls, server.cancelled) == (1, 3, [])
+    assert (len(server.received), server.polls, server.cancelled) == (1, 3, [])
 
 
 async def test_a_prediction_whose_polls_all_fail_is_cancelled(server, reach, refusal):
     server.then(server.predicts({"status": "starting"}), *[server.fails(503)] * 4)
     assert type(await refusal(reach("replicate"))) is ServerFault
-    assert (len(server.heard), server.polls, server.cancelled) == (1, 4, ["p1"])
+    assert (len(server.received), server.polls, server.cancelled) == (1, 4, ["p1"])
 
 
 async def test_a_poll_is_not_held_up_by_a_wait_for_hours(server, reach, refusal):

@@ -1,0 +1,6 @@
+"""What the measurements share."""
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))  # for `support`
