@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import median
 
 from peers.installed import installed_peers
+
 from rig.loopback import Loopback
 from rig.runs import Whole
 from rig.stage import ALL, ALL_EPHEMERAL, ALL_SERVED, CONCURRENCY, EPHEMERAL, SERVED, VERSION, empty, staged, warm
