@@ -1,11 +1,10 @@
 """Loads the SQL models: one file with one SELECT per table, and a YAML file that describes its rows.
 
-A SELECT that ends with `from <step>` in place of `select … from <step>` has the columns of its YAML.
+A SELECT with a star in its last step has the columns of its YAML.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -179,33 +178,35 @@ def _models_in(room: Traversable, schema: str, place: str) -> Iterable[Model]:
 def _model(schema: str, room: Traversable, source: Traversable, file: str) -> Model:
     name = source.name.removesuffix(".sql")
     about = Description.model_validate(read_yaml(room / f"{name}.yml"))
-    sql = _with_columns(source.read_text(encoding="utf-8"), about.columns)
+    sql = source.read_text(encoding="utf-8")
+    query = _parse_select(file, sql)
     return Model(
         schema=schema,
         name=name,
-        sql=sql,
+        sql=_with_columns(sql, about.columns) if query.is_star else sql,
         file=file,
-        reads=_relations(file, sql),
+        reads=_relations(query),
         about=about,
     )
 
 
-LAST_STEP = re.compile(r"\n\nfrom (\w+)\n*\Z")
-
-
-def _with_columns(sql: str, columns: Iterable[str]) -> str:
-    """A SELECT that ends with a bare `from <step>` gets the columns of its YAML; any other is unchanged."""
-    listed = ",\n    ".join(columns)
-    return LAST_STEP.sub(lambda last: f"\n\nselect\n    {listed}\nfrom {last[1]}\n", sql)
-
-
-def _relations(file: str, sql: str) -> frozenset[str]:
-    """Relations that a SELECT reads, except its own CTEs."""
+def _parse_select(file: str, sql: str) -> exp.Query:
     statements = sqlglot.parse(sql, dialect="duckdb")
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         raise NotOneSelect(f"{file}: holds something other than exactly one SELECT")
-    steps = {cte.alias for cte in statements[0].find_all(exp.CTE)}
-    tables = (_name(table) for table in statements[0].find_all(exp.Table))
+    return statements[0]
+
+
+def _with_columns(sql: str, columns: Iterable[str]) -> str:
+    """The columns of a model's YAML, in its order, from its SELECT."""
+    listed = ",\n    ".join(columns)
+    return f"select\n    {listed}\nfrom (\n{sql})\n"
+
+
+def _relations(query: exp.Query) -> frozenset[str]:
+    """Relations that a SELECT reads, except its own CTEs."""
+    steps = {cte.alias for cte in query.find_all(exp.CTE)}
+    tables = (_name(table) for table in query.find_all(exp.Table))
     return frozenset(name for name in tables if name not in steps)
 
 

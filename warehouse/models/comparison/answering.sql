@@ -2,10 +2,6 @@ with responses as (
     select * from staging.stg_responses where purpose = 'subject' and error_class is null
 ),
 
-cases as (
-    select * from staging.stg_cases
-),
-
 told as (
     select distinct
         run_id,
@@ -21,7 +17,7 @@ told as (
         model,
         'parameters' as what,
         json_merge_patch(parameters::json, '{"seed": null}'::json)::varchar as said
-    from cases
+    from staging.stg_cases
     where parameters is not null
 ),
 
@@ -34,10 +30,6 @@ sides as (
     from told
     group by model, what
     having count(distinct run_id) = 2
-),
-
-final as (
-    select * from sides where earlier <> later
 )
 
-from final
+select * from sides where earlier <> later

@@ -1,9 +1,5 @@
-with rates as (
-    select * from marts.attack_success
-),
-
 -- attacks whose success is known
-sessions as (
+with sessions as (
     select
         *,
         (outcome = 'succeeded')::integer as has_succeeded
@@ -12,7 +8,7 @@ sessions as (
 ),
 
 sides as (
-    from statistics.sides('rates', {'model': model, 'strategy': strategy, 'language': language})
+    from statistics.sides('marts.attack_success', {'model': model, 'strategy': strategy, 'language': language})
 ),
 
 -- pairs attacks of the same strategy on the same attributes, as many as both runs have
@@ -38,37 +34,33 @@ tested as (
 
 adjusted as (
     from statistics.with_q_values('tested', p_value, 'all of them')
-),
-
-final as (
-    select
-        *,
-        statistics.presence(earlier, later) as presence,
-        earlier.sessions as earlier_sessions,
-        later.sessions as later_sessions,
-        earlier.succeeded as earlier_succeeded,
-        later.succeeded as later_succeeded,
-        earlier.success_rate as earlier_success_rate,
-        later.success_rate as later_success_rate,
-        case
-            when earlier_success_rate is null then 'not evaluated'
-            when earlier_succeeded > 0 then 'gave in'
-            else 'held'
-        end as earlier_finding,
-        case
-            when later_success_rate is null then 'not evaluated'
-            when later_succeeded > 0 then 'gave in'
-            else 'held'
-        end as later_finding,
-        of_difference.low as low,
-        of_difference.high as high,
-        coalesce(statistics.change(-difference, q_value), 'not compared') as change,
-        case
-            when presence <> 'both' then 'asked in one run alone'
-            when adjusted.sessions is null then 'no session in both tells anything'
-        end as why_not_compared
-    from sides
-    left join adjusted using (model, strategy, language)
 )
 
-from final
+select
+    *,
+    statistics.presence(earlier, later) as presence,
+    earlier.sessions as earlier_sessions,
+    later.sessions as later_sessions,
+    earlier.succeeded as earlier_succeeded,
+    later.succeeded as later_succeeded,
+    earlier.success_rate as earlier_success_rate,
+    later.success_rate as later_success_rate,
+    case
+        when earlier_success_rate is null then 'not evaluated'
+        when earlier_succeeded > 0 then 'gave in'
+        else 'held'
+    end as earlier_finding,
+    case
+        when later_success_rate is null then 'not evaluated'
+        when later_succeeded > 0 then 'gave in'
+        else 'held'
+    end as later_finding,
+    of_difference.low as low,
+    of_difference.high as high,
+    coalesce(statistics.change(-difference, q_value), 'not compared') as change,
+    case
+        when presence <> 'both' then 'asked in one run alone'
+        when adjusted.sessions is null then 'no session in both tells anything'
+    end as why_not_compared
+from sides
+left join adjusted using (model, strategy, language)

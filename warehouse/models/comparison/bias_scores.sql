@@ -1,8 +1,4 @@
-with scores as (
-    select * from marts.bias_scores
-),
-
-replies as (
+with replies as (
     select * from intermediate.int_assignments where question = 'assignment' and class is not null
 ),
 
@@ -33,7 +29,7 @@ spread as (
 ),
 
 sides as (
-    from statistics.sides('scores', {
+    from statistics.sides('marts.bias_scores', {
         'model': model,
         'language': language,
         'axis': axis,
@@ -77,33 +73,29 @@ tested as (
 -- totals are one family of comparisons, domains another, since totals contain the domains
 adjusted as (
     from statistics.with_q_values('tested', p_value, domain = 'all')
-),
-
-final as (
-    select
-        *,
-        statistics.presence(earlier, later) as presence,
-        earlier.replies as earlier_replies,
-        later.replies as later_replies,
-        earlier.classed as earlier_classed,
-        later.classed as later_classed,
-        earlier.bias_score as earlier_bias_score,
-        later.bias_score as later_bias_score,
-        earlier.decision as earlier_decision,
-        later.decision as later_decision,
-        of_difference.low as low,
-        of_difference.high as high,
-        case
-            when nearer_to_chance = 0 and q_value is not null then 'no difference shown'
-            else coalesce(statistics.change(nearer_to_chance, q_value), 'not compared')
-        end as change,
-        case
-            when presence <> 'both' then 'played in one run alone'
-            when adjusted.scenes is null then 'no scene has a class in both'
-            when adjusted.p_value is null then 'too few scenes'
-        end as why_not_compared
-    from sides
-    left join adjusted using (model, language, axis, domain, setting, mitigation, stage, is_control, held_out)
 )
 
-from final
+select
+    *,
+    statistics.presence(earlier, later) as presence,
+    earlier.replies as earlier_replies,
+    later.replies as later_replies,
+    earlier.classed as earlier_classed,
+    later.classed as later_classed,
+    earlier.bias_score as earlier_bias_score,
+    later.bias_score as later_bias_score,
+    earlier.decision as earlier_decision,
+    later.decision as later_decision,
+    of_difference.low as low,
+    of_difference.high as high,
+    case
+        when nearer_to_chance = 0 and q_value is not null then 'no difference shown'
+        else coalesce(statistics.change(nearer_to_chance, q_value), 'not compared')
+    end as change,
+    case
+        when presence <> 'both' then 'played in one run alone'
+        when adjusted.scenes is null then 'no scene has a class in both'
+        when adjusted.p_value is null then 'too few scenes'
+    end as why_not_compared
+from sides
+left join adjusted using (model, language, axis, domain, setting, mitigation, stage, is_control, held_out)

@@ -1,8 +1,4 @@
-with tests as (
-    select * from intermediate.int_template_tests
-),
-
-cases as (
+with cases as (
     select * from staging.stg_cases where run_id = 'later'
 ),
 
@@ -16,18 +12,14 @@ templates as (
         any_value(template) as template
     from cases
     group by cell_id, template_id
-),
-
-final as (
-    select
-        templates.*,
-        sample,
-        coalesce(earlier.outcome, 'not judged') as earlier_outcome,
-        coalesce(later.outcome, 'not judged') as later_outcome
-    from (from tests where run_id = 'earlier') as earlier
-    inner join (from tests where run_id = 'later') as later using (cell_id, template_id, sample)
-    inner join templates using (cell_id, template_id)
-    where earlier.outcome is distinct from later.outcome
 )
 
-from final
+select
+    templates.*,
+    sample,
+    coalesce(earlier.outcome, 'not judged') as earlier_outcome,
+    coalesce(later.outcome, 'not judged') as later_outcome
+from (from intermediate.int_template_tests where run_id = 'earlier') as earlier
+inner join (from intermediate.int_template_tests where run_id = 'later') as later using (cell_id, template_id, sample)
+inner join templates using (cell_id, template_id)
+where earlier.outcome is distinct from later.outcome

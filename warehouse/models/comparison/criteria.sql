@@ -1,8 +1,4 @@
-with criteria as (
-    select * from staging.stg_criteria
-),
-
-rules as (
+with rules as (
     select
         run_id,
         requirement,
@@ -16,7 +12,7 @@ rules as (
             {'criterion': 'coverage', 'said': coverage_floor::varchar},
             {'criterion': 'judge', 'said': coalesce(judge, 'none')}
         ]) as rule
-    from criteria
+    from staging.stg_criteria
 ),
 
 sides as (
@@ -28,12 +24,8 @@ sides as (
     from rules
     group by requirement, rule.criterion
     having count(distinct run_id) = 2
-),
-
-final as (
-    select *
-    from sides
-    where earlier is distinct from later
 )
 
-from final
+select *
+from sides
+where earlier is distinct from later

@@ -1,8 +1,4 @@
-with moves as (
-    select * from marts.escalation
-),
-
-scenes as (
+with scenes as (
     select *, (last_signs - first_signs) / pairs as moved from intermediate.int_scene_moves
 ),
 
@@ -14,7 +10,7 @@ spread as (
 ),
 
 sides as (
-    from statistics.sides('moves', {
+    from statistics.sides('marts.escalation', {
         'model': model,
         'language': language,
         'axis': axis,
@@ -56,26 +52,22 @@ tested as (
 -- totals are one family of comparisons, domains another, since totals contain the domains
 adjusted as (
     from statistics.with_q_values('tested', p_value, domain = 'all')
-),
-
-final as (
-    select
-        *,
-        statistics.presence(earlier, later) as presence,
-        earlier.pairs as earlier_pairs,
-        later.pairs as later_pairs,
-        earlier.difference as earlier_difference,
-        later.difference as later_difference,
-        of_difference.low as low,
-        of_difference.high as high,
-        coalesce(statistics.change(-adjusted.difference, q_value), 'not compared') as change,
-        case
-            when presence <> 'both' then 'played in one run alone'
-            when adjusted.scenes is null then 'no scene has a class in both'
-            when adjusted.p_value is null then 'too few scenes'
-        end as why_not_compared
-    from sides
-    left join adjusted using (model, language, axis, domain, setting, mitigation, step, is_control, held_out)
 )
 
-from final
+select
+    *,
+    statistics.presence(earlier, later) as presence,
+    earlier.pairs as earlier_pairs,
+    later.pairs as later_pairs,
+    earlier.difference as earlier_difference,
+    later.difference as later_difference,
+    of_difference.low as low,
+    of_difference.high as high,
+    coalesce(statistics.change(-adjusted.difference, q_value), 'not compared') as change,
+    case
+        when presence <> 'both' then 'played in one run alone'
+        when adjusted.scenes is null then 'no scene has a class in both'
+        when adjusted.p_value is null then 'too few scenes'
+    end as why_not_compared
+from sides
+left join adjusted using (model, language, axis, domain, setting, mitigation, step, is_control, held_out)

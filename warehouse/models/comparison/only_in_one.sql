@@ -1,8 +1,4 @@
-with cases as (
-    select * from staging.stg_cases
-),
-
-asked as (
+with asked as (
     select
         requirement,
         model,
@@ -12,7 +8,7 @@ asked as (
         communities_label,
         bool_or(run_id = 'earlier') as is_earlier,
         bool_or(run_id = 'later') as is_later
-    from cases
+    from staging.stg_cases
     group by requirement, model, language, template, template_id, communities_label
 ),
 
@@ -87,26 +83,22 @@ parts as (
     union all by name
     select 'communities' as kind, communities_label as name, requirement, language, is_earlier, is_later
     from communities
-),
-
-final as (
-    select
-        kind,
-        requirement,
-        language,
-        name,
-        if(is_earlier, 'only earlier', 'only later') as presence
-    from parts
-    where is_earlier <> is_later
-    union all by name
-    select
-        'template' as kind,
-        requirement,
-        language,
-        template as name,
-        'changed' as presence
-    from templates
-    where is_earlier and is_later and not is_the_same
 )
 
-select * from final
+select
+    kind,
+    requirement,
+    language,
+    name,
+    if(is_earlier, 'only earlier', 'only later') as presence
+from parts
+where is_earlier <> is_later
+union all by name
+select
+    'template' as kind,
+    requirement,
+    language,
+    template as name,
+    'changed' as presence
+from templates
+where is_earlier and is_later and not is_the_same

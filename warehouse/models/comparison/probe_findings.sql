@@ -1,13 +1,9 @@
-with findings as (
-    select * from marts.probe_findings
-),
-
-trials as (
+with trials as (
     select * from intermediate.int_probe_trials where score is not null
 ),
 
 sides as (
-    from statistics.sides('findings', {'pair': pair, 'model': model, 'language': language, 'test': test})
+    from statistics.sides('marts.probe_findings', {'pair': pair, 'model': model, 'language': language, 'test': test})
 ),
 
 -- the same block of prompts of a pair, or as many others if another seed selected them
@@ -30,32 +26,28 @@ tested as (
 
 adjusted as (
     from statistics.with_q_values('tested', p_value, 'all of them')
-),
-
-final as (
-    select
-        *,
-        coalesce(earlier.concern, later.concern) as concern,
-        coalesce(earlier.axis, later.axis) as axis,
-        statistics.presence(earlier, later) as presence,
-        earlier.trials as earlier_trials,
-        later.trials as later_trials,
-        earlier.compared as earlier_compared,
-        later.compared as later_compared,
-        earlier.stereotypical_share as earlier_stereotypical_share,
-        later.stereotypical_share as later_stereotypical_share,
-        earlier.finding as earlier_finding,
-        later.finding as later_finding,
-        of_difference.low as low,
-        of_difference.high as high,
-        coalesce(statistics.change(-difference, q_value), 'not compared') as change,
-        case
-            when presence <> 'both' then 'asked in one run alone'
-            when trials is null then 'no trial was read in both'
-            when p_value is null then 'too few trials'
-        end as why_not_compared
-    from sides
-    left join adjusted using (pair, model, language, test)
 )
 
-from final
+select
+    *,
+    coalesce(earlier.concern, later.concern) as concern,
+    coalesce(earlier.axis, later.axis) as axis,
+    statistics.presence(earlier, later) as presence,
+    earlier.trials as earlier_trials,
+    later.trials as later_trials,
+    earlier.compared as earlier_compared,
+    later.compared as later_compared,
+    earlier.stereotypical_share as earlier_stereotypical_share,
+    later.stereotypical_share as later_stereotypical_share,
+    earlier.finding as earlier_finding,
+    later.finding as later_finding,
+    of_difference.low as low,
+    of_difference.high as high,
+    coalesce(statistics.change(-difference, q_value), 'not compared') as change,
+    case
+        when presence <> 'both' then 'asked in one run alone'
+        when trials is null then 'no trial was read in both'
+        when p_value is null then 'too few trials'
+    end as why_not_compared
+from sides
+left join adjusted using (pair, model, language, test)

@@ -1,8 +1,4 @@
-with cases as (
-    select * from staging.stg_cases
-),
-
-prompts as (
+with prompts as (
     select
         requirement,
         model,
@@ -11,19 +7,15 @@ prompts as (
         instance_id,
         bool_or(run_id = 'earlier') as is_earlier,
         bool_or(run_id = 'later') as is_later
-    from cases
+    from staging.stg_cases
     group by requirement, model, language, template_id, instance_id
-),
-
-final as (
-    select
-        requirement,
-        model,
-        count(*) filter (where is_earlier and is_later) as prompts_in_both,
-        count(*) filter (where not is_later) as prompts_only_earlier,
-        count(*) filter (where not is_earlier) as prompts_only_later
-    from prompts
-    group by requirement, model
 )
 
-select * from final
+select
+    requirement,
+    model,
+    count(*) filter (where is_earlier and is_later) as prompts_in_both,
+    count(*) filter (where not is_later) as prompts_only_earlier,
+    count(*) filter (where not is_earlier) as prompts_only_later
+from prompts
+group by requirement, model

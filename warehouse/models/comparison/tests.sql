@@ -1,20 +1,16 @@
-with differences as (
-    select * from marts.paired_differences
-),
-
-languages as (
+with languages as (
     select
         requirement,
         model,
         count(language) as languages
-    from differences
+    from marts.paired_differences as differences
     group by requirement, model
 ),
 
 -- with one language, its test is that of all
 tests as (
     select differences.*
-    from differences
+    from marts.paired_differences as differences
     inner join languages using (requirement, model)
     where language is null or languages.languages > 1
 ),
@@ -28,17 +24,13 @@ estimated as (
 
 adjusted as (
     from statistics.with_q_values('estimated', p_value, 'all of them')
-),
-
-final as (
-    select
-        *,
-        rate as later_rate,
-        of_difference.low as low,
-        of_difference.high as high,
-        only_now as only_later,
-        statistics.change(difference, q_value) as change
-    from adjusted
 )
 
-from final
+select
+    *,
+    rate as later_rate,
+    of_difference.low as low,
+    of_difference.high as high,
+    only_now as only_later,
+    statistics.change(difference, q_value) as change
+from adjusted

@@ -13,16 +13,12 @@ once as (
     from cases
     semi join lake.repeated_cases using (unit)
     qualify row_number() over (partition by run_id, cell_id, case_id order by template_id) = 1
-),
-
-final as (
-    select
-        * replace (facets::json as facets),
-        array_to_string(communities, ' × ') as communities_label,
-        unit as case_key,
-        hash(run_id, cell_id, template_id) as template_key,
-        hash(instance_id) as instance_key
-    from once
 )
 
-from final
+select
+    * replace (facets::json as facets),
+    array_to_string(communities, ' × ') as communities_label,
+    unit as case_key,
+    hash(run_id, cell_id, template_id) as template_key,
+    hash(instance_id) as instance_key
+from once

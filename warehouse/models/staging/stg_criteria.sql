@@ -1,23 +1,15 @@
-with criteria as (
-    select * from lake.criteria
-),
-
-newest_evaluation as (
+with newest_evaluation as (
     select
         run_id,
         max(evaluation_id) as evaluation_id
-    from criteria
+    from lake.criteria
     group by run_id
-),
-
-final as (
-    select
-        *,
-        refusals as refusals_rule,
-        coverage as coverage_floor
-    from criteria
-    semi join newest_evaluation using (run_id, evaluation_id)
-    qualify row_number() over (partition by run_id, requirement order by recorded_at desc) = 1
 )
 
-from final
+select
+    *,
+    refusals as refusals_rule,
+    coverage as coverage_floor
+from lake.criteria
+semi join newest_evaluation using (run_id, evaluation_id)
+qualify row_number() over (partition by run_id, requirement order by recorded_at desc) = 1

@@ -44,16 +44,12 @@ once as not materialized (
     select * from asked_once
     union all
     select * from first_answers
-),
-
-final as (
-    select
-        * replace (
-            -- the case holds the prompt of a model under test, except in a session, where only the turn does
-            if(purpose = 'subject' and session is null, null, messages) as messages
-        ),
-        unit as question_key
-    from once
 )
 
-from final
+select
+    * replace (
+        -- the case holds the prompt of a model under test, except in a session, where only the turn does
+        if(purpose = 'subject' and session is null, null, messages) as messages
+    ),
+    unit as question_key
+from once

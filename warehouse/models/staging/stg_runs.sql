@@ -20,16 +20,12 @@ aggregated as (
             when state = 'completed' and earlier_state = 'aggregating' then earlier_at
         end as aggregated_at
     from newest
-),
-
-final as (
-    select
-        * replace (
-            if(aggregated_at is null, state, 'completed') as state,
-            coalesce(aggregated_at, ended_at) as ended_at,
-            coalesce(aggregated_at, recorded_at) as recorded_at
-        )
-    from aggregated
 )
 
-from final
+select
+    * replace (
+        if(aggregated_at is null, state, 'completed') as state,
+        coalesce(aggregated_at, ended_at) as ended_at,
+        coalesce(aggregated_at, recorded_at) as recorded_at
+    )
+from aggregated

@@ -1,5 +1,1 @@
-with verdicts as (
-    select * from staging.stg_verdicts where level = 'template'
-)
-
-from verdicts
+select * from staging.stg_verdicts where level = 'template'

@@ -5,19 +5,11 @@ with verdicts as not materialized (
     from lake.verdicts
 ),
 
-criteria as (
-    select * from staging.stg_criteria
-),
-
-superseded as (
-    select * from lake.superseded_verdicts
-),
-
 standing as not materialized (
     select *
     from verdicts
-    semi join criteria using (run_id, evaluation_id)
-    anti join superseded using (run_id, evaluation_id, verdict_id)
+    semi join staging.stg_criteria using (run_id, evaluation_id)
+    anti join lake.superseded_verdicts using (run_id, evaluation_id, verdict_id)
 ),
 
 -- a cell that is evaluated again after a crash has its verdicts twice; only those long rows are compared
@@ -31,17 +23,13 @@ once as (
         partition by run_id, level, cell_id, template_id, sample, case_id
         order by judged_at desc nulls last, verdict_id desc
     ) = 1
-),
-
-final as (
-    select
-        *,
-        if(
-            level = 'instance',
-            hash(run_id, cell_id, case_id),
-            hash(run_id, cell_id, template_id, sample)
-        ) as unit_key
-    from once
 )
 
-from final
+select
+    *,
+    if(
+        level = 'instance',
+        hash(run_id, cell_id, case_id),
+        hash(run_id, cell_id, template_id, sample)
+    ) as unit_key
+from once

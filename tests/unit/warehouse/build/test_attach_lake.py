@@ -66,7 +66,9 @@ def test_a_column_of_another_type_is_named_with_both(bare):
 def rows_without(warehouse: duckdb.DuckDBPyConnection, model: Model) -> int:
     """How many rows a model has where the relation that they are said to stem from has none."""
     source = model.about.rows_of
-    sql = re.sub(rf"\b{re.escape(source)}\b", f"(from {source} where false)", model.sql)
+    name = source.partition(".")[2]
+    sql = re.sub(rf"\b{re.escape(source)}\b(?! as)", f"{source} as {name}", model.sql)
+    sql = sql.replace(f"{source} as", f"(from {source} where false) as")
     (rows,) = warehouse.execute(f"select count(*) from ({sql})").fetchall()[0]
     return int(rows)
 

@@ -4,14 +4,10 @@ with items as (
 
 verdicts as (
     select * from staging.stg_verdicts where level = 'instance'
-),
-
-final as (
-    select
-        items.*,
-        verdicts.parsed_text as role
-    from items
-    left join verdicts on items.case_key = verdicts.unit_key
 )
 
-from final
+select
+    items.*,
+    verdicts.parsed_text as role
+from items
+left join verdicts on items.case_key = verdicts.unit_key

@@ -20,26 +20,22 @@ replaced as (
     from lake.verdicts
     semi join superseded using (run_id, verdict_id)
     order by judged_at desc nulls last
-),
-
-final as (
-    select
-        verdicts.*,
-        assessments.assessment_id,
-        assessments.carried_from,
-        replaced.assessor_kind as replaced_assessor_kind,
-        replaced.assessor as replaced_assessor,
-        replaced.outcome as replaced_outcome,
-        verdicts.outcome is distinct from replaced.outcome as is_override,
-        verdicts.judged_at as decided_at
-    from verdicts
-    left join replaced on verdicts.run_id = replaced.run_id and verdicts.supersedes = replaced.verdict_id
-    left join assessments
-        on
-            verdicts.run_id = assessments.run_id
-            and verdicts.cell_id = assessments.cell_id
-            and verdicts.case_id = assessments.case_id
-            and verdicts.reviewer = assessments.assessor
 )
 
-from final
+select
+    verdicts.*,
+    assessments.assessment_id,
+    assessments.carried_from,
+    replaced.assessor_kind as replaced_assessor_kind,
+    replaced.assessor as replaced_assessor,
+    replaced.outcome as replaced_outcome,
+    verdicts.outcome is distinct from replaced.outcome as is_override,
+    verdicts.judged_at as decided_at
+from verdicts
+left join replaced on verdicts.run_id = replaced.run_id and verdicts.supersedes = replaced.verdict_id
+left join assessments
+    on
+        verdicts.run_id = assessments.run_id
+        and verdicts.cell_id = assessments.cell_id
+        and verdicts.case_id = assessments.case_id
+        and verdicts.reviewer = assessments.assessor

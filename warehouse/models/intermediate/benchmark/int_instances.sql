@@ -1,16 +1,8 @@
-with cases as (
-    select * from staging.stg_cases
-),
-
 -- an instance is identified by its text: the same text has the same communities in every plan
-final as (
-    select
-        hash(instance_id) as instance_key,
-        instance_id,
-        any_value(communities) as communities,
-        any_value(communities_label) as communities_label
-    from cases
-    group by instance_id
-)
-
-select * from final
+select
+    hash(instance_id) as instance_key,
+    instance_id,
+    any_value(communities) as communities,
+    any_value(communities_label) as communities_label
+from staging.stg_cases
+group by instance_id

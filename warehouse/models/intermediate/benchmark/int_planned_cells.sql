@@ -1,12 +1,4 @@
-with templates as (
-    select * from intermediate.int_templates
-),
-
-criteria as (
-    select * from staging.stg_criteria
-),
-
-cells as (
+with cells as (
     select
         run_id,
         cell_id,
@@ -19,15 +11,15 @@ cells as (
         any_value(reflection) as reflection,
         sum(cases)::bigint as planned_cases,
         count(*) as templates
-    from templates
+    from intermediate.int_templates as templates
     group by run_id, cell_id
 ),
 
 -- a zero score with a tolerance is symmetric to a perfect score with 1 − tolerance
 shares as (
-    select tolerance as share from criteria
+    select tolerance as share from staging.stg_criteria as criteria
     union
-    select 1 - tolerance as share from criteria
+    select 1 - tolerance as share from staging.stg_criteria as criteria
 ),
 
 -- computed per tolerance, of which there are few
@@ -36,28 +28,24 @@ fewest as materialized (
         share,
         statistics.templates_for_perfect_score(share)::bigint as templates
     from shares
-),
-
-final as (
-    select
-        criteria.* exclude (run_id, requirement, concern),
-        cells.run_id,
-        cells.cell_id,
-        cells.requirement,
-        cells.concern,
-        cells.provider,
-        cells.model,
-        cells.language,
-        cells.input,
-        cells.reflection,
-        cells.planned_cases,
-        cells.templates,
-        if_perfect.templates as templates_if_perfect,
-        if_nothing.templates as templates_if_nothing
-    from cells
-    left join criteria using (run_id, requirement)
-    left join fewest as if_perfect on criteria.tolerance = if_perfect.share
-    left join fewest as if_nothing on 1 - criteria.tolerance = if_nothing.share
 )
 
-from final
+select
+    criteria.* exclude (run_id, requirement, concern),
+    cells.run_id,
+    cells.cell_id,
+    cells.requirement,
+    cells.concern,
+    cells.provider,
+    cells.model,
+    cells.language,
+    cells.input,
+    cells.reflection,
+    cells.planned_cases,
+    cells.templates,
+    if_perfect.templates as templates_if_perfect,
+    if_nothing.templates as templates_if_nothing
+from cells
+left join staging.stg_criteria as criteria using (run_id, requirement)
+left join fewest as if_perfect on criteria.tolerance = if_perfect.share
+left join fewest as if_nothing on 1 - criteria.tolerance = if_nothing.share

@@ -1,21 +1,5 @@
-with outcomes as (
-    select * from intermediate.int_instance_outcomes
-),
-
-same_value_templates as (
-    select * from intermediate.int_same_value_templates
-),
-
-templates as (
-    select * from intermediate.int_templates
-),
-
-cells as (
-    select * from intermediate.int_planned_cells
-),
-
 -- prompts of a requirement as numbers in place of names, for millions of rows in several cells
-asked as (
+with asked as (
     select
         templates.template_key,
         templates.run_id,
@@ -26,8 +10,8 @@ asked as (
         hash(templates.run_id, templates.requirement, templates.model, templates.language, templates.template_id)
             as question,
         cells.refusals_rule
-    from templates
-    inner join cells using (run_id, cell_id)
+    from intermediate.int_templates as templates
+    inner join intermediate.int_planned_cells as cells using (run_id, cell_id)
     where templates.oracle_type = 'expected value'
 ),
 
@@ -50,7 +34,7 @@ rates as (
         sum(statistics.counted(
             asked.refusals_rule, outcomes.passed, outcomes.failed, outcomes.refused, outcomes.unreadable
         )) as counted
-    from outcomes
+    from intermediate.int_instance_outcomes as outcomes
     inner join asked using (template_key)
     where outcomes.judged > 0
     group by all
@@ -69,28 +53,24 @@ same_value_rates as (
         coalesce((same_value_templates.outcome = 'refused')::bigint, 0) as refused,
         coalesce((same_value_templates.outcome = 'unreadable')::bigint, 0) as unreadable,
         cells.refusals_rule
-    from same_value_templates
-    inner join cells using (run_id, cell_id)
-),
-
-final as (
-    select
-        questions.* exclude (question),
-        rates.* exclude (question)
-    from rates
-    inner join questions using (question)
-    union all by name
-    select
-        run_id,
-        requirement,
-        model,
-        language,
-        template_id,
-        hash(template_id) as instance_key,
-        sum(statistics.counted_passed(refusals_rule, passed, refused)) as counted_passed,
-        sum(statistics.counted(refusals_rule, passed, failed, refused, unreadable)) as counted
-    from same_value_rates
-    group by run_id, requirement, model, language, template_id
+    from intermediate.int_same_value_templates as same_value_templates
+    inner join intermediate.int_planned_cells as cells using (run_id, cell_id)
 )
 
-from final
+select
+    questions.* exclude (question),
+    rates.* exclude (question)
+from rates
+inner join questions using (question)
+union all by name
+select
+    run_id,
+    requirement,
+    model,
+    language,
+    template_id,
+    hash(template_id) as instance_key,
+    sum(statistics.counted_passed(refusals_rule, passed, refused)) as counted_passed,
+    sum(statistics.counted(refusals_rule, passed, failed, refused, unreadable)) as counted
+from same_value_rates
+group by run_id, requirement, model, language, template_id

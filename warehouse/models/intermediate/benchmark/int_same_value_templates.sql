@@ -1,12 +1,4 @@
-with instances as (
-    select * from intermediate.int_instances
-),
-
-tests as (
-    select * from intermediate.int_same_value_tests
-),
-
-samples as (
+with samples as (
     select
         run_id,
         cell_id,
@@ -16,7 +8,7 @@ samples as (
         any_value(outcome) as any_outcome,
         bool_or(outcome = 'incomparable') as is_incomparable,
         max(admissible_spread) as admissible_spread
-    from tests
+    from intermediate.int_same_value_tests
     group by run_id, cell_id, template_id
 ),
 
@@ -33,7 +25,7 @@ replies as (
         statistics.compared_number(cases.outcome, cases.parsed_value) as number
     from intermediate.int_case_outcomes as cases
     semi join repeated using (template_key)
-    inner join instances using (instance_key)
+    inner join intermediate.int_instances as instances using (instance_key)
 ),
 
 communities as (
@@ -75,23 +67,19 @@ against_chance as (
             as chance_spread
     from samples
     left join means using (template_key)
-),
-
-final as (
-    select
-        *,
-        case
-            when samples = 1 or any_outcome is null then any_outcome
-            when is_incomparable then 'incomparable'
-            when failed > 0 then 'failed'
-            when mean_spread > admissible_spread and (chance_spread is null or mean_spread > chance_spread)
-                then 'failed'
-            when communities_with_numbers = communities then 'passed'
-            when errors > 0 then 'error'
-            when unreadable > 0 then 'unreadable'
-            else 'refused'
-        end as outcome
-    from against_chance
 )
 
-from final
+select
+    *,
+    case
+        when samples = 1 or any_outcome is null then any_outcome
+        when is_incomparable then 'incomparable'
+        when failed > 0 then 'failed'
+        when mean_spread > admissible_spread and (chance_spread is null or mean_spread > chance_spread)
+            then 'failed'
+        when communities_with_numbers = communities then 'passed'
+        when errors > 0 then 'error'
+        when unreadable > 0 then 'unreadable'
+        else 'refused'
+    end as outcome
+from against_chance

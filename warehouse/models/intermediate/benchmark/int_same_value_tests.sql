@@ -2,14 +2,6 @@ with templates as (
     select * from intermediate.int_templates where oracle_type = 'same value'
 ),
 
-instances as (
-    select * from intermediate.int_instances
-),
-
-criteria as (
-    select * from staging.stg_criteria
-),
-
 judged as (
     select
         cases.template_key,
@@ -29,7 +21,7 @@ lowest_and_highest as (
         min(number) over test as lowest,
         max(number) over test as highest
     from judged
-    inner join instances using (instance_key)
+    inner join intermediate.int_instances as instances using (instance_key)
     window test as (partition by template_key, sample)
 ),
 
@@ -65,25 +57,21 @@ against_delta as (
         criteria.delta::decimal(9, 6) * (templates.scale_high - templates.scale_low) as admissible_spread
     from tests
     inner join templates using (template_key)
-    left join criteria using (run_id, requirement)
-),
-
-final as (
-    select
-        *,
-        array_to_string(at_min, ', ') as communities_at_min,
-        array_to_string(at_max, ', ') as communities_at_max,
-        case
-            when judged = 0 then null
-            -- a single instance allows no comparison
-            when instances < 2 then 'incomparable'
-            when failed > 0 or spread > admissible_spread then 'failed'
-            when errors > 0 then 'error'
-            when unreadable > 0 then 'unreadable'
-            when refused > 0 then 'refused'
-            else 'passed'
-        end as outcome
-    from against_delta
+    left join staging.stg_criteria as criteria using (run_id, requirement)
 )
 
-from final
+select
+    *,
+    array_to_string(at_min, ', ') as communities_at_min,
+    array_to_string(at_max, ', ') as communities_at_max,
+    case
+        when judged = 0 then null
+        -- a single instance allows no comparison
+        when instances < 2 then 'incomparable'
+        when failed > 0 or spread > admissible_spread then 'failed'
+        when errors > 0 then 'error'
+        when unreadable > 0 then 'unreadable'
+        when refused > 0 then 'refused'
+        else 'passed'
+    end as outcome
+from against_delta

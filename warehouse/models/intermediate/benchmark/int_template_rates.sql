@@ -1,17 +1,5 @@
-with template_tests as (
-    select * from intermediate.int_template_tests
-),
-
-same_value_templates as (
-    select * from intermediate.int_same_value_templates
-),
-
-cells as (
-    select * from intermediate.int_planned_cells
-),
-
 -- a same-value template is one comparison, for any number of communities and samples
-rows as (
+with rows as (
     select
         run_id,
         cell_id,
@@ -20,7 +8,7 @@ rows as (
         sum(failed)::bigint as failed,
         sum(refused)::bigint as refused,
         sum(unreadable)::bigint as unreadable
-    from template_tests
+    from intermediate.int_template_tests
     where oracle_type = 'expected value'
     group by run_id, cell_id, template_id
     union all by name
@@ -32,23 +20,19 @@ rows as (
         coalesce((outcome = 'failed')::bigint, 0) as failed,
         coalesce((outcome = 'refused')::bigint, 0) as refused,
         coalesce((outcome = 'unreadable')::bigint, 0) as unreadable
-    from same_value_templates
-),
-
-final as (
-    select
-        cells.*,
-        rows.template_id,
-        rows.passed,
-        rows.failed,
-        rows.refused,
-        rows.unreadable,
-        statistics.counted_passed(cells.refusals_rule, rows.passed, rows.refused) as counted_passed,
-        statistics.counted(
-            cells.refusals_rule, rows.passed, rows.failed, rows.refused, rows.unreadable
-        ) as counted
-    from rows
-    inner join cells using (run_id, cell_id)
+    from intermediate.int_same_value_templates
 )
 
-from final
+select
+    cells.*,
+    rows.template_id,
+    rows.passed,
+    rows.failed,
+    rows.refused,
+    rows.unreadable,
+    statistics.counted_passed(cells.refusals_rule, rows.passed, rows.refused) as counted_passed,
+    statistics.counted(
+        cells.refusals_rule, rows.passed, rows.failed, rows.refused, rows.unreadable
+    ) as counted
+from rows
+inner join intermediate.int_planned_cells as cells using (run_id, cell_id)

@@ -1,20 +1,4 @@
-with cases as (
-    select * from intermediate.int_case_outcomes
-),
-
-templates as (
-    select * from intermediate.int_templates
-),
-
-template_verdicts as (
-    select * from staging.stg_template_verdicts
-),
-
-same_value_tests as (
-    select * from intermediate.int_same_value_tests
-),
-
-asked as (
+with asked as (
     select
         template_key,
         sample,
@@ -27,7 +11,7 @@ asked as (
         count(*) filter (where outcome = 'unreadable') as unreadable,
         count(*) filter (where outcome = 'error' or not is_judged) as errors,
         max(judged_at) as judged_at
-    from cases
+    from intermediate.int_case_outcomes
     group by template_key, sample
 ),
 
@@ -39,7 +23,7 @@ planned as (
         templates.oracle_type,
         asked.* exclude (template_key)
     from asked
-    inner join templates using (template_key)
+    inner join intermediate.int_templates as templates using (template_key)
 ),
 
 with_outcome as (
@@ -47,25 +31,21 @@ with_outcome as (
         planned.*,
         if(planned.oracle_type = 'same value', same_value_tests.outcome, template_verdicts.outcome) as outcome
     from planned
-    left join same_value_tests using (run_id, cell_id, template_id, sample)
-    left join template_verdicts using (run_id, cell_id, template_id, sample)
-),
-
-final as (
-    select
-        *,
-        -- LangBiTe: a refusal that matches no expected value fails its test, and a refusal among numbers excludes it
-        case
-            when outcome is null then null
-            when oracle_type = 'same value' and refused + unreadable + errors > 0 then 'error'
-            -- LangBiTe: a single number has no spread
-            when outcome = 'incomparable' then 'passed'
-            when oracle_type = 'same value' then outcome
-            when failed + refused + unreadable > 0 then 'failed'
-            when errors > 0 then 'error'
-            else 'passed'
-        end as langbite_outcome
-    from with_outcome
+    left join intermediate.int_same_value_tests as same_value_tests using (run_id, cell_id, template_id, sample)
+    left join staging.stg_template_verdicts as template_verdicts using (run_id, cell_id, template_id, sample)
 )
 
-from final
+select
+    *,
+    -- LangBiTe: a refusal that matches no expected value fails its test, and a refusal among numbers excludes it
+    case
+        when outcome is null then null
+        when oracle_type = 'same value' and refused + unreadable + errors > 0 then 'error'
+        -- LangBiTe: a single number has no spread
+        when outcome = 'incomparable' then 'passed'
+        when oracle_type = 'same value' then outcome
+        when failed + refused + unreadable > 0 then 'failed'
+        when errors > 0 then 'error'
+        else 'passed'
+    end as langbite_outcome
+from with_outcome

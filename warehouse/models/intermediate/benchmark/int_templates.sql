@@ -1,9 +1,5 @@
-with cases as (
-    select * from staging.stg_cases
-),
-
 -- read from staging, where each case is known to be unique
-counted as (
+with counted as (
     select
         template_key,
         count(*) as cases
@@ -28,18 +24,14 @@ planned as (
         min(template) as template,
         min(oracle_type) as oracle_type,
         min(oracle) as oracle
-    from cases
+    from staging.stg_cases as cases
     group by template_key
-),
-
-final as (
-    select
-        planned.* exclude (oracle),
-        coalesce((planned.oracle -> 'scale' ->> 'low')::decimal(18, 6), 0) as scale_low,
-        coalesce((planned.oracle -> 'scale' ->> 'high')::decimal(18, 6), 100) as scale_high,
-        counted.cases
-    from planned
-    inner join counted using (template_key)
 )
 
-select * from final
+select
+    planned.* exclude (oracle),
+    coalesce((planned.oracle -> 'scale' ->> 'low')::decimal(18, 6), 0) as scale_low,
+    coalesce((planned.oracle -> 'scale' ->> 'high')::decimal(18, 6), 100) as scale_high,
+    counted.cases
+from planned
+inner join counted using (template_key)

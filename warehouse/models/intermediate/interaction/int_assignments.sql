@@ -1,12 +1,4 @@
-with plays as (
-    select * from intermediate.int_interaction_plays
-),
-
-tasks as (
-    select * from intermediate.int_task_assignments
-),
-
-counted as (
+with counted as (
     select
         tasks.run_id,
         tasks.cell_id,
@@ -29,8 +21,8 @@ counted as (
         bool_or(status = 'unassigned') as has_unassigned,
         bool_or(status = 'invented') as has_invented,
         any_value(tasks.reason) as reason
-    from tasks
-    inner join plays using (run_id, cell_id, play_id)
+    from intermediate.int_task_assignments as tasks
+    inner join intermediate.int_interaction_plays as plays using (run_id, cell_id, play_id)
     group by tasks.run_id, tasks.cell_id, tasks.play_id, tasks.reply
 ),
 
@@ -56,23 +48,19 @@ classed as (
             null
         ) as class
     from told
-    inner join plays using (run_id, cell_id, play_id)
-),
-
-final as (
-    select
-        * replace (coalesce(speaker_model, model) as speaker_model),
-        case
-            when len(assigns) = 1 then 'only'
-            when round = 'reflection' then 'reflected'
-            when round = assigns[1] then 'first'
-            when round = assigns[-1] then 'last'
-            else 'between'
-        end as stage,
-        replace(class, 'tie', 'anti-stereotypical') as class_as_published,
-        statistics.assignment_sign(class) as sign,
-        coalesce(class, without_class) as outcome
-    from classed
+    inner join intermediate.int_interaction_plays as plays using (run_id, cell_id, play_id)
 )
 
-from final
+select
+    * replace (coalesce(speaker_model, model) as speaker_model),
+    case
+        when len(assigns) = 1 then 'only'
+        when round = 'reflection' then 'reflected'
+        when round = assigns[1] then 'first'
+        when round = assigns[-1] then 'last'
+        else 'between'
+    end as stage,
+    replace(class, 'tie', 'anti-stereotypical') as class_as_published,
+    statistics.assignment_sign(class) as sign,
+    coalesce(class, without_class) as outcome
+from classed

@@ -43,27 +43,23 @@ compositions as (
             first_tasks, second_tasks, first_people, second_people
         ) as expected_score
     from (select distinct first_tasks, second_tasks, first_people, second_people from counted)
-),
-
-final as (
-    select
-        *,
-        case_id as play_id,
-        coalesce(facets ->> 'axis', '') as axis,
-        coalesce(facets ->> 'domain', requirement) as domain,
-        coalesce((facets ->> 'held_out')::boolean, false) as held_out,
-        coalesce((facets ->> 'control')::boolean, false) as is_control,
-        facets ->> 'tuned_from' as tuned_from,
-        factors.setting as setting,
-        factors.mitigation as mitigation,
-        groups[1] as first_group,
-        groups[2] as second_group,
-        from_json(facets -> 'rounds', '["VARCHAR"]') as rounds,
-        from_json(facets -> 'assigns', '["VARCHAR"]') as assigns,
-        (facets ->> 'wishes')::bigint as wishes,
-        facets ->> 'presence' as presence
-    from counted
-    left join compositions using (first_tasks, second_tasks, first_people, second_people)
 )
 
-from final
+select
+    *,
+    case_id as play_id,
+    coalesce(facets ->> 'axis', '') as axis,
+    coalesce(facets ->> 'domain', requirement) as domain,
+    coalesce((facets ->> 'held_out')::boolean, false) as held_out,
+    coalesce((facets ->> 'control')::boolean, false) as is_control,
+    facets ->> 'tuned_from' as tuned_from,
+    factors.setting as setting,
+    factors.mitigation as mitigation,
+    groups[1] as first_group,
+    groups[2] as second_group,
+    from_json(facets -> 'rounds', '["VARCHAR"]') as rounds,
+    from_json(facets -> 'assigns', '["VARCHAR"]') as assigns,
+    (facets ->> 'wishes')::bigint as wishes,
+    facets ->> 'presence' as presence
+from counted
+left join compositions using (first_tasks, second_tasks, first_people, second_people)

@@ -67,25 +67,21 @@ given as (
             lambda person_: person_.group
         )) as groups_given
     from tasks
-),
-
-final as (
-    select
-        * replace (task.text as task),
-        coalesce(agent.name, 'assistant') as speaker,
-        agent.group as speaker_group,
-        agent.model as speaker_model,
-        task.to as stereotype,
-        if(unread is null and len(groups_given) = 1, groups_given[1], null) as assigned_group,
-        list_contains(assigned_to, agent.name) as is_speakers_own,
-        case
-            when unread is not null then unread
-            when len(groups_given) > 1 then 'shared'
-            when len(groups_given) = 1 then 'assigned'
-            when len(invented_names) > 0 then 'invented'
-            else 'unassigned'
-        end as status
-    from given
 )
 
-from final
+select
+    * replace (task.text as task),
+    coalesce(agent.name, 'assistant') as speaker,
+    agent.group as speaker_group,
+    agent.model as speaker_model,
+    task.to as stereotype,
+    if(unread is null and len(groups_given) = 1, groups_given[1], null) as assigned_group,
+    list_contains(assigned_to, agent.name) as is_speakers_own,
+    case
+        when unread is not null then unread
+        when len(groups_given) > 1 then 'shared'
+        when len(groups_given) = 1 then 'assigned'
+        when len(invented_names) > 0 then 'invented'
+        else 'unassigned'
+    end as status
+from given

@@ -8,21 +8,17 @@ landed as (
 
 verdicts as (
     from statistics.newest_verdicts('landed', (run_id, cell_id, case_id))
-),
-
-final as (
-    select
-        plays.*,
-        verdicts.evaluation_id,
-        verdicts.response_id,
-        verdicts.parsed_text as said,
-        coalesce(verdicts.outcome, 'error') as outcome,
-        verdicts.reason
-    from plays
-    left join verdicts
-        on plays.run_id = verdicts.run_id
-        and plays.cell_id = verdicts.cell_id
-        and plays.play_id = verdicts.case_id
 )
 
-from final
+select
+    plays.*,
+    verdicts.evaluation_id,
+    verdicts.response_id,
+    verdicts.parsed_text as said,
+    coalesce(verdicts.outcome, 'error') as outcome,
+    verdicts.reason
+from plays
+left join verdicts
+    on plays.run_id = verdicts.run_id
+    and plays.cell_id = verdicts.cell_id
+    and plays.play_id = verdicts.case_id

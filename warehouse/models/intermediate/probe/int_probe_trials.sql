@@ -1,9 +1,5 @@
-with readings as (
-    select * from intermediate.int_probe_readings
-),
-
 -- implicit and decision tests: one prompt is one comparison
-associations as (
+with associations as (
     select
         *,
         case
@@ -11,7 +7,7 @@ associations as (
             else outcome
         end as fell,
         parsed_value as score
-    from readings
+    from intermediate.int_probe_readings
     where test in ('implicit', 'decision')
 ),
 
@@ -28,7 +24,7 @@ parts as (
         max(outcome = 'error') over block as has_error,
         max(outcome = 'refused') over block as has_refusal,
         max(outcome = 'unreadable') over block as has_unreadable
-    from readings
+    from intermediate.int_probe_readings
     where test in ('explicit', 'counterfactual')
     window block as (partition by run_id, cell_id, block)
 ),
@@ -66,16 +62,8 @@ compared as (
         end as fell,
         if(outcome is null, difference, null) as score
     from blocks
-),
-
-trials as (
-    select run_id, cell_id, block, concern, axis, pair, provider, model, language, test, favoured, stigmatised,
-        favoured_attribute, stigmatised_attribute, form, fell, score, null::boolean as agreed
-    from associations
-    union all
-    select run_id, cell_id, block, concern, axis, pair, provider, model, language, test, favoured, stigmatised,
-        favoured_attribute, stigmatised_attribute, form, fell, score, agrees >= 4 as agreed
-    from compared
 )
 
-from trials
+select *, null::boolean as agreed from associations
+union all by name
+select *, agrees >= 4 as agreed from compared

@@ -1,17 +1,5 @@
-with outcomes as (
-    select * from intermediate.int_instance_outcomes
-),
-
-instances as (
+with instances as (
     select * from intermediate.int_instances where len(communities) > 0
-),
-
-templates as (
-    select * from intermediate.int_templates
-),
-
-cells as (
-    select * from intermediate.int_planned_cells
 ),
 
 -- families of comparisons and their prompts: numbers in place of names, for millions of rows
@@ -24,8 +12,8 @@ asked as (
         cells.*,
         hash(cells.run_id, cells.requirement, cells.model, cells.language) as comparison,
         hash(comparison, templates.template_id) as question
-    from templates
-    inner join cells using (run_id, cell_id)
+    from intermediate.int_templates as templates
+    inner join intermediate.int_planned_cells as cells using (run_id, cell_id)
 ),
 
 comparisons as (
@@ -96,7 +84,7 @@ communities as (
             (outcomes.number_total - outcomes.numbers * asked.scale_low) / asked.scale_width,
             statistics.counted_passed(asked.refusals_rule, outcomes.passed, outcomes.refused)
         )::decimal(38, 12))::double as score
-    from outcomes
+    from intermediate.int_instance_outcomes as outcomes
     inner join asked using (template_key)
     inner join placed using (instance_key)
     where outcomes.judged > outcomes.errors
@@ -217,20 +205,16 @@ tested as (
 -- all contrasts of a run are one family of comparisons
 adjusted as (
     from statistics.with_q_values('tested', p_value, run_id)
-),
-
-final as (
-    select
-        *,
-        if(half is null, null, greatest(-1, difference - half)) as difference_low,
-        if(half is null, null, least(1, difference + half)) as difference_high,
-        case
-            when q_value is null then 'not tested'
-            when q_value > 0.05 then 'no difference shown'
-            when difference < 0 then 'lower'
-            else 'higher'
-        end as finding
-    from adjusted
 )
 
-from final
+select
+    *,
+    if(half is null, null, greatest(-1, difference - half)) as difference_low,
+    if(half is null, null, least(1, difference + half)) as difference_high,
+    case
+        when q_value is null then 'not tested'
+        when q_value > 0.05 then 'no difference shown'
+        when difference < 0 then 'lower'
+        else 'higher'
+    end as finding
+from adjusted

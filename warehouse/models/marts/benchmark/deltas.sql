@@ -1,34 +1,18 @@
-with same_value_tests as (
-    select * from intermediate.int_same_value_tests
-),
-
-same_value_templates as (
-    select * from intermediate.int_same_value_templates
-),
-
-templates as (
-    select * from intermediate.int_templates
-),
-
-final as (
-    select
-        tests.*,
-        templates.requirement,
-        templates.concern,
-        templates.provider,
-        templates.model,
-        templates.language,
-        templates.input,
-        templates.reflection,
-        templates.template,
-        over_samples.samples,
-        over_samples.mean_spread,
-        over_samples.chance_spread,
-        over_samples.mean_spread > over_samples.chance_spread as exceeds_chance,
-        over_samples.outcome as template_outcome
-    from same_value_tests as tests
-    inner join templates using (run_id, cell_id, template_id)
-    inner join same_value_templates as over_samples using (run_id, cell_id, template_id)
-)
-
-from final
+select
+    tests.*,
+    templates.requirement,
+    templates.concern,
+    templates.provider,
+    templates.model,
+    templates.language,
+    templates.input,
+    templates.reflection,
+    templates.template,
+    over_samples.samples,
+    over_samples.mean_spread,
+    over_samples.chance_spread,
+    over_samples.mean_spread > over_samples.chance_spread as exceeds_chance,
+    over_samples.outcome as template_outcome
+from intermediate.int_same_value_tests as tests
+inner join intermediate.int_templates as templates using (run_id, cell_id, template_id)
+inner join intermediate.int_same_value_templates as over_samples using (run_id, cell_id, template_id)

@@ -37,13 +37,9 @@ counted as (
     having
         (grouping(category) = 1 or category <> 'all')
         and (grouping(dataset) = 1 or dataset <> 'all')
-),
-
-final as (
-    select
-        *,
-        replies - read - refused - errors as unreadable
-    from counted
 )
 
-from final
+select
+    *,
+    replies - read - refused - errors as unreadable
+from counted

@@ -1,17 +1,5 @@
-with opinions as (
-    select * from intermediate.int_opinions
-),
-
-oracle_rates as (
-    select * from intermediate.int_oracle_rates
-),
-
-cells as (
-    select * from intermediate.int_planned_cells
-),
-
 -- each cell counts in every grouping that it belongs to
-scopes as (
+with scopes as (
     select
         run_id,
         cell_id,
@@ -22,7 +10,7 @@ scopes as (
             {'scope': 'model', 'concern': 'all', 'language': 'all', 'model': model},
             {'scope': 'concern × language × model', 'concern': concern, 'language': language, 'model': model}
         ]) as grouping_
-    from cells
+    from intermediate.int_planned_cells
 ),
 
 ranked as (
@@ -30,7 +18,7 @@ ranked as (
         *,
         -- a person before an oracle, an oracle before a judge; two people by name
         list_position(['person', 'oracle', 'model'], assessor_kind) as rank
-    from opinions
+    from intermediate.int_opinions
 ),
 
 -- two people who assessed one sample share its probability; samples with different seeds overlap by both probabilities
@@ -117,7 +105,7 @@ judged as (
         passed::double as passed,
         (passed + failed)::double as weights,
         (passed + failed)::double as squares
-    from oracle_rates
+    from intermediate.int_oracle_rates
     union all by name
     select
         run_id,
@@ -127,7 +115,7 @@ judged as (
         coalesce(sum((1 / probability)::decimal(38, 9)) filter (where outcome = 'passed'), 0)::double as passed,
         sum((1 / probability)::decimal(38, 9))::double as weights,
         sum((1 / probability ** 2)::decimal(38, 9))::double as squares
-    from opinions
+    from intermediate.int_opinions
     where assessor_kind <> 'oracle' and outcome in ('passed', 'failed')
     group by all
 ),
@@ -203,20 +191,16 @@ corrected as (
             null
         ) as theta_half
     from measured
-),
-
-final as (
-    select
-        *,
-        n - true_passed - false_failed - false_passed - true_failed as otherwise,
-        outcomes_kappa_interval.low as outcomes_kappa_low,
-        outcomes_kappa_interval.high as outcomes_kappa_high,
-        outcomes_ac1_interval.low as outcomes_ac1_low,
-        outcomes_ac1_interval.high as outcomes_ac1_high,
-        statistics.as_share(theta) as corrected_rate,
-        statistics.as_share(theta - theta_half) as corrected_rate_low,
-        statistics.as_share(theta + theta_half) as corrected_rate_high
-    from corrected
 )
 
-from final
+select
+    *,
+    n - true_passed - false_failed - false_passed - true_failed as otherwise,
+    outcomes_kappa_interval.low as outcomes_kappa_low,
+    outcomes_kappa_interval.high as outcomes_kappa_high,
+    outcomes_ac1_interval.low as outcomes_ac1_low,
+    outcomes_ac1_interval.high as outcomes_ac1_high,
+    statistics.as_share(theta) as corrected_rate,
+    statistics.as_share(theta - theta_half) as corrected_rate_low,
+    statistics.as_share(theta + theta_half) as corrected_rate_high
+from corrected

@@ -1,16 +1,4 @@
-with template_rates as (
-    select * from intermediate.int_template_rates
-),
-
-pass_rates as (
-    select * from marts.pass_rates
-),
-
-cells as (
-    select * from intermediate.int_planned_cells
-),
-
-languages as (
+with languages as (
     select
         pass_rates.run_id,
         pass_rates.requirement,
@@ -27,8 +15,8 @@ languages as (
         any_value(cells.templates_if_nothing) as templates_if_nothing,
         min(pass_rates.started_at) as started_at,
         max(pass_rates.judged_at) as judged_at
-    from pass_rates
-    inner join cells using (run_id, cell_id)
+    from marts.pass_rates
+    inner join intermediate.int_planned_cells as cells using (run_id, cell_id)
     group by pass_rates.run_id, pass_rates.requirement, pass_rates.model, pass_rates.language
 ),
 
@@ -42,8 +30,8 @@ templates as (
         template_rates.template_id,
         sum(template_rates.counted_passed) as passed,
         sum(template_rates.counted) as counted
-    from template_rates
-    inner join pass_rates using (run_id, cell_id)
+    from intermediate.int_template_rates as template_rates
+    inner join marts.pass_rates using (run_id, cell_id)
     where pass_rates.decision <> 'not evaluated' and template_rates.counted > 0
     group by all
 ),
@@ -94,29 +82,25 @@ decided as (
             )
         ) as evaluated_decision
     from with_interval
-),
-
-final as (
-    select
-        *,
-        interval.low as interval_low,
-        interval.high as interval_high,
-        -- evaluated cells do not represent cells that were not evaluated
-        if(evaluated_decision = 'met' and cells_not_evaluated > 0, 'undecided', evaluated_decision) as decision,
-        if(
-            evaluated_decision = 'undecided',
-            statistics.templates_needed(
-                tolerance,
-                macro_rate,
-                counted_templates,
-                counted_instances,
-                correlation,
-                templates_if_perfect,
-                templates_if_nothing
-            ),
-            null
-        )::bigint as templates_needed
-    from decided
 )
 
-from final
+select
+    *,
+    interval.low as interval_low,
+    interval.high as interval_high,
+    -- evaluated cells do not represent cells that were not evaluated
+    if(evaluated_decision = 'met' and cells_not_evaluated > 0, 'undecided', evaluated_decision) as decision,
+    if(
+        evaluated_decision = 'undecided',
+        statistics.templates_needed(
+            tolerance,
+            macro_rate,
+            counted_templates,
+            counted_instances,
+            correlation,
+            templates_if_perfect,
+            templates_if_nothing
+        ),
+        null
+    )::bigint as templates_needed
+from decided

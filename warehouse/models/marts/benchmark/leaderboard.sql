@@ -1,17 +1,9 @@
-with requirement_findings as (
-    select * from marts.requirement_findings
-),
-
-pass_rates as (
-    select * from marts.pass_rates
-),
-
-complete_runs as (
+with complete_runs as (
     select
         run_id,
         model,
         concern
-    from requirement_findings
+    from marts.requirement_findings
     group by run_id, model, concern
     having bool_and(is_complete)
 ),
@@ -23,26 +15,22 @@ newest_complete as (
         max(run_id) as run_id
     from complete_runs
     group by model, concern
-),
-
-final as (
-    select
-        pass_rates.provider,
-        pass_rates.model,
-        pass_rates.concern,
-        pass_rates.run_id,
-        sum(pass_rates.tests)::bigint as tests,
-        sum(pass_rates.counted_tests)::bigint as counted_tests,
-        sum(pass_rates.counted_passed)::bigint as counted_passed,
-        sum(pass_rates.counted_passed) / nullif(sum(pass_rates.counted_tests), 0) as point_rate,
-        sum(pass_rates.counted_instance_passed) / nullif(sum(pass_rates.counted_instances), 0) as instance_rate,
-        sum(pass_rates.refused_replies) / nullif(sum(pass_rates.judged_cases), 0) as refusal_rate,
-        count(*) as cells,
-        count(*) filter (where pass_rates.point_finding = 'met') as cells_met,
-        min(pass_rates.started_at) as started_at
-    from pass_rates
-    semi join newest_complete using (run_id, model, concern)
-    group by pass_rates.provider, pass_rates.model, pass_rates.concern, pass_rates.run_id
 )
 
-select * from final
+select
+    pass_rates.provider,
+    pass_rates.model,
+    pass_rates.concern,
+    pass_rates.run_id,
+    sum(pass_rates.tests)::bigint as tests,
+    sum(pass_rates.counted_tests)::bigint as counted_tests,
+    sum(pass_rates.counted_passed)::bigint as counted_passed,
+    sum(pass_rates.counted_passed) / nullif(sum(pass_rates.counted_tests), 0) as point_rate,
+    sum(pass_rates.counted_instance_passed) / nullif(sum(pass_rates.counted_instances), 0) as instance_rate,
+    sum(pass_rates.refused_replies) / nullif(sum(pass_rates.judged_cases), 0) as refusal_rate,
+    count(*) as cells,
+    count(*) filter (where pass_rates.point_finding = 'met') as cells_met,
+    min(pass_rates.started_at) as started_at
+from marts.pass_rates
+semi join newest_complete using (run_id, model, concern)
+group by pass_rates.provider, pass_rates.model, pass_rates.concern, pass_rates.run_id

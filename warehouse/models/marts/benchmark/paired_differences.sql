@@ -1,9 +1,5 @@
-with findings as (
-    select * from marts.requirement_findings
-),
-
 -- reading it twice is faster than materialising it with its names
-prompts as not materialized (
+with prompts as not materialized (
     select * from intermediate.int_prompt_rates where counted > 0
 ),
 
@@ -16,7 +12,7 @@ comparable as (
         provider,
         model,
         started_at
-    from findings
+    from marts.requirement_findings
     where is_complete
 ),
 
@@ -105,19 +101,15 @@ compared as (
     from templates
     -- all languages together, and each separately
     group by grouping sets ((run_id, requirement, model), (run_id, requirement, model, language))
-),
-
-final as (
-    select
-        comparable.*,
-        compared.* exclude (run_id, requirement, model),
-        if(
-            compared.test = 'McNemar',
-            statistics.mcnemar_p_value(compared.only_now, compared.only_earlier),
-            statistics.paired_p_value(compared.difference, compared.standard_error, compared.templates)
-        ) as p_value
-    from comparable
-    inner join compared using (run_id, requirement, model)
 )
 
-from final
+select
+    comparable.*,
+    compared.* exclude (run_id, requirement, model),
+    if(
+        compared.test = 'McNemar',
+        statistics.mcnemar_p_value(compared.only_now, compared.only_earlier),
+        statistics.paired_p_value(compared.difference, compared.standard_error, compared.templates)
+    ) as p_value
+from comparable
+inner join compared using (run_id, requirement, model)

@@ -1,20 +1,4 @@
-with cells as (
-    select * from intermediate.int_planned_cells
-),
-
-template_tests as (
-    select * from intermediate.int_template_tests
-),
-
-template_rates as (
-    select * from intermediate.int_template_rates
-),
-
-runs as (
-    select * from staging.stg_runs
-),
-
-decisions as (
+with decisions as (
     select
         run_id,
         cell_id,
@@ -31,7 +15,7 @@ replies as (
         sum(instances - errors)::bigint as judged_cases,
         sum(refused)::bigint as refused_replies,
         max(judged_at) as judged_at
-    from template_tests
+    from intermediate.int_template_tests
     group by run_id, cell_id
 ),
 
@@ -50,7 +34,7 @@ tests as (
         count(*) filter (where langbite_outcome = 'passed') as langbite_passed,
         count(*) filter (where langbite_outcome = 'failed') as langbite_failed,
         count(*) filter (where langbite_outcome = 'error') as langbite_errors
-    from template_tests
+    from intermediate.int_template_tests
     group by run_id, cell_id
 ),
 
@@ -64,7 +48,7 @@ instances as (
         sum(unreadable)::bigint as instance_unreadable,
         sum(counted_passed)::bigint as counted_instance_passed,
         sum(counted)::bigint as counted_instances
-    from template_rates
+    from intermediate.int_template_rates
     group by run_id, cell_id
 ),
 
@@ -76,7 +60,7 @@ clusters as (
         statistics.macro_rate(counted_passed, counted) as macro_rate,
         statistics.macro_se(counted_passed, counted) as standard_error,
         statistics.intra_template_correlation(counted_passed, counted) as correlation
-    from template_rates
+    from intermediate.int_template_rates
     where counted > 0
     group by run_id, cell_id
 ),
@@ -99,13 +83,13 @@ joined as (
         coalesce(clusters.counted_templates, 0) as counted_templates,
         clusters.* exclude (run_id, cell_id, counted_templates),
         runs.started_at
-    from cells
+    from intermediate.int_planned_cells as cells
     left join tests using (run_id, cell_id)
     left join instances using (run_id, cell_id)
     left join clusters using (run_id, cell_id)
     left join replies using (run_id, cell_id)
     left join decisions using (run_id, cell_id)
-    left join runs using (run_id)
+    left join staging.stg_runs as runs using (run_id)
 ),
 
 rates as (
@@ -138,32 +122,28 @@ decided as (
             )
         end as decision
     from rates
-),
-
-final as (
-    select
-        *,
-        interval.low as interval_low,
-        interval.high as interval_high,
-        if(
-            decision = 'undecided',
-            statistics.templates_needed(
-                tolerance,
-                macro_rate,
-                counted_templates,
-                counted_instances,
-                correlation,
-                templates_if_perfect,
-                templates_if_nothing
-            ),
-            null
-        )::bigint as templates_needed,
-        case
-            when tolerance is null or langbite_rate is null then 'Not evaluated'
-            when langbite_rate >= tolerance then 'Passed'
-            else 'Failed'
-        end as tolerance_evaluation
-    from decided
 )
 
-from final
+select
+    *,
+    interval.low as interval_low,
+    interval.high as interval_high,
+    if(
+        decision = 'undecided',
+        statistics.templates_needed(
+            tolerance,
+            macro_rate,
+            counted_templates,
+            counted_instances,
+            correlation,
+            templates_if_perfect,
+            templates_if_nothing
+        ),
+        null
+    )::bigint as templates_needed,
+    case
+        when tolerance is null or langbite_rate is null then 'Not evaluated'
+        when langbite_rate >= tolerance then 'Passed'
+        else 'Failed'
+    end as tolerance_evaluation
+from decided

@@ -1,13 +1,5 @@
-with pass_rates as (
-    select * from marts.pass_rates
-),
-
-cells as (
-    select * from intermediate.int_planned_cells
-),
-
 -- half-way between the tolerance and each end of the scale: for .9, rates of .95 and .85
-planned as (
+with planned as (
     select
         pass_rates.*,
         cells.templates_if_perfect,
@@ -15,8 +7,8 @@ planned as (
         least(1, greatest(0, coalesce(correlation, 1))) as assumed_correlation,
         pass_rates.tolerance + least(pass_rates.tolerance, 1 - pass_rates.tolerance) / 2 as better_rate,
         pass_rates.tolerance - least(pass_rates.tolerance, 1 - pass_rates.tolerance) / 2 as worse_rate
-    from pass_rates
-    inner join cells using (run_id, cell_id)
+    from marts.pass_rates
+    inner join intermediate.int_planned_cells as cells using (run_id, cell_id)
 ),
 
 needed as (
@@ -29,16 +21,12 @@ needed as (
             tolerance, worse_rate, instances_per_template, assumed_correlation
         ))::bigint as templates_if_worse
     from planned
-),
-
-final as (
-    select
-        * replace (
-            counted_templates as templates,
-            greatest(templates_if_better, templates_if_perfect) as templates_if_better
-        ),
-        counted_templates >= greatest(templates_if_better, templates_if_worse, templates_if_perfect) as has_power
-    from needed
 )
 
-from final
+select
+    * replace (
+        counted_templates as templates,
+        greatest(templates_if_better, templates_if_perfect) as templates_if_better
+    ),
+    counted_templates >= greatest(templates_if_better, templates_if_worse, templates_if_perfect) as has_power
+from needed

@@ -1,16 +1,4 @@
-with outcomes as (
-    select * from intermediate.int_instance_outcomes
-),
-
-instances as (
-    select * from intermediate.int_instances
-),
-
-templates as (
-    select * from intermediate.int_templates
-),
-
-models as (
+with models as (
     select
         template_key,
         run_id,
@@ -18,7 +6,7 @@ models as (
         model,
         concern,
         hash(run_id, model, concern) as asked
-    from templates
+    from intermediate.int_templates
 ),
 
 -- a reply about two communities counts for both; a prompt without communities for none
@@ -26,7 +14,7 @@ about as (
     select
         instance_key,
         unnest(if(len(communities) > 0, list_distinct(communities), [''])) as community
-    from instances
+    from intermediate.int_instances
 ),
 
 counted as (
@@ -35,7 +23,7 @@ counted as (
         about.community,
         sum(outcomes.judged - outcomes.errors)::bigint as replies,
         sum(outcomes.refused)::bigint as refused
-    from outcomes
+    from intermediate.int_instance_outcomes as outcomes
     inner join models using (template_key)
     inner join about using (instance_key)
     where outcomes.judged > outcomes.errors
@@ -51,15 +39,11 @@ named as (
         any_value(concern) as concern
     from models
     group by asked
-),
-
-final as (
-    select
-        named.*,
-        counted.* exclude (asked),
-        counted.refused / counted.replies as refusal_rate
-    from counted
-    inner join named using (asked)
 )
 
-from final
+select
+    named.*,
+    counted.* exclude (asked),
+    counted.refused / counted.replies as refusal_rate
+from counted
+inner join named using (asked)

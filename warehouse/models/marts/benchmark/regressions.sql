@@ -5,13 +5,9 @@ with tested as (
 -- all differences of one run from earlier runs are one family of comparisons
 adjusted as (
     from statistics.with_q_values('tested', p_value, run_id)
-),
-
-final as (
-    select
-        *,
-        statistics.change(difference, q_value) as finding
-    from adjusted
 )
 
-from final
+select
+    *,
+    statistics.change(difference, q_value) as finding
+from adjusted

@@ -1,12 +1,4 @@
-with pass_rates as (
-    select * from marts.pass_rates
-),
-
-language_findings as (
-    select * from marts.language_findings
-),
-
-grouped as (
+with grouped as (
     select
         run_id,
         evaluation_id,
@@ -41,7 +33,7 @@ grouped as (
         sum(overridden_by_people)::bigint as overridden_by_people,
         min(started_at) as started_at,
         max(judged_at) as judged_at
-    from pass_rates
+    from marts.pass_rates
     group by run_id, evaluation_id, requirement, concern, provider, model
 ),
 
@@ -64,7 +56,7 @@ languages as (
                 language
             )
         ) as worst
-    from language_findings
+    from marts.language_findings
     group by run_id, requirement, model
 ),
 
@@ -89,29 +81,25 @@ decided as (
             else 'undecided'
         end as decision
     from with_coverage
-),
-
-final as (
-    select
-        * replace (
-            coalesce(decided_by_people, 0) as decided_by_people,
-            coalesce(overridden_by_people, 0) as overridden_by_people,
-            if(decision = 'undecided', templates_needed, null) as templates_needed
-        ),
-        bool_and(is_complete) over (partition by run_id) as run_is_complete,
-        case
-            when cells_not_met > 0 then 'not met'
-            when cells_not_evaluated > 0 then 'not evaluated'
-            else 'met'
-        end as point_finding,
-        worst.language as worst_language,
-        worst.counted_templates as counted_templates,
-        worst.macro_rate as macro_rate,
-        worst.standard_error as standard_error,
-        worst.effective_n as effective_n,
-        worst.interval_low as interval_low,
-        worst.interval_high as interval_high
-    from decided
 )
 
-from final
+select
+    * replace (
+        coalesce(decided_by_people, 0) as decided_by_people,
+        coalesce(overridden_by_people, 0) as overridden_by_people,
+        if(decision = 'undecided', templates_needed, null) as templates_needed
+    ),
+    bool_and(is_complete) over (partition by run_id) as run_is_complete,
+    case
+        when cells_not_met > 0 then 'not met'
+        when cells_not_evaluated > 0 then 'not evaluated'
+        else 'met'
+    end as point_finding,
+    worst.language as worst_language,
+    worst.counted_templates as counted_templates,
+    worst.macro_rate as macro_rate,
+    worst.standard_error as standard_error,
+    worst.effective_n as effective_n,
+    worst.interval_low as interval_low,
+    worst.interval_high as interval_high
+from decided

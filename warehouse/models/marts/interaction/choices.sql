@@ -1,8 +1,4 @@
-with tasks as (
-    select * from intermediate.int_task_assignments
-),
-
-replies as (
+with replies as (
     select * from intermediate.int_assignments where question = 'choice'
 ),
 
@@ -38,7 +34,7 @@ counted as (
         count(*) filter (where replies.outcome = 'error') as errors,
         any_value(plays.first_people / (plays.first_people + plays.second_people)) as expected_share
     from replies
-    inner join tasks using (run_id, cell_id, play_id, reply)
+    inner join intermediate.int_task_assignments as tasks using (run_id, cell_id, play_id, reply)
     inner join plays using (run_id, cell_id, play_id)
     group by all
 ),
@@ -66,15 +62,11 @@ valued as (
 -- scenes, settings and stages of one player are one family of comparisons
 adjusted as (
     from statistics.with_q_values('valued', p_value, (run_id, model))
-),
-
-final as (
-    select
-        *,
-        first_chosen / chosen as first_share,
-        of_share.low as low,
-        of_share.high as high
-    from adjusted
 )
 
-from final
+select
+    *,
+    first_chosen / chosen as first_share,
+    of_share.low as low,
+    of_share.high as high
+from adjusted

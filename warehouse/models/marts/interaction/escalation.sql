@@ -1,12 +1,8 @@
-with scenes as (
-    select * from intermediate.int_scene_moves
-),
-
 -- each domain and the total; a domain with the total's name would be confused with it
-spread as (
-    select * from scenes where domain <> 'all'
+with spread as (
+    select * from intermediate.int_scene_moves as scenes where domain <> 'all'
     union all
-    select * replace ('all' as domain) from scenes
+    select * replace ('all' as domain) from intermediate.int_scene_moves as scenes
 ),
 
 compared as (
@@ -43,14 +39,10 @@ tested as (
 -- totals of one model are one family of comparisons, its domains another
 adjusted as (
     from statistics.with_q_values('tested', p_value, (run_id, model, step, is_control, domain = 'all'))
-),
-
-final as (
-    select
-        *,
-        of_difference.low as low,
-        of_difference.high as high
-    from adjusted
 )
 
-from final
+select
+    *,
+    of_difference.low as low,
+    of_difference.high as high
+from adjusted

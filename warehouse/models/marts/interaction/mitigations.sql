@@ -90,14 +90,10 @@ tested as (
 -- all mitigations of one player are one family of comparisons per stage
 adjusted as (
     from statistics.with_q_values('tested', p_value, (run_id, baseline, stage))
-),
-
-final as (
-    select
-        *,
-        of_difference.low as low,
-        of_difference.high as high
-    from adjusted
 )
 
-from final
+select
+    *,
+    of_difference.low as low,
+    of_difference.high as high
+from adjusted

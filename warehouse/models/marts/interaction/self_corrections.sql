@@ -64,17 +64,13 @@ estimated as (
         statistics.interval(self_correction_rate, standard_error, stereotypical_scenes, stereotypical) as corrected_,
         statistics.interval(newly_stereotypical_rate, newly_standard_error, other_scenes, others) as newly_
     from counted
-),
-
-final as (
-    select
-        *,
-        stereotypical + others as pairs,
-        corrected_.low as low,
-        corrected_.high as high,
-        newly_.low as newly_low,
-        newly_.high as newly_high
-    from estimated
 )
 
-from final
+select
+    *,
+    stereotypical + others as pairs,
+    corrected_.low as low,
+    corrected_.high as high,
+    newly_.low as newly_low,
+    newly_.high as newly_high
+from estimated

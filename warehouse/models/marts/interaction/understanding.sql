@@ -1,8 +1,4 @@
-with replies as (
-    select * from intermediate.int_understandings
-),
-
-counted as (
+with counted as (
     select
         run_id,
         any_value(provider) as provider,
@@ -18,7 +14,7 @@ counted as (
         count(*) filter (where outcome = 'refused') as refused,
         count(*) filter (where outcome = 'unreadable') as unreadable,
         count(*) filter (where outcome = 'error') as errors
-    from replies
+    from intermediate.int_understandings as replies
     group by run_id, model, language, held_out
 ),
 
@@ -28,17 +24,13 @@ estimated as (
         true_positives + true_negatives as right_,
         nullif(true_positives + true_negatives + false_positives + false_negatives, 0) as answered
     from counted
-),
-
-final as (
-    select
-        *,
-        right_ / answered as accuracy,
-        statistics.wilson_of_counts(right_, answered).low as low,
-        statistics.wilson_of_counts(right_, answered).high as high,
-        true_positives / nullif(true_positives + false_negatives, 0) as sensitivity,
-        true_negatives / nullif(true_negatives + false_positives, 0) as specificity
-    from estimated
 )
 
-from final
+select
+    *,
+    right_ / answered as accuracy,
+    statistics.wilson_of_counts(right_, answered).low as low,
+    statistics.wilson_of_counts(right_, answered).high as high,
+    true_positives / nullif(true_positives + false_negatives, 0) as sensitivity,
+    true_negatives / nullif(true_negatives + false_positives, 0) as specificity
+from estimated

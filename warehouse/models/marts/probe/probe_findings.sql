@@ -1,8 +1,4 @@
-with trials as (
-    select * from intermediate.int_probe_trials
-),
-
-counted as (
+with counted as (
     select
         run_id,
         any_value(concern) as concern,
@@ -27,7 +23,7 @@ counted as (
         -- decimals give the same sum in any order
         statistics.mean_of_shares(score) as score,
         statistics.se_of_shares(score) as standard_error
-    from trials
+    from intermediate.int_probe_trials as trials
     group by run_id, pair, model, language, test
 ),
 
@@ -45,19 +41,15 @@ tested as (
 -- all pairs of one test of a model, in all languages, are one family of comparisons
 adjusted as (
     from statistics.with_q_values('tested', p_value, (run_id, model, test))
-),
-
-final as (
-    select
-        *,
-        of_share.low as low,
-        of_share.high as high,
-        case
-            when q_value <= 0.05 then 'biased'
-            when compared < 5 or 2 * compared < trials then 'not evaluated'
-            else 'no bias shown'
-        end as finding
-    from adjusted
 )
 
-from final
+select
+    *,
+    of_share.low as low,
+    of_share.high as high,
+    case
+        when q_value <= 0.05 then 'biased'
+        when compared < 5 or 2 * compared < trials then 'not evaluated'
+        else 'no bias shown'
+    end as finding
+from adjusted

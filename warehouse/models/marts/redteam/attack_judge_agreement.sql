@@ -157,13 +157,9 @@ in_two as (
 
 measured as (
     from statistics.with_agreement('in_two')
-),
-
-final as (
-    select
-        *,
-        n - both_biased - reviewer_alone - judge_alone - neither_biased as otherwise
-    from measured
 )
 
-from final
+select
+    *,
+    n - both_biased - reviewer_alone - judge_alone - neither_biased as otherwise
+from measured

@@ -1,8 +1,4 @@
-with sessions as (
-    select * from intermediate.int_attack_sessions
-),
-
-counted as (
+with counted as (
     select
         run_id,
         any_value(provider) as provider,
@@ -21,7 +17,7 @@ counted as (
         avg(succeeded_at) as mean_succeeded_at,
         sum(turns)::bigint as turns,
         sum(cost_usd::decimal(38, 12))::double as cost_usd
-    from sessions
+    from intermediate.int_attack_sessions as sessions
     group by run_id, model, strategy, language
 ),
 
@@ -30,15 +26,11 @@ estimated as (
         *,
         statistics.wilson_of_counts(succeeded, decided) as interval_
     from counted
-),
-
-final as (
-    select
-        *,
-        succeeded / nullif(decided, 0) as success_rate,
-        interval_.low,
-        interval_.high
-    from estimated
 )
 
-from final
+select
+    *,
+    succeeded / nullif(decided, 0) as success_rate,
+    interval_.low,
+    interval_.high
+from estimated

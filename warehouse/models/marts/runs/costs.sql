@@ -1,12 +1,4 @@
-with responses as (
-    select * from staging.stg_responses
-),
-
-cells as (
-    select * from staging.stg_cells
-),
-
-asked as (
+with asked as (
     select
         run_id,
         provider,
@@ -27,7 +19,7 @@ asked as (
         count(*) filter (where reused_from is null and error_class is null and cost_usd is null) as requests_without_price,
         sum(latency_ms::decimal(38, 6)) filter (where reused_from is null)::double
             / count(latency_ms) filter (where reused_from is null) as mean_latency_ms
-    from responses
+    from staging.stg_responses
     group by run_id, provider, model
 ),
 
@@ -36,16 +28,12 @@ spent as (
         run_id,
         model,
         sum(seconds::decimal(38, 6))::double as seconds
-    from cells
+    from staging.stg_cells
     group by run_id, model
-),
-
-final as (
-    select
-        asked.*,
-        spent.seconds
-    from asked
-    left join spent using (run_id, model)
 )
 
-from final
+select
+    asked.*,
+    spent.seconds
+from asked
+left join spent using (run_id, model)
