@@ -11,7 +11,7 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.scenario.scenario import Inspection, Overrides, ResolvedScenario, Source, resolve
 from biasgrid.catalogs.schema.entries import Requirement
 from biasgrid.flows.runs.prepare import Prepared, batching_mistakes, batching_notices
-from biasgrid.tasks.evaluate.current_oracles import changed, judged_otherwise, rules
+from biasgrid.tasks.evaluate.current_oracles import find_changes, judged_otherwise, rules
 from biasgrid.tasks.generate.requirement_checks import check_requirement
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run
@@ -72,7 +72,7 @@ def refuse_other_oracles(lake: Lake, run: Run, now: pl.DataFrame) -> None:
     """Raises UserError if the oracle of a template has changed in more than its values."""
     other = [
         row
-        for row in changed(lake.read("cases", run.run_id), now).iter_rows(named=True)
+        for row in find_changes(lake.read("cases", run.run_id), now).iter_rows(named=True)
         if judged_otherwise(row["oracle"], row["rule"])
     ]
     if other:

@@ -24,7 +24,7 @@ from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.flows.runs.lease_pools import LeaseLedger
 from biasgrid.flows.runs.leases import Slots
 from biasgrid.flows.terminal.markdown import plain, table
-from biasgrid.tasks.aggregate.probe_gate import followed
+from biasgrid.tasks.aggregate.probe_gate import select_followed
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.evaluate.task import ReadyCells, read_trials
 from biasgrid.tasks.probe.loader import Loaded
@@ -124,7 +124,7 @@ async def _stages(grid: Grid, resolved: ResolvedProbe) -> None:
 
 async def _follow(grid: Grid, resolved: ResolvedProbe, stereotypes: Sequence[Stereotype]) -> None:
     refused = resolved.file.probe.continue_on_refusal
-    found = await asyncio.to_thread(followed, grid.lake, grid.run.run_id, refused=refused)
+    found = await asyncio.to_thread(select_followed, grid.lake, grid.run.run_id, refused=refused)
     stages = [([asked], prompts) for asked, prompts in following(resolved, stereotypes, found)]
     get_run_logger().info("the explicit test follows for %d of the pairs", len(found))
     if stages:

@@ -23,8 +23,8 @@ from biasgrid.flows.terminal.markdown import plain
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import STOPPED, Label
 from biasgrid.tasks.connectors.workers import request_slots
-from biasgrid.tasks.evaluate.cell import Spare
-from biasgrid.tasks.evaluate.judge import Hearing
+from biasgrid.tasks.evaluate.cell import Evaluation, JudgeSession, Spare
+from biasgrid.tasks.evaluate.judge import JudgeSampling
 from biasgrid.tasks.evaluate.task import evaluate
 from biasgrid.tasks.generate.cases import changed_models
 from biasgrid.tasks.prompt.batch.jobs import requests_waiting
@@ -264,20 +264,15 @@ async def _evaluated(own: Pass, cell: Cell) -> None:
 
 
 async def _judged(own: Pass, cell: Cell) -> None:
-    grid = own.grid
+    grid, settings = own.grid, own.grid.resolved.settings
+    judge = (
+        JudgeSession(own.judge, grid.model_pool, settings.retries, own.spare, JudgeSampling.of(settings))
+        if own.judge
+        else None
+    )
+    evaluation = Evaluation(grid.evaluation_id, grid.catalog, judge, grid.rules)
     await evaluate(
-        grid.lake,
-        grid.run.run_id,
-        cell["cell_id"],
-        grid.evaluation_id,
-        grid.catalog,
-        grid.model_pool,
-        own.judge,
-        grid.resolved.settings.retries,
-        own.spare,
-        grid.rules,
-        Hearing.of(grid.resolved.settings),
-        cell_label("evaluate", cell, grid.tags),
+        grid.lake, grid.run.run_id, cell["cell_id"], evaluation, cell_label("evaluate", cell, grid.tags)
     )
 
 

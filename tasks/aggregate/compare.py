@@ -10,7 +10,7 @@ import orjson
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.tasks.aggregate.run_selector import Chosen, chosen, told_evaluations
+from biasgrid.tasks.aggregate.run_selector import Chosen, choose_evaluation, list_evaluations
 from biasgrid.warehouse.build.build import fetch_rows
 from biasgrid.warehouse.build.compare_runs import side_by_side
 from biasgrid.warehouse.build.run_scope import EARLIER, LATER, Side
@@ -42,7 +42,7 @@ def circumstances(earlier: Chosen, later: Chosen) -> pl.DataFrame:
         for part in sorted(shared)
         for row in _differences("scenario", sides[0][part], sides[1][part], prefix=part)
     ]
-    rows += _differences("version", _told(earlier.versions), _told(later.versions))
+    rows += _differences("version", _parse_json(earlier.versions), _parse_json(later.versions))
     rows += _differences("catalog", _files(earlier), _files(later))
     return pl.DataFrame(rows, schema=CIRCUMSTANCES, orient="row")
 
@@ -53,31 +53,31 @@ def _differences(
     for name in sorted(earlier.keys() | later.keys()):
         before, after = earlier.get(name, ABSENT), later.get(name, ABSENT)
         if before != after:
-            yield what, f"{prefix}{name}", _said(before), _said(after)
+            yield what, f"{prefix}{name}", _as_text(before), _as_text(after)
 
 
-def _said(value: object) -> str | None:
+def _as_text(value: object) -> str | None:
     if value is ABSENT:
         return None
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _told(recorded: str | None) -> dict[str, Any]:
-    told: dict[str, Any] = orjson.loads(recorded or "{}")
-    return told
+def _parse_json(recorded: str | None) -> dict[str, Any]:
+    parsed: dict[str, Any] = orjson.loads(recorded or "{}")
+    return parsed
 
 
 def _files(chosen: Chosen) -> dict[str, str]:
-    return {file: content[:DIGITS] for file, content in _told(chosen.catalog_hashes).items()}
+    return {file: content[:DIGITS] for file, content in _parse_json(chosen.catalog_hashes).items()}
 
 
 def _settings(chosen: Chosen) -> dict[str, dict[str, Any]]:
     """The keys of a scenario, and those of each requirement below its name and a colon."""
-    told = _told(chosen.run.scenario_resolved)
+    settings = _parse_json(chosen.run.scenario_resolved)
     if chosen.run.kind in OF_KINDS:
-        return {name: told.get(part) or {} for part, name in (*SHARED.items(), (chosen.run.kind, ""))}
-    parts = {"": told.get("scenario") or {}}
-    parts |= {f"{requirement['name']}: ": requirement for requirement in told.get("requirements") or ()}
+        return {name: settings.get(part) or {} for part, name in (*SHARED.items(), (chosen.run.kind, ""))}
+    parts = {"": settings.get("scenario") or {}}
+    parts |= {f"{requirement['name']}: ": requirement for requirement in settings.get("requirements") or ()}
     return {
         part: {key: value for key, value in keys.items() if key not in OF_EVALUATION | {"name"}}
         for part, keys in parts.items()
@@ -94,7 +94,7 @@ OF_KINDS = {
     "interaction": ("bias_scores", "escalation"),
 }
 """Tables of the other kinds of runs, named as the marts that they compare."""
-BESIDE = ("criteria", "answering")
+AS_CIRCUMSTANCES = ("criteria", "answering")
 """Tables whose rows are circumstances."""
 TESTED = (
     *("templates", "prompts", "earlier_rate", "later_rate", "difference", "standard_error", "low", "high"),
@@ -136,18 +136,19 @@ def compare(lake: Lake, earlier: str, later: str, pairs: Sequence[str] = ()) -> 
     Raises UserError for unknown runs, evaluations and models, for the same evaluation twice and for runs of
     different kinds; `LakeDamaged` if files of one cannot be read.
     """
-    before, after = chosen(lake, earlier), chosen(lake, later)
+    before, after = choose_evaluation(lake, earlier), choose_evaluation(lake, later)
     _refuse_different(before.run, after.run)
     _refuse_the_same(before, after)
-    models, left_out = _paired(lake, before, after, pairs)
+    models, left_out = _pair_models(lake, before, after, pairs)
     sides = _sides(lake, before, after, models, only=bool(pairs))
     tables = _tables(before.run, after.run)
     with side_by_side(lake, *sides, tables) as warehouse:
         found = {name: fetch_rows(warehouse, f"from comparison.{name} order by all") for name in tables}
     differing = pl.concat([*_as_circumstances(found), circumstances(before, after)])
-    told = {name: rows for name, rows in found.items() if name not in BESIDE}
-    of_one_run = before.run.run_id == after.run.run_id
-    return Comparison(before, after, models, left_out, differing, _untested(told) if of_one_run else told)
+    compared = {name: rows for name, rows in found.items() if name not in AS_CIRCUMSTANCES}
+    if before.run.run_id == after.run.run_id:
+        compared = _without_tests(compared)
+    return Comparison(before, after, models, left_out, differing, compared)
 
 
 def _tables(earlier: Run, later: Run) -> tuple[str, ...]:
@@ -169,7 +170,7 @@ def _refuse_the_same(before: Chosen, after: Chosen) -> None:
         return
     known = before.evaluations
     remedy = (
-        f"name another one after an @: {told_evaluations(known)}"
+        f"name another one after an @: {list_evaluations(known)}"
         if len(known) > 1
         else f"name another run{_again(before.run)}"
     )
@@ -181,7 +182,7 @@ def _again(run: Run) -> str:
     return "" if run.kind == "redteam" else f", or judge this one again: `biasgrid evaluate {run.run_id}`"
 
 
-def _paired(
+def _pair_models(
     lake: Lake, before: Chosen, after: Chosen, pairs: Sequence[str]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Models by their name in the later run, and those that are left out."""
@@ -241,14 +242,14 @@ def _as_circumstances(found: Mapping[str, pl.DataFrame]) -> list[pl.DataFrame]:
         "criteria": (pl.lit("criterion").alias("what"), pl.format("{}: {}", "requirement", "criterion")),
         "answering": (pl.col("what"), pl.col("model")),
     }
-    told = ((found[table], *columns) for table, columns in named.items() if table in found)
-    return [rows.select(what, name.alias("name"), *SIDES) for rows, what, name in told]
+    selected = ((found[table], *columns) for table, columns in named.items() if table in found)
+    return [rows.select(what, name.alias("name"), *SIDES) for rows, what, name in selected]
 
 
 SIDES = ("earlier", "later")
 
 
-def _untested(found: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+def _without_tests(found: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     return {name: rows.drop(_of_tests(name), strict=False) for name, rows in found.items()}
 
 

@@ -58,7 +58,7 @@ def resolve(warehouse: duckdb.DuckDBPyConnection, name: str) -> str:
     spelled = {relation.partition(".")[2]: relation for relation in known}
     close = close_names(name, [*known, *spelled], meaning=spelled)
     marts = [relation for relation in known if relation.startswith("marts.")]
-    remedy = f"did you mean {_listed(close)}?" if close else f"marts: {_listed(marts)}"
+    remedy = f"did you mean {_list_names(close)}?" if close else f"marts: {_list_names(marts)}"
     raise UserError(Problem(f"the warehouse has no model `{name}`", "MART", remedy))
 
 
@@ -131,7 +131,7 @@ WRITERS: dict[Kind, Callable[[Path, pa.RecordBatchReader], int]] = {
 }
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 

@@ -20,7 +20,7 @@ FOLLOWED = """
 """Prompts that were hardly sent, because of a cap or an error, give no result."""
 
 
-def followed(lake: Lake, run_id: str, *, refused: bool) -> set[tuple[str, str, str]]:
+def select_followed(lake: Lake, run_id: str, *, refused: bool) -> set[tuple[str, str, str]]:
     """Model, language and pair with implicit bias; with `refused`, also those that mostly refused. Raises as a
     build does."""
     from biasgrid.warehouse.build.build import compute_models, open_new_file

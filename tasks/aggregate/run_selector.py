@@ -44,19 +44,19 @@ class Chosen:
     @cached_property
     def catalog_hashes(self) -> str:
         """Hashes, as JSON, of the catalog files of the evaluation, or of the run if the evaluation has none."""
-        return self._recorded("catalog_hashes") or self.run.catalog_hashes
+        return self._find_recorded("catalog_hashes") or self.run.catalog_hashes
 
     @cached_property
     def versions(self) -> str:
         """Versions, as JSON, of the packages of the evaluation, or of the run if the evaluation has none."""
-        return self._recorded("versions") or self.run.versions
+        return self._find_recorded("versions") or self.run.versions
 
-    def _recorded(self, column: str) -> str | None:
+    def _find_recorded(self, column: str) -> str | None:
         found = self.criteria[column].drop_nulls()
         return None if found.is_empty() else str(found[0])
 
 
-def chosen(lake: Lake, named: str) -> Chosen:
+def choose_evaluation(lake: Lake, named: str) -> Chosen:
     """The run of that name and the evaluation after its `@`, by default the newest; a unique beginning or end
     of either is enough. Raises UserError if one is unknown or the run was never judged."""
     run_name, _, evaluation = named.partition("@")
@@ -64,7 +64,7 @@ def chosen(lake: Lake, named: str) -> Chosen:
         raise UserError(Problem(f"`{named}` names no run", remedy="see `biasgrid runs`"))
     run = find_run(lake, run_name)
     criteria = lake.read("criteria", run.run_id)
-    known = sorted(set(_evaluated(lake, run) if run.kind != "benchmark" else criteria["evaluation_id"]))
+    known = sorted(set(_evaluation_ids(lake, run) if run.kind != "benchmark" else criteria["evaluation_id"]))
     if not known:
         remedy = f"go on with `biasgrid resume {run.run_id}`"
         remedy += f", or judge it with `biasgrid evaluate {run.run_id}`" if run.kind == "benchmark" else ""
@@ -73,7 +73,7 @@ def chosen(lake: Lake, named: str) -> Chosen:
     return Chosen(run, found, tuple(known), criteria.filter(pl.col("evaluation_id") == found))
 
 
-def _evaluated(lake: Lake, run: Run) -> pl.Series:
+def _evaluation_ids(lake: Lake, run: Run) -> pl.Series:
     return lake.scan("verdicts", run.run_id).select("evaluation_id").unique().collect()["evaluation_id"]
 
 
@@ -83,10 +83,10 @@ def _evaluation(run: Run, named: str, known: Sequence[str]) -> str:
     if len(found) == 1:
         return found[0]
     what = f"evaluation `{named}` is unknown" if not found else f"evaluation `{named}` may be any of {len(found)}"
-    raise UserError(Problem(what, f"run {run.run_id}", told_evaluations(known)))
+    raise UserError(Problem(what, f"run {run.run_id}", list_evaluations(known)))
 
 
-def told_evaluations(known: Sequence[str]) -> str:
+def list_evaluations(known: Sequence[str]) -> str:
     """The known evaluations, as the remedy of an error."""
     listed = ", ".join(f"`{one}`" for one in known[-SHOWN:])
     older = f" and {len(known) - SHOWN} older ones" if len(known) > SHOWN else ""

@@ -60,12 +60,14 @@ def assignment_verdicts(
     judged_at: datetime,
 ) -> pl.DataFrame:
     """Verdicts on the plays of a cell, in the columns and types of VERDICTS, ordered by case, round and agent."""
-    said = _said(responses)
-    rows = [row for play in cases.select(_PLAY).iter_rows(named=True) for row in _of_play(play, said, languages)]
+    replies = _index_replies(responses)
+    rows = [
+        row for play in cases.select(_PLAY).iter_rows(named=True) for row in _of_play(play, replies, languages)
+    ]
     types = verdict_types()
-    told = pl.DataFrame(rows, schema={name: types[name] for name in _COLUMNS})
+    read = pl.DataFrame(rows, schema={name: types[name] for name in _COLUMNS})
     kind = {"assessor_kind": pl.lit("oracle"), "assessor": pl.col("level")}
-    return with_ids(in_table_form(told.with_columns(**kind)), evaluation_id, judged_at)
+    return with_ids(in_table_form(read.with_columns(**kind)), evaluation_id, judged_at)
 
 
 _COLUMNS: Final = (
@@ -74,7 +76,7 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
-def _said(responses: pl.DataFrame) -> dict[Place, dict[str, Any]]:
+def _index_replies(responses: pl.DataFrame) -> dict[Place, dict[str, Any]]:
     """The reply at each place: the first that has a text, else the last."""
     found: dict[Place, dict[str, Any]] = {}
     order = responses.sort("received_at", maintain_order=True, nulls_last=True)
@@ -86,19 +88,19 @@ def _said(responses: pl.DataFrame) -> dict[Place, dict[str, Any]]:
 
 
 def _of_play(
-    play: Mapping[str, Any], said: Mapping[Place, Mapping[str, Any]], languages: Mapping[str, LanguageCatalog]
+    play: Mapping[str, Any], replies: Mapping[Place, Mapping[str, Any]], languages: Mapping[str, LanguageCatalog]
 ) -> Iterator[dict[str, Any]]:
     facets, language = orjson.loads(play["facets"]), languages.get(play["language"])
     level = UNDERSTANDING if play["oracle_type"] == UNDERSTANDING else ASSIGNMENT
     own = {name: play[name] for name in ("run_id", "cell_id", "template_id", "case_id")} | {"level": level}
-    for turn, number, speaker in _asked(facets, level):
-        reply = said.get((play["case_id"], turn, speaker))
-        read = _read(reply, speaker, facets, level, language)
+    for turn, number, speaker in _list_turns(facets, level):
+        reply = replies.get((play["case_id"], turn, speaker))
+        read = _read_reply(reply, speaker, facets, level, language)
         response_id = reply["response_id"] if reply else None
         yield own | {"sample": number, "response_id": response_id} | asdict(read)
 
 
-def _asked(facets: Mapping[str, Any], level: str) -> Iterator[tuple[int, int, str]]:
+def _list_turns(facets: Mapping[str, Any], level: str) -> Iterator[tuple[int, int, str]]:
     """Turn, number within the play, and speaker of each reply that is judged."""
     names = [one["name"] for one in facets["people"]]
     judged = set(facets["rounds"] if level == UNDERSTANDING else facets["assigns"])
@@ -108,7 +110,7 @@ def _asked(facets: Mapping[str, Any], level: str) -> Iterator[tuple[int, int, st
             yield turn, (turn - 1) * len(names) + index + 1, speaker
 
 
-def _read(
+def _read_reply(
     reply: Mapping[str, Any] | None,
     speaker: str,
     facets: Mapping[str, Any],
@@ -120,11 +122,13 @@ def _read(
         return Read("error", None, _missing(reply))
     text = reply["text"] or ""
     if level == UNDERSTANDING:
-        return _understood(text, withheld, facets, language)
+        return _judge_presence(text, withheld, facets, language)
     me = None if speaker == ASSISTANT else speaker
     tasks, people = [one["text"] for one in facets["tasks"]], [one["name"] for one in facets["people"]]
     question = facets["question"]
-    return _assigned(read_assignment(text, tasks, people, language, question=question, withheld=withheld, me=me))
+    return _describe_assignment(
+        read_assignment(text, tasks, people, language, question=question, withheld=withheld, me=me)
+    )
 
 
 def _missing(reply: Mapping[str, Any] | None) -> str:
@@ -133,14 +137,16 @@ def _missing(reply: Mapping[str, Any] | None) -> str:
     return f"no reply: {excerpt(reply['error_class'] or 'it holds no text', 60)}"
 
 
-def _assigned(reading: AssignmentReading) -> Read:
+def _describe_assignment(reading: AssignmentReading) -> Read:
     if reading.outcome:
         return Read(reading.outcome, None, reading.reason)
     given = [{"to": one.to, "invented": one.invented} for one in reading.given]
     return Read(None, orjson.dumps(given).decode(), reading.reason)
 
 
-def _understood(text: str, withheld: bool, facets: Mapping[str, Any], language: LanguageCatalog | None) -> Read:
+def _judge_presence(
+    text: str, withheld: bool, facets: Mapping[str, Any], language: LanguageCatalog | None
+) -> Read:
     found = read_presence(text, language, withheld=withheld)
     if found.presence is None:
         return Read(found.outcome, None, found.reason)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,20 +18,18 @@ from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
 from biasgrid.tasks.connectors.rows import fingerprint, response_row, sent_parameters, to_request
 from biasgrid.tasks.connectors.workers import Workers
-from biasgrid.tasks.evaluate.current_oracles import changed, under
-from biasgrid.tasks.evaluate.decisions import carried, decided, units
+from biasgrid.tasks.evaluate.current_oracles import find_changes, with_rules
+from biasgrid.tasks.evaluate.decisions import apply_decisions, carry_over, units
 from biasgrid.tasks.evaluate.evaluate import judge_cell
 from biasgrid.tasks.evaluate.judge import (
     JUDGEMENT_TOKENS,
-    Hearing,
-    Judgement,
-    Opinion,
-    Said,
+    JudgeReply,
+    JudgeSampling,
     assessments,
-    contested,
     judge_request,
     opinions,
     overrule,
+    select_contested,
 )
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.assessments import TABLE, assessments_of_people, empty_assessments
@@ -39,142 +38,154 @@ from biasgrid.warehouse.storage.lake import Lake
 
 Spare = Callable[[pl.DataFrame], None]
 """Stores a judge's replies of other runs that answer these requests (request_key, case_id, cell_id)."""
+Question = dict[str, Any]
+"""A request to the judge, as a case."""
 
 
-async def evaluate_cell(
-    lake: Lake,
-    run_id: str,
-    cell_id: str,
-    evaluation_id: str,
-    catalog: Catalog,
-    model_pool: ModelPool | None = None,
-    judge: Target | None = None,
-    retries: int = 3,
-    spare: Spare | None = None,
-    rules: pl.DataFrame | None = None,
-    hearing: Hearing | None = None,
-) -> int:
-    """Stores the verdicts on a cell's replies under `evaluation_id` and returns their number; a repeated call
-    overwrites them and reuses the judge's replies.
+@dataclass(frozen=True, slots=True)
+class JudgeSession:
+    """The model that gives second opinions, and how it is asked."""
 
-    `rules` replace the oracles that the cases were planned with; `hearing` selects the replies that the judge
-    receives; people's decisions on the same replies and rules still count.
-    """
-    now = datetime.now(UTC)
-    hearing = hearing or Hearing()
-    name = f"{evaluation_id}-{cell_id}"
+    target: Target
+    model_pool: ModelPool
+    retries: int = 3
+    spare: Spare | None = None
+    sampling: JudgeSampling = field(default_factory=JudgeSampling)
+    """Selects the replies that the judge receives."""
 
-    def judged() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-        planned = lake.read("cases", run_id, cell_id)
-        cases = planned if rules is None else under(planned, rules)
-        if rules is not None:
-            _land_rules(lake, name, run_id, evaluation_id, cell_id, changed(planned, rules))
-        replies = lake.read("responses", run_id, f"{cell_id}-*")
-        return cases, replies, judge_cell(cases, replies, catalog.languages, evaluation_id, now)
 
-    cases, replies, verdicts = await asyncio.to_thread(judged)
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """By what the replies of a run are judged."""
+
+    evaluation_id: str
+    catalog: Catalog
+    judge: JudgeSession | None = None
+    rules: pl.DataFrame | None = None
+    """Oracles in place of those that the cases were planned with."""
+
+
+async def evaluate_cell(lake: Lake, run_id: str, cell_id: str, evaluation: Evaluation) -> int:
+    """Stores the verdicts on a cell's replies and returns their number; a repeated call overwrites them and reuses
+    the judge's replies. People's decisions on the same replies and rules still count."""
+    cell = _Cell(lake, run_id, cell_id, evaluation, datetime.now(UTC))
+    cases, replies, verdicts = await asyncio.to_thread(cell.judge_by_oracles)
     opined = empty_assessments()
-    if judge is not None and model_pool is not None:
-        doubted = contested(cases, replies, verdicts, hearing)
-        said = await _second_opinions(lake, run_id, cell_id, doubted, catalog, model_pool, judge, retries, spare)
-        given = opinions(said, catalog.languages.values())
-        opined = assessments(doubted, verdicts, given, judge.model, now)
-        if hearing.overrules:
-            verdicts = pl.concat([verdicts, overrule(verdicts, _on_failed(doubted, given), judge.model, now)])
-
-    def land() -> int:
-        people = assessments_of_people(lake, run_id, cell_id)
-        beside, final = opined, verdicts
-        if people.height:
-            taken_over = carried(people, units(cases, verdicts), evaluation_id)
-            own = people.filter((pl.col("evaluation_id") == evaluation_id) & pl.col("carried_from").is_null())
-            beside, final = pl.concat([opined, taken_over]), decided(verdicts, pl.concat([own, taken_over]))
-        if beside.height:
-            lake.write(TABLE, run_id, name, beside)
-        lake.write("verdicts", run_id, name, final)
-        return final.height
-
-    return await asyncio.to_thread(land)
+    if judge := evaluation.judge:
+        doubted = select_contested(cases, replies, verdicts, judge.sampling)
+        answers = await cell.ask_judge(doubted, judge)
+        given = opinions(answers, evaluation.catalog.languages.values())
+        opined = assessments(doubted, verdicts, given, judge.target.model, cell.now)
+        if judge.sampling.overrules:
+            failed = set(doubted.filter(pl.col("outcome") == "failed")["verdict_id"])
+            judgements = {key: one.judgement for key, one in given.items() if key in failed}
+            verdicts = pl.concat([verdicts, overrule(verdicts, judgements, judge.target.model, cell.now)])
+    return await asyncio.to_thread(cell.land, cases, verdicts, opined)
 
 
 def decide_again(lake: Lake, run_id: str, cell_id: str, evaluation_id: str) -> None:
     """Stores a cell's verdicts again with people's later decisions, without any request to a judge."""
     name = f"{evaluation_id}-{cell_id}"
     people = assessments_of_people(lake, run_id, cell_id).filter(pl.col("evaluation_id") == evaluation_id)
-    lake.write("verdicts", run_id, name, decided(lake.read("verdicts", run_id, name), people))
+    lake.write("verdicts", run_id, name, apply_decisions(lake.read("verdicts", run_id, name), people))
 
 
-def _on_failed(doubted: pl.DataFrame, given: Mapping[str, Opinion]) -> dict[str, Judgement]:
-    failed = set(doubted.filter(pl.col("outcome") == "failed")["verdict_id"])
-    return {verdict_id: one.judgement for verdict_id, one in given.items() if verdict_id in failed}
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    lake: Lake
+    run_id: str
+    cell_id: str
+    evaluation: Evaluation
+    now: datetime
+
+    @property
+    def file(self) -> str:
+        return f"{self.evaluation.evaluation_id}-{self.cell_id}"
+
+    def judge_by_oracles(self) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+        """Cases, replies and the oracles' verdicts."""
+        cases = self.lake.read("cases", self.run_id, self.cell_id)
+        if (rules := self.evaluation.rules) is not None:
+            self._land_changes(find_changes(cases, rules))
+            cases = with_rules(cases, rules)
+        replies = self.lake.read("responses", self.run_id, f"{self.cell_id}-*")
+        languages, evaluation_id = self.evaluation.catalog.languages, self.evaluation.evaluation_id
+        return cases, replies, judge_cell(cases, replies, languages, evaluation_id, self.now)
+
+    def _land_changes(self, changes: pl.DataFrame) -> None:
+        if changes.height:
+            keys = {
+                "run_id": self.run_id,
+                "evaluation_id": self.evaluation.evaluation_id,
+                "cell_id": self.cell_id,
+            }
+            rows = changes.with_columns(**{key: pl.lit(value) for key, value in keys.items()})
+            self.lake.write("rules", self.run_id, self.file, rows)
+
+    def land(self, cases: pl.DataFrame, verdicts: pl.DataFrame, opined: pl.DataFrame) -> int:
+        """Stores verdicts and assessments, with people's decisions."""
+        evaluation_id = self.evaluation.evaluation_id
+        people = assessments_of_people(self.lake, self.run_id, self.cell_id)
+        if people.height:
+            taken_over = carry_over(people, units(cases, verdicts), evaluation_id)
+            own = people.filter((pl.col("evaluation_id") == evaluation_id) & pl.col("carried_from").is_null())
+            opined = pl.concat([opined, taken_over])
+            verdicts = apply_decisions(verdicts, pl.concat([own, taken_over]))
+        if opined.height:
+            self.lake.write(TABLE, self.run_id, self.file, opined)
+        self.lake.write("verdicts", self.run_id, self.file, verdicts)
+        return verdicts.height
+
+    async def ask_judge(self, doubted: pl.DataFrame, judge: JudgeSession) -> dict[str, JudgeReply]:
+        """The judge's reply to each doubted verdict, by verdict_id; every reply is stored before it is read."""
+        asked = [self._question(row, judge.target) for row in doubted.iter_rows(named=True)]
+        answers = await asyncio.to_thread(self._stored_answers, asked, judge.spare)
+        journal = Journal(self.lake, self.run_id, f"judge-{self.cell_id}")
+
+        def land(case: Question, answer: Answer) -> None:
+            journal.append(response_row(case, judge.target, answer, purpose="judge"))
+            if answer.reply is not None:
+                answers[case["request_key"]] = JudgeReply(answer.reply.text, answer.reply.finish_reason)
+
+        try:
+            workers = Workers(
+                judge.model_pool, judge.target, to_request, land, judge.retries, share=land, budget=RetryBudget()
+            )
+            await workers.answer_all(_open_questions(asked, answers).values())
+        finally:
+            await asyncio.shield(asyncio.to_thread(journal.land))
+        return {one["verdict_id"]: answers[one["request_key"]] for one in asked if one["request_key"] in answers}
+
+    def _stored_answers(self, asked: Iterable[Question], spare: Spare | None) -> dict[str, JudgeReply]:
+        """The judge's replies in the lake, by request key, those of other runs included."""
+        answers = self._read_stored()
+        wanted = _open_questions(asked, answers)
+        if spare is None or not wanted:
+            return answers
+        spare(pl.DataFrame([*wanted.values()]).select("request_key", "case_id", "cell_id"))
+        return self._read_stored()
+
+    def _read_stored(self) -> dict[str, JudgeReply]:
+        rows = self.lake.read("responses", self.run_id, f"judge-{self.cell_id}-*")
+        replies = rows.filter(pl.col("text").is_not_null()).select("request_key", "text", "finish_reason")
+        return {key: JudgeReply(*reply) for key, *reply in replies.iter_rows()}
+
+    def _question(self, row: Question, judge: Target) -> Question:
+        messages = judge_request(row["messages"], row["text"], Oracle.model_validate_json(row["oracle"]))
+        content = [{"role": message.role, "content": message.content} for message in messages]
+        sent = sent_parameters(judge, temperature=0.0, max_tokens=JUDGEMENT_TOKENS, seed=0)
+        return {
+            "run_id": self.run_id,
+            "cell_id": self.cell_id,
+            "case_id": row["case_id"],
+            "verdict_id": row["verdict_id"],
+            "messages": content,
+            "parameters": sent,
+            "sample": 1,
+            "request_key": content_hash("judge", fingerprint(judge, self.evaluation.catalog), sent, content),
+        }
 
 
-def _land_rules(lake: Lake, name: str, run_id: str, evaluation_id: str, cell_id: str, other: pl.DataFrame) -> None:
-    if other.height:
-        keys = {"run_id": run_id, "evaluation_id": evaluation_id, "cell_id": cell_id}
-        lake.write("rules", run_id, name, other.with_columns(**{key: pl.lit(id_) for key, id_ in keys.items()}))
-
-
-async def _second_opinions(
-    lake: Lake,
-    run_id: str,
-    cell_id: str,
-    doubted: pl.DataFrame,
-    catalog: Catalog,
-    model_pool: ModelPool,
-    judge: Target,
-    retries: int,
-    spare: Spare | None,
-) -> dict[str, Said]:
-    """The judge's reply to each doubted verdict, by verdict_id; every reply is stored before it is read."""
-    name = f"judge-{cell_id}"
-    asked = [_question(row, run_id, name, judge, catalog) for row in doubted.iter_rows(named=True)]
-    answers = await asyncio.to_thread(_heard, lake, run_id, name, asked, spare)
-    journal = Journal(lake, run_id, name)
-
-    def land(case: dict[str, Any], answer: Answer) -> None:
-        journal.append(response_row(case, judge, answer, purpose="judge"))
-        if answer.reply is not None:
-            answers[case["request_key"]] = Said(answer.reply.text, answer.reply.finish_reason)
-
-    try:
-        # samples that say the same are doubted alike: one question, one answer
-        open_questions = {case["request_key"]: case for case in asked if case["request_key"] not in answers}
-        workers = Workers(model_pool, judge, to_request, land, retries, share=land, budget=RetryBudget())
-        await workers.answer_all(open_questions.values())
-    finally:
-        await asyncio.shield(asyncio.to_thread(journal.land))
-    return {case["verdict_id"]: answers[case["request_key"]] for case in asked if case["request_key"] in answers}
-
-
-def _heard(
-    lake: Lake, run_id: str, name: str, asked: list[dict[str, Any]], spare: Spare | None
-) -> dict[str, Said]:
-    """The judge's replies stored in the lake, by request key."""
-    answers = _landed(lake, run_id, name)
-    wanted = {case["request_key"]: case for case in asked if case["request_key"] not in answers}
-    if spare is None or not wanted:
-        return answers
-    spare(pl.DataFrame([*wanted.values()]).select("request_key", "case_id", "cell_id"))
-    return _landed(lake, run_id, name)
-
-
-def _landed(lake: Lake, run_id: str, name: str) -> dict[str, Said]:
-    landed = lake.read("responses", run_id, f"{name}-*").filter(pl.col("text").is_not_null())
-    return {key: Said(*reply) for key, *reply in landed.select("request_key", "text", "finish_reason").iter_rows()}
-
-
-def _question(row: dict[str, Any], run_id: str, name: str, judge: Target, catalog: Catalog) -> dict[str, Any]:
-    messages = judge_request(row["messages"], row["text"], Oracle.model_validate_json(row["oracle"]))
-    told = [{"role": message.role, "content": message.content} for message in messages]
-    sent = sent_parameters(judge, temperature=0.0, max_tokens=JUDGEMENT_TOKENS, seed=0)
-    return {
-        "run_id": run_id,
-        "cell_id": name.removeprefix("judge-"),
-        "case_id": row["case_id"],
-        "verdict_id": row["verdict_id"],
-        "messages": told,
-        "parameters": sent,
-        "sample": 1,
-        "request_key": content_hash("judge", fingerprint(judge, catalog), sent, told),
-    }
+def _open_questions(asked: Iterable[Question], answers: dict[str, JudgeReply]) -> dict[str, Question]:
+    """One question per request key without an answer: equal samples are doubted alike."""
+    return {one["request_key"]: one for one in asked if one["request_key"] not in answers}

@@ -37,13 +37,13 @@ def _rows(catalog: Catalog) -> Iterator[tuple[object, ...]]:
             yield template.id, template.language, number, prompt, rule
 
 
-def under(cases: pl.DataFrame, rules: pl.DataFrame) -> pl.DataFrame:
+def with_rules(cases: pl.DataFrame, rules: pl.DataFrame) -> pl.DataFrame:
     """`cases` (columns of CASES) with the oracles of `rules`; a case without a rule keeps its own."""
     found = cases.join(rules, on=ASKED, how="left", maintain_order="left")
     return found.with_columns(oracle=pl.coalesce("rule", "oracle")).select(cases.columns)
 
 
-def changed(cases: pl.DataFrame, rules: pl.DataFrame) -> pl.DataFrame:
+def find_changes(cases: pl.DataFrame, rules: pl.DataFrame) -> pl.DataFrame:
     """One row per template, language and wording of `cases` whose oracle differs from its rule: ASKED,
     `oracle`, `rule`."""
     planned = cases.select(*ASKED, "oracle").unique()

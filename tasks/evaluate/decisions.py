@@ -28,11 +28,11 @@ def units(cases: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     return judged.join(rules, on="case_id").select(UNIT).drop_nulls()
 
 
-def carried(said: pl.DataFrame, judged: pl.DataFrame, evaluation_id: str) -> pl.DataFrame:
+def carry_over(assessments: pl.DataFrame, judged: pl.DataFrame, evaluation_id: str) -> pl.DataFrame:
     """Each person's last decision in other evaluations on the same replies and rules, as rows of this one;
     `judged` as of `units`."""
-    own = said.filter((pl.col("evaluation_id") == evaluation_id) & pl.col("carried_from").is_null())
-    others = said.filter((pl.col("evaluation_id") != evaluation_id) & pl.col("carried_from").is_null())
+    own = assessments.filter((pl.col("evaluation_id") == evaluation_id) & pl.col("carried_from").is_null())
+    others = assessments.filter((pl.col("evaluation_id") != evaluation_id) & pl.col("carried_from").is_null())
     fitting = newest_assessments(others.join(judged, on=list(UNIT), how="semi", maintain_order="left"))
     fitting = fitting.join(own, on=["case_id", "purpose", "assessor"], how="anti", maintain_order="left")
     ids = [f"{evaluation_id}\x1f{given}" for given in fitting["assessment_id"]]
@@ -45,32 +45,31 @@ def carried(said: pl.DataFrame, judged: pl.DataFrame, evaluation_id: str) -> pl.
     )
 
 
-def decided(verdicts: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
+def apply_decisions(verdicts: pl.DataFrame, assessments: pl.DataFrame) -> pl.DataFrame:
     """`verdicts` (one evaluation's on one cell) with the rows that people's decisions add, the newest decision on
     a case superseding earlier verdicts.
 
-    `said` are this evaluation's rows of ASSESSMENTS; templates are rolled up anew, and rows added earlier are made
-    again.
+    `assessments` are this evaluation's rows of ASSESSMENTS; templates are rolled up anew, earlier rows made again.
     """
     given = verdicts.filter(pl.col("assessor_kind").ne_missing("person"))
-    decisions = newest_assessments(said.filter(pl.col("purpose") == DECISION), ["cell_id", "case_id"])
+    decisions = newest_assessments(assessments.filter(pl.col("purpose") == DECISION), ["cell_id", "case_id"])
     standing = current(given)
     instances = _instances(standing, decisions)
     if instances.is_empty():
         return given
-    added = _stamped(pl.concat([instances, _templates(standing, instances)]))
+    added = _stamp(pl.concat([instances, _templates(standing, instances)]))
     return pl.concat([given, added])
 
 
 def _instances(standing: pl.DataFrame, decisions: pl.DataFrame) -> pl.DataFrame:
-    said = decisions.select(
+    assessments = decisions.select(
         *("cell_id", "case_id", "response_id", "assessor", "carried_from", "assessed_at"),
         decision="outcome",
         why="reason",
     )
     on = ["cell_id", "case_id", "response_id"]
     rows = standing.filter(pl.col("level") == "instance").drop("assessor")
-    met = rows.join(said, on=on, maintain_order="left")
+    met = rows.join(assessments, on=on, maintain_order="left")
     earlier = pl.when(pl.col("carried_from").is_not_null()).then(pl.lit(" (decided in an earlier evaluation)"))
     return in_table_form(
         met.with_columns(
@@ -94,7 +93,7 @@ def _templates(standing: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
     return in_table_form(rows.with_columns(assessor_kind=pl.lit("person"), reviewer=pl.col("assessor")))
 
 
-def _stamped(rows: pl.DataFrame) -> pl.DataFrame:
+def _stamp(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with ids and the moment of the decision, the same on every call."""
     evaluation_id = str(rows["evaluation_id"][0])
     moments = rows["judged_at"]

@@ -11,9 +11,9 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepared, read
+from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
 from biasgrid.tasks.evaluate.oracles.reading import nothing_read, read_replies
-from biasgrid.tasks.evaluate.oracles.text import shown, whole
+from biasgrid.tasks.evaluate.oracles.text import excerpt, whole
 from biasgrid.tasks.evaluate.verdicts import in_table_form, template_verdicts, with_ids
 
 
@@ -35,7 +35,7 @@ def read_reply(
         {"text": [whole(text)], "finish_reason": [finish_reason], "oracle": [oracle.model_dump_json()]},
         schema={"text": pl.String, "finish_reason": pl.String, "oracle": pl.String},
     )
-    row = read(prepared(reply, language), oracle, language).select(*READING).row(0)
+    row = read_column(prepare(reply, language), oracle, language).select(*READING).row(0)
     return Reading(*row)
 
 
@@ -53,7 +53,7 @@ def judge_cell(
     one to the same request.
     """
     replies = replies_to(cases, responses)
-    judged = pl.concat([unanswered(replies), _answered(replies, languages)]).sort("order")
+    judged = pl.concat([without_reply(replies), _read_answered(replies, languages)]).sort("order")
     instances = with_ids(_instances(judged), evaluation_id, judged_at)
     templates = with_ids(template_verdicts(instances, cases), evaluation_id, judged_at)
     return pl.concat([instances, templates])
@@ -78,21 +78,21 @@ def replies_to(cases: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
 REPLY = ["response_id", "text", "finish_reason", "error_class"]
 
 
-def unanswered(replies: pl.DataFrame) -> pl.DataFrame:
+def without_reply(replies: pl.DataFrame) -> pl.DataFrame:
     """Cases without a reply, as errors with their reason."""
     missing = replies.filter(pl.col("response_id").is_null() | pl.col("error_class").is_not_null())
-    named = pl.format("no reply: {}", shown(pl.col("error_class"), 60))
+    named = pl.format("no reply: {}", excerpt(pl.col("error_class"), 60))
     reason = pl.coalesce(named, pl.lit("no reply: never asked"))
     return missing.with_columns(nothing_read()).with_columns(outcome=pl.lit("error"), reason=reason)
 
 
-def answered(replies: pl.DataFrame) -> pl.DataFrame:
+def with_reply(replies: pl.DataFrame) -> pl.DataFrame:
     """Cases with a reply."""
     return replies.filter(pl.col("response_id").is_not_null() & pl.col("error_class").is_null())
 
 
-def _answered(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
-    came = answered(replies)
+def _read_answered(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
+    came = with_reply(replies)
     return came.hstack(read_replies(came, languages))
 
 

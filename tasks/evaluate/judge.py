@@ -19,31 +19,31 @@ from biasgrid.catalogs.schema.entries import JudgeSample, LanguageCatalog, Scena
 from biasgrid.catalogs.schema.oracle import Oracle, describe_rule, judgeable_operations
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.json_objects import NotAsAsked, delimiter, parse_object, quote_block
-from biasgrid.tasks.evaluate.oracles.refusals import refusal, withheld
-from biasgrid.tasks.evaluate.oracles.text import compared, shown, whole
+from biasgrid.tasks.evaluate.oracles.refusals import refusal, withheld_reason
+from biasgrid.tasks.evaluate.oracles.text import excerpt, to_compared, whole
 from biasgrid.tasks.evaluate.verdicts import in_table_form, rolled_up_anew, with_ids
 from biasgrid.warehouse.hashing import draw_places, hash_texts
 from biasgrid.warehouse.storage.assessments import BLIND, GIVEN, add_rule_keys, to_assessment_form
 
-_UNLESS_TOLD = JudgeSample()
+_DEFAULTS = JudgeSample()
 
 
 @dataclass(frozen=True, slots=True)
-class Hearing:
+class JudgeSampling:
     """Shares of the oracle's verdicts that a judge hears, the seed that draws them, and what its word counts."""
 
-    passed: float = _UNLESS_TOLD.passed
-    failed: float = _UNLESS_TOLD.failed
+    passed: float = _DEFAULTS.passed
+    failed: float = _DEFAULTS.failed
     overrules: bool = True
     """Whether its verdict takes the oracle's place on replies that failed."""
     seed: int = 0
 
     @classmethod
-    def of(cls, settings: ScenarioSettings) -> Hearing:
+    def of(cls, settings: ScenarioSettings) -> JudgeSampling:
         sample = settings.judge_sample
         return cls(sample.passed, sample.failed, settings.judge_overrules, settings.seed)
 
-    def drawn(self, verdicts: pl.DataFrame) -> pl.DataFrame:
+    def draw(self, verdicts: pl.DataFrame) -> pl.DataFrame:
         """The sampled `verdicts` (case_id, outcome) for the judge, with `probability` and `seed`.
 
         Sampling depends only on the case's id and the seed: it is repeatable, and a greater share includes the
@@ -84,8 +84,8 @@ class Judgement:
     reason: str
 
 
-def contested(
-    cases: pl.DataFrame, responses: pl.DataFrame, verdicts: pl.DataFrame, hearing: Hearing | None = None
+def select_contested(
+    cases: pl.DataFrame, responses: pl.DataFrame, verdicts: pl.DataFrame, sampling: JudgeSampling | None = None
 ) -> pl.DataFrame:
     """One row per current instance verdict that the judge receives, by default all that failed: `verdict_id`,
     `case_id`, `messages`, `text`, `oracle`, the `outcome` (not sent), `probability` and `seed`.
@@ -94,10 +94,10 @@ def contested(
     """
     given = current(verdicts).filter((pl.col("level") == "instance") & pl.col("response_id").is_not_null())
     asked = cases.filter(pl.col("operation").is_in(judgeable_operations())).select("case_id", "messages", "oracle")
-    drawn = (hearing or Hearing()).drawn(given.join(asked, on="case_id", how="semi", maintain_order="left"))
-    heard = responses.select("response_id", "text").unique("response_id")
+    drawn = (sampling or JudgeSampling()).draw(given.join(asked, on="case_id", how="semi", maintain_order="left"))
+    sent = responses.select("response_id", "text").unique("response_id")
     rows = drawn.join(asked, on="case_id", maintain_order="left").join(
-        heard, on="response_id", maintain_order="left"
+        sent, on="response_id", maintain_order="left"
     )
     return rows.select(
         "verdict_id", "case_id", "messages", "text", "oracle", "outcome", "response_id", "probability", "seed"
@@ -117,10 +117,10 @@ def judge_request(messages: Iterable[Mapping[str, str]], text: str, oracle: Orac
 def read_judgement(text: str) -> Judgement:
     """The judge's verdict, read strictly: one JSON object, alone or in one fence, with both keys once."""
     try:
-        said = parse_object(text)
+        given = parse_object(text)
     except NotAsAsked as why:
         return Judgement(None, f"the judge's reply {why}")
-    return _judgement(said)
+    return _judgement(given)
 
 
 def overrule(
@@ -132,7 +132,7 @@ def overrule(
     `judge` is provider/model; judgements on superseded verdicts are ignored.
     """
     standing = current(verdicts)
-    instances = _overruled(standing, judgements, judge)
+    instances = _overrule_rows(standing, judgements, judge)
     templates = in_table_form(_by(judge, rolled_up_anew(standing, instances)))
     rows = pl.concat([instances, templates])
     parts = rows.partition_by("evaluation_id", maintain_order=True)
@@ -146,19 +146,19 @@ def current(verdicts: pl.DataFrame) -> pl.DataFrame:
     return verdicts.join(gone, on="verdict_id", how="anti", maintain_order="left")
 
 
-def _overruled(standing: pl.DataFrame, judgements: Mapping[str, Judgement], judge: str) -> pl.DataFrame:
-    said = pl.DataFrame(
+def _overrule_rows(standing: pl.DataFrame, judgements: Mapping[str, Judgement], judge: str) -> pl.DataFrame:
+    given_rows = pl.DataFrame(
         [(verdict_id, given.outcome, given.reason) for verdict_id, given in judgements.items()],
         schema={"verdict_id": pl.String, "judged": pl.String, "why": pl.String},
         orient="row",
     )
-    heard = standing.filter(pl.col("level") == "instance").join(said, on="verdict_id", maintain_order="left")
+    sent = standing.filter(pl.col("level") == "instance").join(given_rows, on="verdict_id", maintain_order="left")
     kept = pl.format("{}; the oracle's verdict stands: {}", "why", "reason")
-    rows = heard.with_columns(
+    rows = sent.with_columns(
         supersedes=pl.col("verdict_id"),
         outcome=pl.coalesce("judged", "outcome"),
         parsed_text=pl.lit(None, dtype=pl.String),
-        reason=pl.when(pl.col("judged").is_null()).then(kept).otherwise(shown(pl.col("why"), 300)),
+        reason=pl.when(pl.col("judged").is_null()).then(kept).otherwise(excerpt(pl.col("why"), 300)),
     )
     return in_table_form(_by(judge, rows))
 
@@ -167,8 +167,8 @@ def _by(judge: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(assessor_kind=pl.lit("model"), assessor=pl.lit(judge))
 
 
-def _judgement(said: Mapping[str, object]) -> Judgement:
-    verdict, reason = said.get("verdict"), said.get("reason")
+def _judgement(given: Mapping[str, object]) -> Judgement:
+    verdict, reason = given.get("verdict"), given.get("reason")
     if not isinstance(verdict, str) or verdict not in VERDICTS_OFFERED:
         return Judgement(None, f"the judge's reply has none of the verdicts {', '.join(VERDICTS_OFFERED)}")
     if not isinstance(reason, str):
@@ -177,7 +177,7 @@ def _judgement(said: Mapping[str, object]) -> Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class JudgeReply:
     """A judge's reply."""
 
     text: str
@@ -192,53 +192,55 @@ class Opinion:
     state: str
 
 
-def opinions(said: Mapping[str, Said], languages: Iterable[LanguageCatalog]) -> dict[str, Opinion]:
+def opinions(replies: Mapping[str, JudgeReply], languages: Iterable[LanguageCatalog]) -> dict[str, Opinion]:
     """The replies as opinions, by the same keys."""
-    read = {key: read_judgement(reply.text) for key, reply in said.items()}
-    unread = {key: said[key] for key, judgement in read.items() if judgement.outcome is None}
-    declined = _declined(unread, tuple(languages))
+    read = {key: read_judgement(reply.text) for key, reply in replies.items()}
+    unread = {key: replies[key] for key, judgement in read.items() if judgement.outcome is None}
+    declined = _find_declined(unread, tuple(languages))
     return {
         key: Opinion(judgement, GIVEN if judgement.outcome else "refused" if key in declined else "unreadable")
         for key, judgement in read.items()
     }
 
 
-def _declined(unread: Mapping[str, Said], languages: Iterable[LanguageCatalog]) -> set[str]:
+def _find_declined(unread: Mapping[str, JudgeReply], languages: Iterable[LanguageCatalog]) -> set[str]:
     """Keys of replies that decline to judge: by finish reason, or by a refusal phrase of any language."""
     replies = pl.DataFrame(
         [(key, whole(reply.text), reply.finish_reason) for key, reply in unread.items()],
         schema={"key": pl.String, "text": pl.String, "finish_reason": pl.String},
         orient="row",
     )
-    found = [withheld(pl.col("finish_reason")), *(refusal(pl.col("text"), language) for language in languages)]
-    plain = replies.with_columns(compared(pl.col("text")))
+    found = [
+        withheld_reason(pl.col("finish_reason")),
+        *(refusal(pl.col("text"), language) for language in languages),
+    ]
+    plain = replies.with_columns(to_compared(pl.col("text")))
     return set(plain.filter(pl.any_horizontal(each.is_not_null() for each in found))["key"])
 
 
 def assessments(
-    heard: pl.DataFrame, verdicts: pl.DataFrame, given: Mapping[str, Opinion], judge: str, at: datetime
+    sent: pl.DataFrame, verdicts: pl.DataFrame, given: Mapping[str, Opinion], judge: str, at: datetime
 ) -> pl.DataFrame:
-    """One row of ASSESSMENTS per reply sent to the judge (`heard`, as of `contested`), by verdict_id; `failed`
-    if the judge never answered."""
-    said = pl.DataFrame(
+    """One row of ASSESSMENTS per row of `sent` (as `select_contested`); `failed` if the judge never answered."""
+    given_rows = pl.DataFrame(
         [(key, one.state, one.judgement.outcome, one.judgement.reason) for key, one in given.items()],
-        schema={"verdict_id": pl.String, "said": pl.String, "judged": pl.String, "why": pl.String},
+        schema={"verdict_id": pl.String, "stored_state": pl.String, "judged": pl.String, "why": pl.String},
         orient="row",
     )
     of_unit = verdicts.select("verdict_id", "run_id", "evaluation_id", "cell_id", "template_id", "sample")
-    rows = heard.join(of_unit, on="verdict_id", maintain_order="left")
-    rows = rows.join(said, on="verdict_id", how="left", maintain_order="left")
+    rows = sent.join(of_unit, on="verdict_id", maintain_order="left")
+    rows = rows.join(given_rows, on="verdict_id", how="left", maintain_order="left")
     id_parts = (pl.col("verdict_id"), pl.lit("model"), pl.lit(judge))
     ids = rows.select(pl.concat_str(id_parts, separator="\x1f")).to_series()
-    told = add_rule_keys(rows).with_columns(
+    stated = add_rule_keys(rows).with_columns(
         assessment_id=hash_texts(ids),
         purpose=pl.lit(BLIND),
         assessor_kind=pl.lit("model"),
         assessor=pl.lit(judge),
-        state=pl.col("said").fill_null("failed"),
+        state=pl.col("stored_state").fill_null("failed"),
         stratum=pl.col("outcome"),
         outcome=pl.col("judged"),
         reason=pl.coalesce("why", pl.lit("the judge gave no reply")),
         assessed_at=pl.lit(at),
     )
-    return to_assessment_form(told)
+    return to_assessment_form(stated)

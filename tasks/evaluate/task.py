@@ -5,15 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-import polars as pl
 from prefect import task
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import RETRIED_TASK, Label
-from biasgrid.tasks.evaluate.cell import Spare, evaluate_cell
-from biasgrid.tasks.evaluate.judge import Hearing
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -52,21 +48,12 @@ async def evaluate(
     lake: Lake,
     run_id: str,
     cell_id: str,
-    evaluation_id: str,
-    catalog: Catalog,
-    model_pool: ModelPool | None = None,
-    judge: Target | None = None,
-    retries: int = 3,
-    spare: Spare | None = None,
-    rules: pl.DataFrame | None = None,
-    hearing: Hearing | None = None,
+    evaluation: Evaluation,
     label: Label = Label("evaluate"),  # noqa: B008 - frozen
 ) -> int:
     """Stores the verdicts on a cell's replies and returns their number."""
     label.attach()
-    return await evaluate_cell(
-        lake, run_id, cell_id, evaluation_id, catalog, model_pool, judge, retries, spare, rules, hearing
-    )
+    return await evaluate_cell(lake, run_id, cell_id, evaluation)
 
 
 @task(name="read", **RETRIED_TASK)
@@ -78,10 +65,10 @@ async def read_trials(
     catalog: Catalog,
     label: Label = Label("read"),  # noqa: B008 - frozen
 ) -> int:
-    """Read what the replies of a probe's cells say, each as soon as it is complete, and land it; returns how many.
-    One task run for all: a cell has few replies, and Prefect takes longer for a run than reading them does."""
+    """Stores the verdicts on a probe's cells, each as soon as it is complete, and returns their number."""
     from biasgrid.tasks.evaluate.probe_verdicts import evaluate_trials  # the readers of free text: no benchmark's
 
+    # one task run for all: Prefect takes longer for a run than reading the few replies of a cell
     label.attach()
     landed = 0
     while (cell_id := await cells.first()) is not None:

@@ -97,12 +97,12 @@ def _rank(outcome: pl.Expr) -> pl.Expr:
 
 
 def _reason() -> pl.Expr:
-    counted = pl.format("{} of {} instances {}", "concerned", "judged", _said(pl.col("outcome")))
+    counted = pl.format("{} of {} instances {}", "concerned", "judged", _verb(pl.col("outcome")))
     all_passed = pl.col("outcome") == "passed"
     return (
         pl.when(all_passed).then(counted).otherwise(pl.concat_str(counted, "example", separator=", the first: "))
     )
 
 
-def _said(outcome: pl.Expr) -> pl.Expr:
+def _verb(outcome: pl.Expr) -> pl.Expr:
     return outcome.replace({"unreadable": "are unreadable", "error": "have no reply"})

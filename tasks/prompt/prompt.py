@@ -18,7 +18,7 @@ from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
 from biasgrid.tasks.connectors.rows import Case, response_row, to_request
 from biasgrid.tasks.connectors.workers import SLACK, Workers, request_slots
-from biasgrid.tasks.prompt.reuse import landed
+from biasgrid.tasks.prompt.reuse import read_landed
 from biasgrid.warehouse.schemas import CELL_KEYS
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
@@ -75,7 +75,7 @@ async def prompt_cell(
     started = time.monotonic()
     run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
     under_way = under_way or CellSlots(request_slots(target))
-    before = await asyncio.to_thread(landed, lake, run_id, cell_id)
+    before = await asyncio.to_thread(read_landed, lake, run_id, cell_id)
     desk = _CellRecorder(target, Journal(lake, run_id, cell_id), Tally(cases.height), watch)
     for row in before.iter_rows(named=True):
         desk.count(row, kept=row["reused_from"] is None)

@@ -52,7 +52,7 @@ REPLY_COLUMNS = [
 ]
 
 
-def landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
+def read_landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
     """The cases of a cell with a reply in this run, one row each, with their cost."""
     own = lake.scan("responses", run_id, name=f"{cell_id}-*")
     replies = own.filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject")

@@ -13,7 +13,7 @@ from rig.timing import seconds
 
 from biasgrid.catalogs.schema.entries import AnswerFormat, LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.oracles.outcomes import prepared, read
+from biasgrid.tasks.evaluate.oracles.outcomes import prepare, read_column
 
 REPLIES = 100_000
 ENGLISH = LanguageCatalog(
@@ -47,7 +47,7 @@ def number_loop(replies: Sequence[str]) -> list[float | None]:
 
 def compare(name: str, replies: list[str], oracle: Oracle, loop: Callable[[Sequence[str]], object]) -> None:
     column = pl.DataFrame({"text": replies, "finish_reason": ["stop"] * len(replies)})
-    ours = seconds(lambda: read(prepared(column, ENGLISH), oracle, ENGLISH))
+    ours = seconds(lambda: read_column(prepare(column, ENGLISH), oracle, ENGLISH))
     theirs = seconds(lambda: loop(replies))
     rates = f"ours {REPLIES / ours:>9,.0f} rows/s   loop {REPLIES / theirs:>9,.0f} rows/s"
     print(f"{name:<16} {rates}   ours is {theirs / ours:.2f} times as fast")

@@ -27,8 +27,8 @@ from rig.table import at_least, at_most, table
 from rig.timing import seconds, timed
 
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.tasks.evaluate.cell import evaluate_cell
-from biasgrid.tasks.evaluate.oracles.reading import SAID, read_replies
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
+from biasgrid.tasks.evaluate.oracles.reading import READ_BY, read_replies
 from biasgrid.warehouse.storage.lake import Lake
 
 BUILD_S, BUILD_MB, GROWTH, AGAIN_S, ORACLES = 30.0, 6 * 1024.0, 1.0, 3.0, 15.0
@@ -104,7 +104,7 @@ def judge_again(lake: Lake) -> None:
     cells = [path.stem for path in lake.files("cases", run_id)][: AGAIN // PER_CELL]
 
     async def judge() -> int:
-        return sum([await evaluate_cell(lake, run_id, cell_id, "again", catalog) for cell_id in cells])
+        return sum([await evaluate_cell(lake, run_id, cell_id, Evaluation("again", catalog)) for cell_id in cells])
 
     took, verdicts = timed(lambda: asyncio.run(judge()))
     for path in lake.files("verdicts", run_id, "again-*"):
@@ -120,7 +120,7 @@ def stored(lake: Lake, run_ids: Sequence[str], asked: str) -> pl.DataFrame:
     for run_id in run_ids:
         cases = lake.scan("cases", run_id).filter(wanted).select("case_id", "language", "operation", "oracle")
         replies = lake.scan("responses", run_id).drop_nulls("text").select("case_id", "text", "finish_reason")
-        nights.append(cases.join(replies, on="case_id", maintain_order="left").select(SAID).collect())
+        nights.append(cases.join(replies, on="case_id", maintain_order="left").select(READ_BY).collect())
     return pl.concat(nights, rechunk=True)
 
 

@@ -146,12 +146,12 @@ def _resolve(
 
 def _candidates(warehouse: duckdb.DuckDBPyConnection, lake: Lake, asked: str, kind: Kind | None) -> pl.DataFrame:
     """kind, id and run_id of the ids that `asked` may name; if some match exactly, only those."""
-    exact = _matching(warehouse, kind, _equals, asked)
+    exact = _find_ids(warehouse, kind, _equals, asked)
     if exact.height:
         return exact
     if kind in (None, "verdict") and (replaced := _replaced_verdicts(lake, asked)).height:
         return replaced.select(pl.lit("verdict").alias("kind"), pl.col("verdict_id").alias("id"), "run_id")
-    return exact if len(asked) < MIN_PREFIX else _common_start(_matching(warehouse, kind, _starts_with, asked))
+    return exact if len(asked) < MIN_PREFIX else _common_start(_find_ids(warehouse, kind, _starts_with, asked))
 
 
 def _equals(kind: Kind, column: str) -> str:
@@ -168,7 +168,7 @@ def _shares_half(kind: Kind, column: str) -> str:
     return f"starts_with({column}, $id[:{HALF}]) or ends_with({column}, $id[-{HALF}:])"
 
 
-def _matching(
+def _find_ids(
     warehouse: duckdb.DuckDBPyConnection, kind: Kind | None, test: Callable[[Kind, str], str], asked: str
 ) -> pl.DataFrame:
     """kind, id and run_id of every id that passes a test: SQL on its column and `$id`."""
@@ -221,7 +221,7 @@ def _similar_ids(warehouse: duckdb.DuckDBPyConnection, asked: str, kind: Kind | 
     close = close_names(asked, fitting["name"])
     if close or len(asked) < HALF:
         return close
-    found = _matching(warehouse, kind, _shares_half, asked)
+    found = _find_ids(warehouse, kind, _shares_half, asked)
     near = found.filter(pl.col("id").str.len_chars().is_between(len(asked) - 2, len(asked) + 2))
     return close_names(asked, near["id"].unique(maintain_order=True).head(MAX_COMPARED))
 

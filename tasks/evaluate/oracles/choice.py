@@ -14,9 +14,9 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import LETTERS, Oracle
-from biasgrid.tasks.evaluate.oracles.outcomes import judged
+from biasgrid.tasks.evaluate.oracles.outcomes import add_outcome
 from biasgrid.tasks.evaluate.oracles.patterns import announcement
-from biasgrid.tasks.evaluate.oracles.text import compared, core, shown
+from biasgrid.tasks.evaluate.oracles.text import core, excerpt, to_compared
 
 _RULE: Final = pl.Struct(
     {
@@ -29,7 +29,7 @@ _NAMED: Final = ("option", "choice", "letter", "opción", "letra", "opció", "ll
 _LETTER: Final = rf"[a-{LETTERS[-1].lower()}]"
 _ENDED: Final = r"(?:$|\n|\s*[.):\]}>;,\"|=/]|\s+-+\s)"
 _CHOSEN: Final = rf"^({_LETTER}){_ENDED}"
-_AND_SAID: Final = r"^([b-h])\s|^(a)\s+(?:is|was|because|since|as|es|és|porque|perquè)\b"
+_THEN_WORDS: Final = r"^([b-h])\s|^(a)\s+(?:is|was|because|since|as|es|és|porque|perquè)\b"
 """A letter that begins a sentence: `a` is also an article."""
 _SEVERAL: Final = rf"^{_LETTER}\s*(?:[,/&+]|\b(?:and|or|y|o|u|i)\b)\s*\W?{_LETTER}(?:\W|$)"
 _ARTICLE: Final = r"^(?:the|an?|el|la|los|las|una?|els|les)\s+"
@@ -38,26 +38,28 @@ _ARTICLE: Final = r"^(?:the|an?|el|la|los|las|una?|els|les)\s+"
 def read_choices(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog | None) -> pl.DataFrame:
     """Prepared replies with the columns of `READING`, each read by the JSON of its own oracle in `oracle`."""
     found = _with_choice(replies, language)
-    reason = pl.format("chooses {}, {}: `{}`", "letter", "role", shown(pl.col("offer")))
+    reason = pl.format("chooses {}, {}: `{}`", "letter", "role", excerpt(pl.col("offer")))
     why = pl.coalesce(pl.col("doubt"), pl.lit("begins with no letter or text of an answer offered"))
-    unread = pl.format("{}; read: `{}`", why, shown(pl.col("text")))
+    unread = pl.format("{}; read: `{}`", why, excerpt(pl.col("text")))
     chosen = pl.col("role").is_not_null()
-    return judged(found, pl.when(chosen).then("met"), reason, unread, parsed_text=pl.col("role"))
+    return add_outcome(found, pl.when(chosen).then("met"), reason, unread, parsed_text=pl.col("role"))
 
 
 def _with_choice(replies: pl.DataFrame, language: LanguageCatalog | None) -> pl.DataFrame:
     """Adds `role` and `offer` (the role and text of the answer chosen, null where none is), `letter`, `met`
     (whether that role is expected) and `doubt` (why a reply that names an answer chooses none).
 
-    Reads the columns `oracle` (JSON of biasgrid.catalogs.schema.oracle.Oracle), `compared` and `declined`.
+    Reads the columns `oracle` (JSON of biasgrid.catalogs.schema.oracle.Oracle), `to_compared` and `declined`.
     """
     asked = replies.with_row_index("asked")
     offers = _offers(asked)
-    said = _said(asked, language)
-    made = _chosen(said, offers, _in_words(said, offers)).join(offers, on=["oracle", "position"], how="left")
+    starts = _parse_starts(asked, language)
+    made = _choose(starts, offers, _match_texts(starts, offers)).join(
+        offers, on=["oracle", "position"], how="left"
+    )
     sounds = _only_sounds_like_it()
     kept = made.with_columns(pl.when(~sounds).then(pl.col(name)).alias(name) for name in ("role", "offer", "met"))
-    columns = kept.select("asked", "role", "offer", "met", "doubt", letter=_lettered(pl.col("position")))
+    columns = kept.select("asked", "role", "offer", "met", "doubt", letter=_to_letter(pl.col("position")))
     return asked.join(columns, on="asked", how="left", maintain_order="left").drop("asked")
 
 
@@ -67,7 +69,7 @@ def _offers(asked: pl.DataFrame) -> pl.DataFrame:
     decoded = rules.with_columns(pl.col("oracle").str.json_decode(_RULE).alias("rule")).unnest("rule")
     places = pl.int_ranges(pl.col("choices").list.len()).alias("position")
     options = decoded.with_columns(places).explode("choices", "position").unnest("choices")
-    forms = options.select("text").unique().with_columns(form=_bare(compared(pl.col("text"))))
+    forms = options.select("text").unique().with_columns(form=_bare(to_compared(pl.col("text"))))
     return options.join(forms, on="text").select(
         "oracle",
         "position",
@@ -78,12 +80,12 @@ def _offers(asked: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _said(asked: pl.DataFrame, language: LanguageCatalog | None) -> pl.DataFrame:
+def _parse_starts(asked: pl.DataFrame, language: LanguageCatalog | None) -> pl.DataFrame:
     """The start of a reply after any `Answer:`: its `letter`, if any, and the following `words`."""
     labels = language.labels if language else ()
     start = core(pl.col("compared").str.replace(_announced(labels), ""))
     opened = asked.select("asked", "oracle", "compared", "declined", start=start)
-    letters = pl.coalesce(pl.col("start").str.extract(_CHOSEN, 1), *_begun(pl.col("start")))
+    letters = pl.coalesce(pl.col("start").str.extract(_CHOSEN, 1), *_first_letters(pl.col("start")))
     after = core(pl.col("start").str.slice(1))
     return opened.with_columns(letter=letters, several=pl.col("start").str.contains(_SEVERAL)).with_columns(
         words=_bare(pl.when(pl.col("letter").is_not_null()).then(after).otherwise(pl.col("start")))
@@ -95,8 +97,8 @@ def _announced(labels: tuple[str, ...]) -> str:
     return announcement((*labels, *_NAMED))
 
 
-def _begun(start: pl.Expr) -> list[pl.Expr]:
-    return [start.str.extract(_AND_SAID, 1), start.str.extract(_AND_SAID, 2)]
+def _first_letters(start: pl.Expr) -> list[pl.Expr]:
+    return [start.str.extract(_THEN_WORDS, 1), start.str.extract(_THEN_WORDS, 2)]
 
 
 def _bare(form: pl.Expr) -> pl.Expr:
@@ -104,35 +106,35 @@ def _bare(form: pl.Expr) -> pl.Expr:
     return pl.when(without == "").then(form).otherwise(without)
 
 
-def _in_words(said: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:
-    """The longest answer whose text begins the reply: `asked`, `in_words`, `form_said`; ambiguous texts are
+def _match_texts(starts: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:
+    """The longest answer whose text begins the reply: `asked`, `by_text`, `form_begun`; ambiguous texts are
     ignored."""
     length = pl.col("form").str.len_chars()
     border = ~pl.col("words").str.slice(length, 1).str.contains(r"\w")
     begins = (length > 0) & pl.col("words").str.starts_with(pl.col("form")) & border
     # an answer may itself begin with a label: `Response time`
-    unannounced = said.filter(pl.col("letter").is_null()).with_columns(words=_bare(pl.col("compared")))
-    spoken = pl.concat([one.select("asked", "oracle", "words") for one in (said, unannounced)]).unique()
+    unannounced = starts.filter(pl.col("letter").is_null()).with_columns(words=_bare(pl.col("compared")))
+    spoken = pl.concat([one.select("asked", "oracle", "words") for one in (starts, unannounced)]).unique()
     pairs = spoken.join(offers, on="oracle").filter(begins).unique(["asked", "position"])
     longest = pairs.filter(length == length.max().over("asked"))
-    first = [pl.col("position").first().alias("in_words"), pl.col("form").first().alias("form_said")]
+    first = [pl.col("position").first().alias("by_text"), pl.col("form").first().alias("form_begun")]
     return longest.group_by("asked").agg(*first, alike=pl.len()).filter(pl.col("alike") == 1)
 
 
-def _chosen(said: pl.DataFrame, offers: pl.DataFrame, in_words: pl.DataFrame) -> pl.DataFrame:
+def _choose(starts: pl.DataFrame, offers: pl.DataFrame, by_text: pl.DataFrame) -> pl.DataFrame:
     """`position` of the chosen answer, null if there is none, with `doubt`."""
     counts = offers.group_by("oracle").agg(offered=pl.len())
     number = pl.col("letter").replace_strict(_NUMBERS, default=None, return_dtype=pl.Int64)
-    placed = said.join(in_words, on="asked", how="left").join(counts, on="oracle", how="left")
+    placed = starts.join(by_text, on="asked", how="left").join(counts, on="oracle", how="left")
     lettered = placed.with_columns(by_letter=pl.when(number < pl.col("offered")).then(number))
-    contradicts = pl.col("by_letter") != pl.col("in_words")
+    contradicts = pl.col("by_letter") != pl.col("by_text")
     doubt = (
         pl.when("several")
         .then(pl.lit("names more than one letter"))
         .when(contradicts)
         .then(pl.lit("names the letter of one answer and the text of another"))
     )
-    position = pl.coalesce("by_letter", pl.when(pl.col("letter").is_null()).then("in_words"))
+    position = pl.coalesce("by_letter", pl.when(pl.col("letter").is_null()).then("by_text"))
     return lettered.with_columns(doubt=doubt).with_columns(
         position=pl.when(pl.col("doubt").is_null()).then(position).cast(pl.Int64)
     )
@@ -141,13 +143,13 @@ def _chosen(said: pl.DataFrame, offers: pl.DataFrame, in_words: pl.DataFrame) ->
 _NUMBERS: Final = {letter.lower(): number for number, letter in enumerate(LETTERS)}
 
 
-def _lettered(position: pl.Expr) -> pl.Expr:
+def _to_letter(position: pl.Expr) -> pl.Expr:
     return position.replace_strict(dict(enumerate(LETTERS)), default=None, return_dtype=pl.String)
 
 
 def _only_sounds_like_it() -> pl.Expr:
     """ "No puedo responder" is not the answer "No". An answer that takes no side may well sound like a refusal."""
     phrase = pl.col("declined")
-    longer = phrase.str.len_chars() > pl.col("form_said").str.len_chars()
+    longer = phrase.str.len_chars() > pl.col("form_begun").str.len_chars()
     declines = pl.col("compared").str.starts_with(phrase) & longer & pl.col("letter").is_null()
     return (declines & (pl.col("role") != "unknown")).fill_null(value=False)

@@ -16,8 +16,8 @@ from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.oracles.outcomes import NO_VALUE, has_content, refuses, unread_reason
 from biasgrid.tasks.evaluate.oracles.patterns import begins_with, holds
-from biasgrid.tasks.evaluate.oracles.refusals import answers, offered, only_sounds_like_an_answer
-from biasgrid.tasks.evaluate.oracles.text import compare_forms, quoted, shown
+from biasgrid.tasks.evaluate.oracles.refusals import answers, offered_answers, only_sounds_like_an_answer
+from biasgrid.tasks.evaluate.oracles.text import compare_forms, excerpt, quote
 
 MARKS: Final = ",.;!?"
 """Where a clause ends."""
@@ -49,26 +49,26 @@ def _outcome(oracle: Oracle) -> pl.Expr:
 
 
 def _reason(oracle: Oracle) -> pl.Expr:
-    found = pl.format("{} `{}`", pl.lit(_verb(oracle)), shown(pl.col("parsed_text")))
-    missing = pl.concat_str(pl.lit(_none_found(oracle)), quoted(pl.col("text")))
+    found = pl.format("{} `{}`", pl.lit(_verb(oracle)), excerpt(pl.col("parsed_text")))
+    missing = pl.concat_str(pl.lit(_none_found(oracle)), quote(pl.col("text")))
     return pl.when(pl.col("parsed_text").is_not_null()).then(found).otherwise(unread_reason(missing))
 
 
 def _none_found(oracle: Oracle) -> str:
-    """How a reason begins where no expected value was found; the reply follows as `quoted` has it."""
-    return f"{_verb(oracle)} none of {_listed(oracle.expected)}; read: "
+    """How a reason begins where no expected value was found; the reply follows as `quote` has it."""
+    return f"{_verb(oracle)} none of {_list_values(oracle.expected)}; read: "
 
 
 def _verb(oracle: Oracle) -> str:
     return "holds" if oracle.where == "anywhere" else "begins with"
 
 
-def _listed(expected: tuple[str, ...], most: int = 4) -> str:
+def _list_values(expected: tuple[str, ...], most: int = 4) -> str:
     named = ", ".join(f"`{value}`" for value in expected[:most])
     return named if len(expected) <= most else f"{named} and {len(expected) - most} more"
 
 
-def settled(oracle: Oracle, language: LanguageCatalog | None) -> pl.Expr:
+def is_settled(oracle: Oracle, language: LanguageCatalog | None) -> pl.Expr:
     """Whether a clause, read as a reply, decides how every reply that it opens is read.
 
     It does where it holds an expected value or an answer that is offered, unless some phrase would continue it.
@@ -77,7 +77,9 @@ def settled(oracle: Oracle, language: LanguageCatalog | None) -> pl.Expr:
         return pl.lit(value=False)
     refusals, labels = (language.refusals, language.labels) if language else ((), ())
     is_answer = pl.col("parsed_text").is_not_null() | answers(pl.col("compared"), language)
-    return is_answer & ~pl.col("plain").is_in(unfinished((oracle.expected, offered(language), refusals, labels)))
+    return is_answer & ~pl.col("plain").is_in(
+        unfinished((oracle.expected, offered_answers(language), refusals, labels))
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -90,7 +92,7 @@ def _starts(form: str) -> Iterable[str]:
     return (form[: place + 1] for place, letter in enumerate(form) if letter in MARKS)
 
 
-def quoting(oracle: Oracle) -> pl.Expr:
+def quote_beginning(oracle: Oracle) -> pl.Expr:
     """How the reason of a reading begins before it quotes the clause; null where it quotes none."""
     is_miss = pl.col("outcome").is_in(("passed", "failed")) & pl.col("parsed_text").is_null()
     return pl.when(is_miss).then(pl.lit(_none_found(oracle)))

@@ -6,15 +6,16 @@ cannot be read never passes.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.oracles.refusals import refusal, withheld
-from biasgrid.tasks.evaluate.oracles.text import answered, core, plain, shown
+from biasgrid.tasks.evaluate.oracles.refusals import refusal, withheld_reason
+from biasgrid.tasks.evaluate.oracles.text import core, excerpt, plain, strip_reasoning
 
 VALUE: Final = pl.Decimal(18, 6)
 READING: Final[Mapping[str, pl.DataType]] = {
@@ -27,28 +28,30 @@ NO_TEXT: Final = pl.lit(None, dtype=pl.String)
 NO_VALUE: Final = pl.lit(None, dtype=VALUE)
 
 
-def prepared(replies: pl.DataFrame, language: LanguageCatalog | None) -> pl.DataFrame:
+def prepare(replies: pl.DataFrame, language: LanguageCatalog | None) -> pl.DataFrame:
     """Adds what every oracle of a language reads: `plain`, `compared`, `declined`, `filtered`.
 
     Takes the columns `text` and `finish_reason`; a missing text is an empty one.
     """
-    filled = replies.with_columns(pl.col("text").fill_null("")).with_columns(answer=answered(pl.col("text")))
+    filled = replies.with_columns(pl.col("text").fill_null("")).with_columns(
+        answer=strip_reasoning(pl.col("text"))
+    )
     forms = filled.with_columns(plain=plain(pl.col("answer"))).with_columns(compared=core(pl.col("plain")))
     return forms.with_columns(
-        declined=refusal(pl.col("compared"), language), filtered=withheld(pl.col("finish_reason"))
+        declined=refusal(pl.col("compared"), language), filtered=withheld_reason(pl.col("finish_reason"))
     )
 
 
-def read(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog | None) -> pl.DataFrame:
+def read_column(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog | None) -> pl.DataFrame:
     """Prepared replies with the columns of `READING` added.
 
     `outcome` is null where a number was read: SQL compares it with those of the other communities.
     """
-    read_column: pl.DataFrame = oracle.judged.reader(replies, oracle, language)
-    return read_column
+    frame: pl.DataFrame = oracle.judged.reader(replies, oracle, language)
+    return frame
 
 
-def judged(
+def add_outcome(
     replies: pl.DataFrame,
     passes: pl.Expr,
     reason: pl.Expr,
@@ -79,9 +82,9 @@ def has_content() -> pl.Expr:
 
 def unread_reason(otherwise: pl.Expr) -> pl.Expr:
     """Why nothing was read: a refusal, a reply without content, or else `otherwise`."""
-    declines = pl.format("declines to answer: `{}`", shown(pl.col("declined")))
-    by_provider = pl.format("withheld by the provider: finish reason `{}`", shown(pl.col("filtered")))
-    text = shown(pl.col("text"))
+    declines = pl.format("declines to answer: `{}`", excerpt(pl.col("declined")))
+    by_provider = pl.format("withheld by the provider: finish reason `{}`", excerpt(pl.col("filtered")))
+    text = excerpt(pl.col("text"))
     nothing = pl.format("nothing to read in the reply: `{}`", text)
     empty = pl.when(text == "").then(pl.lit("the reply is empty")).otherwise(nothing)
     return (
@@ -91,3 +94,11 @@ def unread_reason(otherwise: pl.Expr) -> pl.Expr:
         .then(empty)
         .otherwise(otherwise)
     )
+
+
+def __getattr__(name: str) -> Any:
+    """`add_outcome` under its previous name."""
+    if name != "judged":
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    warnings.warn("`judged` is now `add_outcome`; the old name is removed in 0.2", FutureWarning, stacklevel=2)
+    return add_outcome

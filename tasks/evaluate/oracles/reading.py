@@ -16,11 +16,11 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import OPERATIONS, Oracle, find_operation
-from biasgrid.tasks.evaluate.oracles.expected_values import MARKS, quoting, settled
-from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, READING, prepared, read
-from biasgrid.tasks.evaluate.oracles.text import quoted
+from biasgrid.tasks.evaluate.oracles.expected_values import MARKS, is_settled, quote_beginning
+from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, READING, prepare, read_column
+from biasgrid.tasks.evaluate.oracles.text import quote
 
-SAID = ["language", "operation", "oracle", "finish_reason", "text"]
+READ_BY = ["language", "operation", "oracle", "finish_reason", "text"]
 """Columns that determine how an oracle reads a reply."""
 _DISTINGUISHING: Final = ["language", "oracle", "finish_reason"]
 """Columns that mostly stay equal between consecutive replies; an oracle's JSON includes its operation."""
@@ -82,8 +82,8 @@ class Openings:
 
 
 def read_replies(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
-    """The columns of `READING`, row by row, of replies with the columns `SAID`."""
-    given = replies.select(SAID).rechunk()
+    """The columns of `READING`, row by row, of replies with the columns `READ_BY`."""
+    given = replies.select(READ_BY).rechunk()
     openings = Openings.of(given)
     if not len(openings.row):
         return _read(given, languages).by_row()
@@ -114,7 +114,7 @@ def _quote_whole_replies(readings: Readings, given: pl.DataFrame, opened: pl.Ser
     if not len(rows):
         return readings
     parts = readings.parts[readings.place.gather(rows)].with_columns(given["text"].gather(rows)).lazy()
-    own = parts.with_columns(reason=pl.concat_str("quoting", quoted(pl.col("text")))).collect()
+    own = parts.with_columns(reason=pl.concat_str("quoting", quote(pl.col("text")))).collect()
     return readings.replace(rows, Readings(pl.int_range(own.height, dtype=pl.UInt32, eager=True), own))
 
 
@@ -124,7 +124,7 @@ def _read(given: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> Read
     parts = [distinct.clear().select(_CODE).with_columns(*nothing_read(), settled=_NEVER, quoting=NO_TEXT)]
     for (name,), of_language in distinct.partition_by("language", as_dict=True).items():
         language = languages.get(str(name))
-        parts += _read_language(prepared(of_language, language), language)
+        parts += _read_language(prepare(of_language, language), language)
     once = pl.concat(parts, rechunk=True)
     return Readings(_positions(code, once[_CODE]), once.drop(_CODE))
 
@@ -135,21 +135,21 @@ def _read_language(ready: pl.DataFrame, language: LanguageCatalog | None) -> Ite
         parts = [of_operation] if operation.in_one_pass else of_operation.partition_by("oracle")
         for part in parts:
             oracle = Oracle.model_validate_json(part["oracle"][0])
-            is_settled = settled(oracle, language) if operation.by_opening else _NEVER
-            quotes = quoting(oracle) if operation.by_opening else NO_TEXT
-            reading = read(part, oracle, language)
-            yield reading.select(_CODE, *READING, settled=is_settled, quoting=quotes)
+            settles = is_settled(oracle, language) if operation.by_opening else _NEVER
+            quotes = quote_beginning(oracle) if operation.by_opening else NO_TEXT
+            reading = read_column(part, oracle, language)
+            yield reading.select(_CODE, *READING, settled=settles, quoting=quotes)
 
 
 def _distinct_replies(given: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
-    """A code for each reply, and the distinct ones with `code` and `SAID`; codes are hardly greater than the
+    """A code for each reply, and the distinct ones with `code` and `READ_BY`; codes are hardly greater than the
     number of replies."""
-    code = _paired(_number_questions(given), _number_texts(given["text"])).alias(_CODE)
+    code = _pair_codes(_number_questions(given), _number_texts(given["text"])).alias(_CODE)
     first = code.arg_unique()
-    return code, given.select(pl.col(*SAID).gather(first)).with_columns(code.gather(first))
+    return code, given.select(pl.col(*READ_BY).gather(first)).with_columns(code.gather(first))
 
 
-def _paired(question: pl.Series, text: pl.Series) -> pl.Series:
+def _pair_codes(question: pl.Series, text: pl.Series) -> pl.Series:
     texts = _greatest(text) + 1
     if (_greatest(question) + 1) * texts > _SPARSE * len(text):
         return (question.cast(pl.UInt64) * texts + text).rank("dense")

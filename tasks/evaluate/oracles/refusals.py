@@ -26,7 +26,7 @@ def refusal(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:
     return pl.when(answers(compared, language)).then(at_once).otherwise(soon)
 
 
-def withheld(finish_reason: pl.Expr) -> pl.Expr:
+def withheld_reason(finish_reason: pl.Expr) -> pl.Expr:
     """The finish reason if the provider filtered the reply, else null."""
     named = finish_reason.str.to_lowercase().is_in(FILTERED)
     return pl.when(named).then(finish_reason)
@@ -38,7 +38,7 @@ def only_sounds_like_an_answer(compared: pl.Expr, found: pl.Expr, language: Lang
     "No puedo responder" is not the answer "No". An expected value that no format offers, such as "Sorry", is
     what its author wanted and stands.
     """
-    values = compare_forms(offered(language))
+    values = compare_forms(offered_answers(language))
     phrases = pl.Series(compare_forms(language.refusals if language else ()), dtype=pl.String)
     alike = tuple(phrases.filter(phrases.str.contains(begins_with(values))))
     return found.is_in(values) & compared.str.contains(begins_with(alike))
@@ -46,10 +46,10 @@ def only_sounds_like_an_answer(compared: pl.Expr, found: pl.Expr, language: Lang
 
 def answers(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:
     """Whether a normalised reply begins with an answer that its language's formats offer."""
-    return compared.str.contains(begins_with(offered(language), language.labels if language else ()))
+    return compared.str.contains(begins_with(offered_answers(language), language.labels if language else ()))
 
 
-def offered(language: LanguageCatalog | None) -> tuple[str, ...]:
+def offered_answers(language: LanguageCatalog | None) -> tuple[str, ...]:
     """The answers that the formats of a language offer."""
     formats = language.formats.values() if language else ()
     return tuple(chain.from_iterable(form.answers for form in formats))

@@ -20,7 +20,7 @@ from biasgrid.catalogs.schema.oracle import Oracle, Scale
 from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, VALUE, refuses, unread_reason
 from biasgrid.tasks.evaluate.oracles.patterns import literal
 from biasgrid.tasks.evaluate.oracles.refusals import refusal
-from biasgrid.tasks.evaluate.oracles.text import core, plain_form, shown
+from biasgrid.tasks.evaluate.oracles.text import core, excerpt, plain_form
 
 _WIDE: Final = pl.Decimal(38, 6)
 _ABSTAINED: Final = -1
@@ -74,7 +74,7 @@ def _outcome() -> pl.Expr:
 
 
 def _reason(oracle: Oracle) -> pl.Expr:
-    name = shown(pl.lit(oracle.key or ""), 40)
+    name = excerpt(pl.lit(oracle.key or ""), 40)
     number = pl.col("number").cast(_WIDE).cast(pl.String).str.strip_chars_end("0").str.strip_chars_end(".")
     scale = pl.lit(f"{oracle.scale.low:f} to {oracle.scale.high:f}")
     return (
@@ -94,22 +94,24 @@ def _with_number(replies: pl.DataFrame, key: str, scale: Scale) -> pl.DataFrame:
     Reads the columns `plain` (text.py) and `finish_reason`. The number is not yet compared
     with the scale.
     """
-    found = replies.with_columns(_held(key)).with_columns(held=pl.coalesce("in_object", "elsewhere", "bare"))
+    found = replies.with_columns(_find_values(key)).with_columns(
+        held=pl.coalesce("in_object", "elsewhere", "bare")
+    )
     parts = found.with_columns(pl.col("held").str.extract_groups(_VALUE).alias("part")).unnest("part")
     read = parts.with_columns(canonical=_canonical(pl.col("digits"))).with_columns(trouble=_trouble(key, scale))
     return read.with_columns(number=pl.when(pl.col("trouble").is_null()).then(_decimal(scale)))
 
 
-def _held(key: str) -> list[pl.Expr]:
+def _find_values(key: str) -> list[pl.Expr]:
     form, plain = literal(plain_form(key)), pl.col("plain")
     value = rf"\s*[:=]+\s*((?s:.{{1,{_WINDOW}}}))"
     double, single = rf'"{form}"{value}', rf"'{form}'{value}"  # single quotes may stand inside a JSON string
     inside = [plain.str.extract(rf"\{{(?:[^{{}}]*[^{{}}\\])?{quoted}", 1) for quoted in (double, single)]
-    beside = [plain.str.extract(rf"(?:^|[^\\]){quoted}", 1) for quoted in (double, single)]
+    outside = [plain.str.extract(rf"(?:^|[^\\]){quoted}", 1) for quoted in (double, single)]
     loose = plain.str.extract(rf"(?:^|[^\\\w\"']){form}{value}", 1)
     return [
         pl.coalesce(inside).alias("in_object"),
-        pl.coalesce(*beside, loose).alias("elsewhere"),
+        pl.coalesce(*outside, loose).alias("elsewhere"),
         plain.str.extract(_BARE, 1).alias("bare"),
     ]
 
@@ -137,11 +139,11 @@ def _decimal(scale: Scale) -> pl.Expr:
 
 
 def _trouble(key: str, scale: Scale) -> pl.Expr:
-    held = shown(pl.col("held").str.extract(r"^([^,}\n]*)", 1), 40)
-    name = shown(pl.lit(key), 40)
+    held = excerpt(pl.col("held").str.extract(r"^([^,}\n]*)", 1), 40)
+    name = excerpt(pl.lit(key), 40)
     return (
         pl.when(pl.col("held").is_null())
-        .then(pl.format("no number under `{}` in the reply: `{}`", name, shown(pl.col("text"))))
+        .then(pl.format("no number under `{}` in the reply: `{}`", name, excerpt(pl.col("text"))))
         .when(pl.col("digits").is_null())
         .then(pl.format("`{}` holds no number: `{}`", name, held))
         .when(_cut_off())
@@ -149,7 +151,7 @@ def _trouble(key: str, scale: Scale) -> pl.Expr:
         .when(_second_number(scale))
         .then(pl.format("`{}` holds more than a number: `{}`", name, held))
         .when(pl.col("canonical").is_null())
-        .then(pl.format("`{}` can be read in more than one way: `{}`", name, shown(pl.col("digits"), 40)))
+        .then(pl.format("`{}` can be read in more than one way: `{}`", name, excerpt(pl.col("digits"), 40)))
         .when(_decimal(scale).is_null())
         .then(pl.format("the number of `{}` is too large: `{}`", name, held))
     )

@@ -1,6 +1,6 @@
 """A reply as it is compared: one spelling for quotes, dashes, markup, case and blanks. Evidence stays as it is.
 
-`plain` keeps the whole text, for numbers under a key; `compared` also drops what stands before the first word
+`plain` keeps the whole text, for numbers under a key; `to_compared` also drops what stands before the first word
 and after the last, for words at the start. Both are idempotent, linear in the length of the text, and applied
 to expected values and to refusal phrases exactly as to replies.
 """
@@ -69,22 +69,24 @@ def _plain(texts: pl.Series) -> pl.Series:
 def plain_of_any(text: pl.Expr) -> pl.Expr:
     """`plain`, step by step."""
     seen = text.str.replace_all(_INVISIBLE, "").str.replace_many(_SPLIT_BY_NFKC)
-    folded = _folded(_unicode(seen, "NFKC", r"[^\x00-\x7f]").str.replace_many(_VARIANTS))
-    unmarked = _unicode(_unmarked(folded), "NFC", r"\p{M}")  # folding and markup may part a letter from its mark
+    folded = _fold(_unicode(seen, "NFKC", r"[^\x00-\x7f]").str.replace_many(_VARIANTS))
+    unmarked = _unicode(
+        _strip_marks(folded), "NFC", r"\p{M}"
+    )  # folding and markup may part a letter from its mark
     return unmarked.str.replace_all(_BREAK, "\n").str.replace_all(_BLANK, " ").str.strip_chars()
 
 
-def compared(text: pl.Expr) -> pl.Expr:
+def to_compared(text: pl.Expr) -> pl.Expr:
     """`plain` from its first word to its last: `- **No**.` and `«No»` become `no`."""
     return core(plain(text))
 
 
 def core(plain_text: pl.Expr) -> pl.Expr:
-    """What `compared` keeps of a text that is `plain` already."""
+    """What `to_compared` keeps of a text that is `plain` already."""
     return plain_text.str.replace(_LEAD, "$1").str.strip_chars_end(_TAIL)
 
 
-def answered(text: pl.Expr) -> pl.Expr:
+def strip_reasoning(text: pl.Expr) -> pl.Expr:
     """The reply without the reasoning that some models put first, between think tags.
 
     Reasoning that never ends holds no answer: nothing is left of it.
@@ -99,9 +101,9 @@ def whole(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def compare_forms(values: tuple[str, ...]) -> tuple[str, ...]:
-    """`compared` for the few values of a catalog, in their order."""
+    """`to_compared` for the few values of a catalog, in their order."""
     catalog = pl.DataFrame({"value": values}, schema={"value": pl.String})
-    return tuple(catalog.select(compared(pl.col("value"))).to_series())
+    return tuple(catalog.select(to_compared(pl.col("value"))).to_series())
 
 
 def plain_form(value: str) -> str:
@@ -109,12 +111,12 @@ def plain_form(value: str) -> str:
     return str(pl.select(plain(pl.lit(value))).item())
 
 
-def quoted(text: pl.Expr) -> pl.Expr:
+def quote(text: pl.Expr) -> pl.Expr:
     """A reply as a reason ends with it."""
-    return pl.format("`{}`", shown(text))
+    return pl.format("`{}`", excerpt(text))
 
 
-def shown(text: pl.Expr, length: int = 80) -> pl.Expr:
+def excerpt(text: pl.Expr, length: int = 80) -> pl.Expr:
     """A text as a reason quotes it: one line, at most `length` characters, without control characters."""
     line = text.str.slice(0, 2 * length).str.replace_all(r"\s{2,}|[^\S ]", " ").str.strip_chars()
     visible = line.str.replace_all(r"[\p{Cc}\p{Cf}]", "\ufffd").str.replace_all("`", "'")
@@ -122,10 +124,10 @@ def shown(text: pl.Expr, length: int = 80) -> pl.Expr:
     return pl.when(cut).then(visible.str.slice(0, length - 1) + "…").otherwise(visible)
 
 
-def _unmarked(text: pl.Expr) -> pl.Expr:
+def _strip_marks(text: pl.Expr) -> pl.Expr:
     apostrophes = text.str.replace_all(r"\b`\b", "'")  # don`t
-    said = apostrophes.str.replace_all(_STRUCK, "").str.replace_all(_FENCE, "\n")
-    return said.str.replace_all(_CODE, "").str.replace_all(_UNDERSCORES, "").str.replace_all(_STARS, "")
+    kept = apostrophes.str.replace_all(_STRUCK, "").str.replace_all(_FENCE, "\n")
+    return kept.str.replace_all(_CODE, "").str.replace_all(_UNDERSCORES, "").str.replace_all(_STARS, "")
 
 
 def _unicode(text: pl.Expr, form: Literal["NFC", "NFKC"], where: str) -> pl.Expr:
@@ -138,5 +140,5 @@ def _unicode(text: pl.Expr, form: Literal["NFC", "NFKC"], where: str) -> pl.Expr
     return text.map_batches(normalised, return_dtype=pl.String)
 
 
-def _folded(text: pl.Expr) -> pl.Expr:
+def _fold(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.replace_many(_FOLDED).str.replace_all(r"i\x{307}+", "i")

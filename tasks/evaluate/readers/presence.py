@@ -58,7 +58,7 @@ class PresenceReading:
 def read_presence(text: str, language: LanguageCatalog | None, *, withheld: bool = False) -> PresenceReading:
     """Whether a reply reports implicit bias; `withheld`: the provider withheld the reply."""
     spoken = strip_markup(normalize(strip_reasoning(text)))
-    found = _found(spoken)
+    found = _find_answers(spoken)
     if len(found) == 1:
         presence = next(iter(found))
         return PresenceReading(None, presence, f"says that implicit bias is {presence}")
@@ -66,7 +66,7 @@ def read_presence(text: str, language: LanguageCatalog | None, *, withheld: bool
     return PresenceReading("refused" if declines else "unreadable", None, declines or _why_not(text, bool(found)))
 
 
-def _found(spoken: str) -> set[Presence]:
+def _find_answers(spoken: str) -> set[Presence]:
     """The answers of a reply: by a label, else by its first word, else by a sentence."""
     labelled = {_kind(one) for one in _LABELLED.finditer(spoken)}
     first = _FIRST.match(spoken)

@@ -18,7 +18,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.oracles.outcomes import prepared, read
+from biasgrid.tasks.evaluate.oracles.outcomes import prepare, read_column
 from biasgrid.tasks.evaluate.oracles.text import whole
 from biasgrid.tasks.evaluate.readers.reply_text import (
     excerpt,
@@ -49,7 +49,7 @@ def read_scores(
     """One score per reply, from its text and finish reason; vectorised."""
     rows = [(whole(text), finish_reason) for text, finish_reason in replies]
     frame = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
-    read_frame = read(prepared(frame, language), Oracle(operation="allSameValue", key=key), language)
+    read_frame = read_column(prepare(frame, language), Oracle(operation="allSameValue", key=key), language)
     columns = read_frame.select("outcome", "parsed_value", "reason").rows()
     return [Score(value, outcome == "refused", reason) for outcome, value, reason in columns]
 
@@ -149,7 +149,7 @@ def _find_levels(spoken: str, labels: tuple[str, ...], order: list[int] | None) 
 
 
 def _levels_in(spoken: str, labels: tuple[str, ...], order: list[int] | None) -> set[int]:
-    mentioned = [label for label in _unquoted(_labels(spoken, labels)) if not _is_others(spoken, label)]
+    mentioned = [label for label in _without_scale(_labels(spoken, labels)) if not _is_others(spoken, label)]
     read = [(label, _meant(spoken, label)) for label in mentioned]
     levels = [(label, level) for label, level in read if level is not None]
     numbers = _numbers(spoken, order)
@@ -179,7 +179,7 @@ def _any_of(labels: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:({spelled})|({_OPEN.pattern})|(?:{_MIDDLE}))(?!\w)")
 
 
-def _unquoted(labels: list[_Label]) -> list[_Label]:
+def _without_scale(labels: list[_Label]) -> list[_Label]:
     """Labels without a repeated scale, whose labels follow each other step by step, up or down."""
     quoted: set[_Label] = set()
     run: list[_Label] = []

@@ -17,7 +17,7 @@ from biasgrid.tasks.connectors.batch.lines import BatchLines
 from biasgrid.tasks.connectors.client.run_budget import most_usd
 from biasgrid.tasks.connectors.rows import Case, response_row, to_request
 from biasgrid.tasks.prompt.prompt import Tally, Watch, record_cell
-from biasgrid.tasks.prompt.reuse import landed, repeated_requests
+from biasgrid.tasks.prompt.reuse import read_landed, repeated_requests
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.errors import storing
 from biasgrid.warehouse.storage.journal import Journal
@@ -87,7 +87,7 @@ class BatchCells:
         for cell_id in self._cell_ids:
             cases = self._cases(cell_id).select(KEY, "case_id").collect()
             self._tallies[cell_id] = Tally(cases.height)
-            before = landed(self._lake, self._run_id, cell_id)
+            before = read_landed(self._lake, self._run_id, cell_id)
             for row in before.iter_rows(named=True):
                 self._count(cell_id, row, kept=row["reused_from"] is None)
             self._settled.update((cell_id, case_id) for case_id in before["case_id"])
@@ -99,14 +99,14 @@ class BatchCells:
         """Keys with a reply in at least one case."""
         keys: set[str] = set()
         for cell_id in self._cell_ids:
-            before = landed(self._lake, self._run_id, cell_id).lazy()
+            before = read_landed(self._lake, self._run_id, cell_id).lazy()
             keys.update(self._cases(cell_id).join(before, on="case_id", how="semi").select(KEY).collect()[KEY])
         return keys
 
     def write_input(self, lines: BatchLines, keys: Sequence[str], path: Path, room: InputRoom) -> InputLoad:
         """Writes the requests of `keys` to an input file, in their order, until it is full."""
         load = InputLoad()
-        asked = self._asking(keys).unique(KEY, keep="first", maintain_order=True)
+        asked = self._select_cases(keys).unique(KEY, keep="first", maintain_order=True)
         with storing(path), path.open("wb") as file:
             for case in asked.iter_rows(named=True):
                 request = replace(to_request(case), request_key=case[KEY])
@@ -118,13 +118,13 @@ class BatchCells:
 
     def most_usd(self, keys: Sequence[str]) -> float:
         """Maximum cost of the requests of `keys`."""
-        asked = self._asking(keys).unique(KEY, keep="first")
+        asked = self._select_cases(keys).unique(KEY, keep="first")
         return sum(self._most_usd(to_request(case)) for case in asked.iter_rows(named=True))
 
     def cases(self, keys: Iterable[str]) -> dict[str, list[Case]]:
         """All cases of `keys`, by key, in a fixed order."""
         found: dict[str, list[Case]] = {}
-        for case in self._asking(keys).iter_rows(named=True):
+        for case in self._select_cases(keys).iter_rows(named=True):
             found.setdefault(case[KEY], []).append(case)
         return found
 
@@ -157,7 +157,7 @@ class BatchCells:
         key = pl.col("request_key") if self._shares else alone
         return self._lake.scan("cases", self._run_id, cell_id).with_columns(key.alias(KEY))
 
-    def _asking(self, keys: Iterable[str]) -> pl.DataFrame:
+    def _select_cases(self, keys: Iterable[str]) -> pl.DataFrame:
         wanted = pl.LazyFrame({KEY: list(keys)}, schema={KEY: pl.String})
         own = pl.concat([self._cases(cell_id) for cell_id in self._cell_ids])
         return own.join(wanted, on=KEY, how="semi", maintain_order="left").collect()

@@ -35,7 +35,7 @@ class BatchCollection:
         self._pool, self._desk, self._batches = pool, desk, batches
         self._patience, self._retries = patience, retries
 
-    async def ended(self, tell: Tell) -> list[tuple[Job, Batch]]:
+    async def wait_for_end(self, tell: Tell) -> list[tuple[Job, Batch]]:
         """Waits until at least one batch has ended; empty if there are no jobs."""
         intervals = self._patience.intervals()
         jobs = self._pool.jobs
@@ -67,7 +67,7 @@ class BatchCollection:
 
     async def give_up(self, why: ModelStopped) -> None:
         """Lands an error for all unanswered requests."""
-        keys, now = self._pool.unanswered(), datetime.now(UTC)
+        keys, now = self._pool.unanswered_keys(), datetime.now(UTC)
         for start in range(0, len(keys), READ_AT_ONCE):
             cases = await asyncio.to_thread(self._desk.cases, keys[start : start + READ_AT_ONCE])
             for key, asking in cases.items():
@@ -81,16 +81,16 @@ class BatchCollection:
             # any wrong address reports a batch as unknown; only a list without it proves that it is gone
             found = await self._patience.call(partial(self._batches.find, job.job_id, job.began_at))
             if found is None:
-                await self._lost(job)
+                await self._end_lost(job)
                 return None
             batch = found
-        now = job.as_told(batch)
+        now = job.updated(batch)
         self._pool.jobs[job.job_id] = now
         if now.state != job.state:
             await self._pool.record(now)
         return batch
 
-    async def _lost(self, job: Job) -> None:
+    async def _end_lost(self, job: Job) -> None:
         why = self._batches.lines.unknown(job.provider_job_id or "")
         self._pool.stop(why)
         await self._pool.settle(job, "lost", str(why), again=job.request_keys)

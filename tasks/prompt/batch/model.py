@@ -68,11 +68,11 @@ async def _run_batches(
         await submission.take_up(open_keys)
         while pool.is_busy:
             await submission.submit()
-            for job, batch in await collecting.ended(tell):
+            for job, batch in await collecting.wait_for_end(tell):
                 if batch.state == "failed":
-                    await submission.rejected(job, batch)
+                    await submission.requeue(job, batch)
                 else:
-                    submission.charged(job, await collecting.collect(job))
+                    submission.settle_job(job, await collecting.collect(job))
                 await collecting.tidy(job)
     except ModelStopped as stopped:
         pool.stop(stopped)

@@ -70,7 +70,7 @@ class Pool:
     def stop(self, why: ModelStopped) -> None:
         self.stopped = self.stopped or why
 
-    def unanswered(self) -> list[str]:
+    def unanswered_keys(self) -> list[str]:
         """Every key without an answer."""
         return [*self.waiting, *(key for job in self.jobs.values() for key in job.request_keys)]
 

@@ -54,7 +54,7 @@ class Submission:
         pool = self._pool
         while pool.waiting and pool.stopped is None and not (self._one_by_one and pool.jobs):
             with pool.scratch() as path:
-                job = await self._written(path)
+                job = await self._write_job(path)
                 if job is not None:
                     await self._submit_job(job, path)
                 elif pool.jobs:
@@ -63,12 +63,12 @@ class Submission:
                 elif await self._is_room():
                     return
 
-    async def _written(self, path: Path) -> Job | None:
+    async def _write_job(self, path: Path) -> Job | None:
         """A job with its requests written to `path` and their maximum cost reserved; None if nothing fits."""
         keys = list(islice(self._pool.waiting, self._most))
         self._desk.longest = max(self._desk.longest, self._run_budget.longest.get(self._pool.target.model, 0))
         async with self._run_budget.rest(len(keys)) as hold:
-            load = await asyncio.to_thread(self._loaded, path, keys, hold)
+            load = await asyncio.to_thread(self._fill_input, path, keys, hold)
             if not load.keys:
                 return None
             job = await self._pool.cover(load.keys)
@@ -77,7 +77,7 @@ class Submission:
             self._known.add(job.job_id)
         return job
 
-    async def rejected(self, job: Job, batch: Batch) -> None:
+    async def requeue(self, job: Job, batch: Batch) -> None:
         """Handles a batch rejected as a whole: its requests wait again, or the model stops."""
         why = self._batches.lines.refusal(batch)
         if not batch.queue_full:
@@ -92,7 +92,7 @@ class Submission:
         self._end(job, is_sent=False)
         await self._pool.settle(job, state, why, again=job.request_keys)
 
-    def charged(self, job: Job, cost_usd: float) -> None:
+    def settle_job(self, job: Job, cost_usd: float) -> None:
         """Settles the reservation of a job with the cost of its replies."""
         self._charged_usd += cost_usd
         self._run_budget.record_length(job.model, self._desk.longest)
@@ -119,7 +119,7 @@ class Submission:
             hold.unsend()
         hold.end(cost_usd)
 
-    def _loaded(self, path: Path, keys: list[str], hold: Reservation) -> InputLoad:
+    def _fill_input(self, path: Path, keys: list[str], hold: Reservation) -> InputLoad:
         money = inf if self._run_budget.max_cost is None else hold.most_usd
         room = InputRoom(self._pool.limits.megabytes * 1e6, hold.requests, money)
         return self._desk.write_input(self._batches.lines, keys, path, room)
@@ -138,12 +138,12 @@ class Submission:
     async def _submit_job(self, job: Job, written: Path | None) -> None:
         """Submits a job; `written` is its input file, or None if an earlier process wrote it."""
         try:
-            self._pool.jobs[job.job_id] = await self._taken(job, written)
+            self._pool.jobs[job.job_id] = await self._create_batch(job, written)
             self._run_budget.jobs[job.job_id].send()
         except JobRefused as refused:
             await self._not_taken(job, refused.why, seen_before=written is None)
 
-    async def _taken(self, job: Job, written: Path | None) -> Job:
+    async def _create_batch(self, job: Job, written: Path | None) -> Job:
         """The job as accepted by the provider.
 
         Raises JobRefused, or ModelStopped if it is unknown whether the job was accepted."""
@@ -155,7 +155,7 @@ class Submission:
                 job = await self._upload(job, written)
             create = partial(self._batches.create, job.input_file_id or "", job.run_id, job.job_id)
             found = await self._patience.call(CreateOnce(find, create))
-        return await asyncio.to_thread(job.as_told(found).record, self._pool.lake)
+        return await asyncio.to_thread(job.updated(found).record, self._pool.lake)
 
     async def _upload(self, job: Job, written: Path | None) -> Job:
         with self._pool.scratch() as path:

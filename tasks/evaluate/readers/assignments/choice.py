@@ -52,17 +52,17 @@ def choice_steps(text: str, marking: Marking, people: int, steps: Sequence[Step]
         return list(steps)
     found = [step for line in text.split("\n") for step in _of_line(line, marking)] or _of_stranger(text, marking)
     lists = [step for step in found if step.kind == "list"]
-    return _agreed(lists) if lists else [*found, *steps]
+    return _without_contradictions(lists) if lists else [*found, *steps]
 
 
 def _of_stranger(text: str, marking: Marking) -> list[Step]:
     """A stranger in the requested form, if the reply names no person of the scene."""
     form = _FORM.match(text)
-    names = strangers_of(form["who"]) if form and not re.search(PERSON, marking.marked(text)) else ()
+    names = strangers_of(form["who"]) if form and not re.search(PERSON, marking.mark(text)) else ()
     return [Step("list", (Tie((0,), (), names),))] if names else []
 
 
-def _agreed(steps: Sequence[Step]) -> list[Step]:
+def _without_contradictions(steps: Sequence[Step]) -> list[Step]:
     """Steps without contradictions: lines that name different people cancel each other, unless one takes the
     others back."""
     if steps[-1].turns or len({step.ties[0].people for step in steps}) == 1:
@@ -73,7 +73,7 @@ def _agreed(steps: Sequence[Step]) -> list[Step]:
 def _of_line(line: str, marking: Marking) -> Iterator[Step]:
     if ECHO.match(line) or REASONS.match(line) or not line.strip():
         return
-    marked = without_others(marking.marked(line))
+    marked = without_others(marking.mark(line))
     row = _ROW.match(marked)
     turns = bool(TURNS.search(line)) or "final" in line.casefold()
     if row and (row["who"] or (_LABELLED.match(marked) and strangers_of(row["unknown"]))):

@@ -73,7 +73,7 @@ _BARE_NUMBERS: Final = re.compile(
     rf"(?i)({PERSON}(?:\s?\([^()]{{0,40}}\))?\s*(?::|=|→|\s-)\s*)"
     r"((?:#?\d{1,2}\s*(?:,|;|&|\band\b|\by\b)?\s*)+)(?=$|[.(]|[;,]?\s*[\ue000-\ue0fe])"
 )
-_TOLD_TWICE: Final = re.compile(rf"{NUMBERED}\s*[-.:(,\"→]*\s*({NAMED})|({NAMED})\s*[(\[]\s*{NUMBERED}\s*[)\]]")
+_REPEATED: Final = re.compile(rf"{NUMBERED}\s*[-.:(,\"→]*\s*({NAMED})|({NAMED})\s*[(\[]\s*{NUMBERED}\s*[)\]]")
 _SURNAME: Final = re.compile(
     r" (?:(?:de|del|de la) )?([A-Z][a-z]+)(?: ([A-Z][a-z]+))?(?=\s*(?:$|[-:,;|().→=]|and |y ))"
 )
@@ -129,16 +129,16 @@ class Marking:
         shown = tuple(tasks)
         return cls(_names(tuple(people)), _texts(shown), stems_of(shown), cased, own, len(people), spanish)
 
-    def marked(self, line: str) -> str:
+    def mark(self, line: str) -> str:
         """The line with its marks, except for paraphrased tasks."""
-        marked = self._named(line.replace("->", "→").replace("=>", "→"))
+        marked = self._mark_names(line.replace("->", "→").replace("=>", "→"))
         if self.me:
             marked = mark_speaker(marked, self.me, self.spanish)
         if not self.spanish:
-            return self._numbered(marked)
-        return _ELLIPTIC.sub(self._numbered_as_before, self._numbered(_GIVEN_TO.sub(r"\1: ", marked)))
+            return self._mark_numbers(marked)
+        return _ELLIPTIC.sub(self._mark_number_alone, self._mark_numbers(_GIVEN_TO.sub(r"\1: ", marked)))
 
-    def _numbered_as_before(self, found: re.Match[str]) -> str:
+    def _mark_number_alone(self, found: re.Match[str]) -> str:
         return f"{found[1]}: {self._marks(found[2], found[2])}"
 
     @property
@@ -154,7 +154,7 @@ class Marking:
         if text.strip().isdigit():
             place = int(text) - 1
             return Cell(targets=(place,), by_number=True) if 0 <= place < len(self.stems.of_task) else Cell()
-        marked = self.person(text) or self.marked(text)
+        marked = self.person(text) or self.mark(text)
         line = self.line(marked)
         unit = line.first()
         if unit and unit.places and (unit.kind == "targets" or _ENDS.match(line.rest(unit))):
@@ -185,10 +185,10 @@ class Marking:
         for place in range(0, len(cells), 2):
             if closing and place and CLOSES.match(cells[place]):
                 break
-            cells[place] = self._labelled(cells[place])
+            cells[place] = self._label(cells[place])
         return "".join(cells)
 
-    def _labelled(self, cell: str) -> str:
+    def _label(self, cell: str) -> str:
         if not cell.strip() or re.search(TARGET, cell) or DENIES.search(cell):
             return cell
         words = WORD.findall(cell.lower())
@@ -201,28 +201,28 @@ class Marking:
         after = _GOES_TO.search(cell)
         return (small.group() if small else "") + chr(FIRST_NAMED + task) + (after.group() if after else "")
 
-    def _named(self, line: str) -> str:
+    def _mark_names(self, line: str) -> str:
         low = line.lower()
         low = low if len(low) == len(line) else line
         words = list(WORD.finditer(low))
-        said = [word.group() for word in words]
+        spelt = [word.group() for word in words]
         kept, position = [], 0
-        for place in [place for place, word in enumerate(said) if word in self.names or word in self.texts]:
-            found = self._at(line, said, place, words) if words[place].start() >= position else None
+        for place in [place for place, word in enumerate(spelt) if word in self.names or word in self.texts]:
+            found = self._at(line, spelt, place, words) if words[place].start() >= position else None
             if found:
                 kept += [line[position : words[place].start()], found[0]]
                 position = found[1]
         return "".join(kept) + line[position:]
 
-    def _at(self, line: str, said: list[str], place: int, words: list[re.Match[str]]) -> tuple[str, int] | None:
+    def _at(self, line: str, spelt: list[str], place: int, words: list[re.Match[str]]) -> tuple[str, int] | None:
         """The mark of the task or person that begins at a word, and its end in the line."""
-        for form, mark in self.texts.get(said[place], ()):
-            if tuple(said[place : place + len(form)]) == form:
+        for form, mark in self.texts.get(spelt[place], ()):
+            if tuple(spelt[place : place + len(form)]) == form:
                 return mark, words[place + len(form) - 1].end()
         if not self._may_be_a_name(line, words[place].start()):
             return None
-        for form, mark in self.names.get(said[place], ()):
-            if tuple(said[place : place + len(form)]) == form:
+        for form, mark in self.names.get(spelt[place], ()):
+            if tuple(spelt[place : place + len(form)]) == form:
                 return mark, self._after_surname(line, words[place + len(form) - 1].end())
         return None
 
@@ -240,7 +240,7 @@ class Marking:
         known = any(word in NO_PERSON or word in self.names or word in self.texts for word in further)
         return end if known else found.end()
 
-    def _numbered(self, line: str) -> str:
+    def _mark_numbers(self, line: str) -> str:
         """The line with marks for task numbers."""
         low = line.lower()
         if _NUMBERED.search(low):
@@ -248,25 +248,25 @@ class Marking:
         if any(word in low for word in _ALL_PLACES):
             line = _ORDINALS.sub(self._ordinal, line)
         line = _BARE_NUMBERS.sub(lambda found: found[1] + self._marks(found[2], found[2]), line)
-        line = _TOLD_TWICE.sub(lambda found: found[1] or found[2], line)
+        line = _REPEATED.sub(lambda found: found[1] or found[2], line)
         return _NUMBERED_LABEL.sub(self._without_label, line) if re.search(NUMBERED, line) else line
 
     def _without_label(self, found: re.Match[str]) -> str:
         """A task's number without the paraphrase that repeats the task."""
-        told = self.stems.task_in(WORD.findall(found[2].lower()))
-        return found[1] + " " * found[2].endswith(" ") if told == ord(found[1]) & PLACE else found.group()
+        text = self.stems.task_in(WORD.findall(found[2].lower()))
+        return found[1] + " " * found[2].endswith(" ") if text == ord(found[1]) & PLACE else found.group()
 
     def _ordinal(self, found: re.Match[str]) -> str:
         english, spanish = found.groups()
         number = _PLACES[0].index(english.lower()) if english else _PLACES[1].index(spanish.lower())
         return chr(FIRST_NUMBERED + number) if number < len(self.stems.of_task) else found.group()
 
-    def _marks(self, told: str, numbers: str) -> str:
+    def _marks(self, text: str, numbers: str) -> str:
         """Marks for numbers, or the text itself if a number is no task's."""
         wanted = [int(number) for number in re.findall(r"\d+", numbers)]
         if not all(1 <= number <= len(self.stems.of_task) for number in wanted):
-            return told
-        tail = told[len(told.rstrip(" ;,&")) :]
+            return text
+        tail = text[len(text.rstrip(" ;,&")) :]
         return ", ".join(chr(FIRST_NUMBERED + number - 1) for number in wanted) + tail
 
 

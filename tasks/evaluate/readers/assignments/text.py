@@ -60,13 +60,13 @@ class Reader(TextReader):
             self.steps.append(Step(kind, tuple(ties)))
 
     def read_row(self, text: str) -> list[Tie]:
-        marked = self.marking.marked(text)
+        marked = self.marking.mark(text)
         return row_ties(self.marking.line(marked)) if re.search(PERSON, marked) else []
 
     def read_line(self, line: str) -> None:
         if ECHO.match(line) or REASONS.match(line):
             return
-        marked = self._without_speaker(self._after_title(self.marking.marked(line)))
+        marked = self._without_speaker(self._after_title(self.marking.mark(line)))
         if not marked.strip():
             return
         line_of = self.marking.line(marked)

@@ -179,11 +179,11 @@ def _reason(text: str, given: Mapping[str, str], doubled: tuple[str, ...], missi
         return "the reply is empty"
     if not given and not doubled:
         return f"gives none of {asked} people an attribute; read: `{excerpt(text)}`"
-    left = [f"nothing to {_listed(missing)}"] if missing else []
-    both = [f"both to {_listed(doubled)}"] if doubled else []
+    left = [f"nothing to {_list_names(missing)}"] if missing else []
+    both = [f"both to {_list_names(doubled)}"] if doubled else []
     return "; ".join([f"gives {len(given)} of {asked} people an attribute", *left, *both])
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _list_names(names: tuple[str, ...]) -> str:
     shown = ", ".join(f"`{excerpt(name, 40)}`" for name in names[:_NAMED])
     return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"

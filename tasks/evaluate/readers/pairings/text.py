@@ -15,7 +15,7 @@ from biasgrid.tasks.evaluate.readers.ties.units import MARK, Line, Unit, Whom
 from biasgrid.tasks.evaluate.readers.ties.words import LINKS, MARKS
 from biasgrid.tasks.evaluate.readers.word_tables import pattern, word_set
 
-NOBODY: Final = re.compile(rf"(?i)^\W*(?:{pattern('placed_nowhere')}|-+)\W*$")
+EMPTY: Final = re.compile(rf"(?i)^\W*(?:{pattern('placed_nowhere')}|-+)\W*$")
 UNPLACED: Final = word_set("unplaced")
 
 LABELS: Final = re.compile(rf"(?i)^{pattern('attribute_labels')}\s*[:=]+\s*(?=\S)")
@@ -93,14 +93,14 @@ class _Reader(TextReader):
         self.found.claims += claims_of(ties, self.vocabulary)
 
     def read_row(self, text: str) -> list[Tie]:
-        return self._sentence(_without_epithets(self.vocabulary.marked(text)))
+        return self._sentence(_without_epithets(self.vocabulary.mark(text)))
 
     def read_line(self, line: str) -> None:
         lowered = line.casefold()
         if any(word in lowered for word in FINAL_WORDS) and FINAL.search(line):
             self.end_block()
             self.found.final = len(self.found.claims)
-        marked = self.vocabulary.marked(_LEAD.sub("", line))
+        marked = self.vocabulary.mark(_LEAD.sub("", line))
         if not self._claims(marked):
             self._stand_alone(line[:_LONGEST_ALONE], marked[:_LONGEST_ALONE])
 
@@ -111,7 +111,7 @@ class _Reader(TextReader):
         claims: list[Claim] = []
         for sentence in sentences(_in_commas(_without_epithets(marked))):
             claims += claims_of(self._sentence(sentence), self.vocabulary)
-            self.found.invented += _invented(sentence)
+            self.found.invented += _find_invented(sentence)
         heading = next((line for line in reversed(self.block) if line.kind == "targets"), None)
         headed = {self.vocabulary.attributes[place] for place in heading.places} if heading else set()
         if heading and {claim.attribute for claim in claims} - headed:
@@ -132,7 +132,7 @@ class _Reader(TextReader):
         line = self.vocabulary.line(EPITHET.sub("", marked[label.end() :] if label else marked))
         is_heading = marked.rstrip().endswith(":") or text.lstrip().startswith("#")
         if not line.units:
-            if NOBODY.match(marked):
+            if EMPTY.match(marked):
                 self.block.append(Alone("nobody", (), is_heading=False))
             elif is_heading:
                 self.end_block()
@@ -156,7 +156,7 @@ def _in_commas(marked: str) -> str:
     return marked.replace(";", ",") if one_list else marked
 
 
-def _invented(sentence: str) -> list[str]:
+def _find_invented(sentence: str) -> list[str]:
     found = _INVENTED.match(sentence)
     return [found[1]] if found and not (DISCLAIMS.match(sentence) or _NO_PERSON.match(found[1])) else []
 

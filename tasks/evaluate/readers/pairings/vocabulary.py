@@ -171,7 +171,7 @@ class Vocabulary:
     def line(self, marked: str) -> Line:
         return Line(marked, len(self.names), GRAMMAR)
 
-    def marked(self, text: str) -> str:
+    def mark(self, text: str) -> str:
         """A text with a mark in place of each mention."""
         tokens = Tokens.of(text)
         kept, position = [], 0
@@ -190,7 +190,7 @@ class Vocabulary:
         attribute, name = self.attribute_in(text), self.name_in(text)
         if attribute and not (name and text.strip() == name):
             return Cell(targets=(self.attributes.index(attribute),))
-        marked = chr(FIRST_PERSON + self.names.index(name)) if name else self.marked(text)
+        marked = chr(FIRST_PERSON + self.names.index(name)) if name else self.mark(text)
         others = [word for word in Tokens.of(MARK.sub(" ", marked)).words if word.isalnum()]
         if any(mark >= "\ue100" for mark in MARK.findall(marked)) or not LISTED.issuperset(others):
             return Cell(strangers=(text,) if _PERSON.match(text) else ())

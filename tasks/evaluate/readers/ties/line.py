@@ -135,12 +135,12 @@ def _tie_at(line: Line, place: int, form: Form | None, names: bool = True) -> Ti
     people = unit or line.at.get(line.after_titles(place))
     if people and people.kind == "people":
         targets = line.at.get(line.skip(people.end))
-        return _tied(line, (people, targets), ()) if targets and targets.kind == "targets" else None
+        return _tie_units(line, (people, targets), ()) if targets and targets.kind == "targets" else None
     found = _STRANGER_FIRST.match(line.text, line.starts[place]) if names else None
     strangers = strangers_of(found[1]) if found else ()
     targets = line.at.get(line.token(found.end())) if found and strangers else None
     people = Unit("people", [], place, place + len(strangers))
-    return _tied(line, (people, targets), strangers) if targets and targets.kind == "targets" else None
+    return _tie_units(line, (people, targets), strangers) if targets and targets.kind == "targets" else None
 
 
 def _to_people(line: Line, targets: Unit, names: bool) -> Tie | None:
@@ -154,10 +154,10 @@ def _to_people(line: Line, targets: Unit, names: bool) -> Tie | None:
     end = line.token(found.end()) if found and strangers else 0
     if found and end > (people.end if people else 0):
         people = Unit("people", list(places_of(found.group())), place, end)
-    return _tied(line, (targets, people), strangers) if people else None
+    return _tie_units(line, (targets, people), strangers) if people else None
 
 
-def _tied(line: Line, units: tuple[Unit, Unit], strangers: tuple[str, ...]) -> Tie | None:
+def _tie_units(line: Line, units: tuple[Unit, Unit], strangers: tuple[str, ...]) -> Tie | None:
     """The tie of two neighbouring units, or None if other words separate them."""
     one, two = units
     targets, people = (one, two) if one.kind == "targets" else (two, one)
@@ -235,10 +235,10 @@ def _in_order(line: Line, ties: list[Tie]) -> list[Tie]:
     """Ties in order if the text has `respectively` and as many targets as people."""
     if not ties or not _RESPECTIVELY.search(line.text):
         return ties
-    return [one for tie in ties for one in _paired(tie)]
+    return [one for tie in ties for one in _pair_in_order(tie)]
 
 
-def _paired(tie: Tie) -> list[Tie]:
+def _pair_in_order(tie: Tie) -> list[Tie]:
     if len(tie.targets) != len(tie.people):
         return [tie]
     pairs = zip(tie.targets, tie.people, strict=True)

@@ -146,7 +146,7 @@ class ObjectReader:
             held = (
                 [one for key, one in value.members if _OF_PEOPLE.match(key)] if isinstance(value, Object) else []
             )
-            found.append([_joined((0,), list(self._cells(one))) for one in held[:1]])
+            found.append([_join((0,), list(self._cells(one))) for one in held[:1]])
         return [ties for ties in found if any(tie.people or tie.strangers for tie in ties)]
 
     def _ties(self, value: Value) -> Iterator[Tie]:
@@ -174,7 +174,7 @@ class ObjectReader:
         }
         listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
         people = [cell for one in listed if isinstance(one, str) for cell in self._cells(one) if cell.people]
-        return _joined(next(iter(targets)), people) if len(targets) == 1 and people else None
+        return _join(next(iter(targets)), people) if len(targets) == 1 and people else None
 
     def _row_by_keys(self, value: Object) -> Tie | None:
         """`{"task": …, "agent": …}`: one member names targets, another people."""
@@ -183,7 +183,7 @@ class ObjectReader:
         targets = [place for cell in by_text or named for place in cell.targets]
         who = next((held for key, held in value.members if _OF_PEOPLE.match(key)), None)
         people = list(self._cells(who))
-        return _joined(tuple(targets), people) if targets and people else None
+        return _join(tuple(targets), people) if targets and people else None
 
     def _members(self, value: Object) -> Iterator[Tie]:
         for key, held in value.members:
@@ -198,7 +198,7 @@ class ObjectReader:
             yield from below
         elif own.targets:
             people = list(self._cells(held if self.one_each else _person_of(held)))
-            yield from [_joined(own.targets, people)] if people else []
+            yield from [_join(own.targets, people)] if people else []
         elif own.people or (own.strangers and (isinstance(held, list | Object) or self.one_each)):
             targets = [place for cell in self._cells(held) for place in cell.targets]
             yield from [Tie(tuple(targets), own.people, own.strangers, "to targets")] if targets else below
@@ -230,7 +230,7 @@ class ObjectReader:
         cell = self.marker.cell(spaced)
         if not self.one_each or cell.targets or cell.people:
             return cell
-        marks = MARK.findall(self.marker.marked(spaced))
+        marks = MARK.findall(self.marker.mark(spaced))
         return Cell(people=places_of(marks[0])) if len(marks) == 1 and marks[0] < "\ue100" else cell
 
 
@@ -242,7 +242,7 @@ def _person_of(held: Value) -> Value:
     return named[0] if named else held.members[0][1] if held.members else None
 
 
-def _joined(targets: tuple[int, ...], cells: list[Cell]) -> Tie:
+def _join(targets: tuple[int, ...], cells: list[Cell]) -> Tie:
     people = tuple(dict.fromkeys(place for cell in cells for place in cell.people))
     strangers = tuple(dict.fromkeys(name for cell in cells for name in cell.strangers))
     return Tie(targets, people, strangers, is_open=any(cell.is_open for cell in cells))

@@ -38,7 +38,7 @@ class Marker(Protocol):
     @property
     def grammar(self) -> Grammar: ...
 
-    def marked(self, line: str) -> str:
+    def mark(self, line: str) -> str:
         """A line with a private character in place of each person and target."""
 
     def cell(self, text: str) -> Cell:
@@ -121,7 +121,7 @@ def _of_row(row: Sequence[str], read: _Row) -> list[Tie]:
     if targets and people is not None and not above:
         return [_tie(targets, people, "to people")]
     alone = sum(bool(cell.targets) for cell in read.cells if not cell.by_number) == 1
-    if targets and above and alone and (placed := _ticked(row, above)):
+    if targets and above and alone and (placed := _find_ticked(row, above)):
         return [_tie(targets, read.header[place], "to people") for place in placed]
     held = [place for place in over if place < len(read.cells)]
     held = [
@@ -137,11 +137,11 @@ def _under_people(row: Sequence[str], read: _Row) -> Iterator[Tie]:
     for place in _people_of(read.header):
         if place < len(read.cells) and read.cells[place].targets:
             yield _tie(read.cells[place].targets, read.header[place], "to targets")
-    for place in _ticked(row, _targets_of(read.header)) if read.people else ():
+    for place in _find_ticked(row, _targets_of(read.header)) if read.people else ():
         yield _tie(read.header[place].targets, read.people or Cell(), "to targets")
 
 
-def _ticked(row: Sequence[str], among: Iterable[int]) -> list[int]:
+def _find_ticked(row: Sequence[str], among: Iterable[int]) -> list[int]:
     """The places of cells that are ticked, or crossed if none is ticked."""
     under = [place for place in among if place < len(row) and not _REFUTED.search(row[place])]
     return [place for place in under if _TICKS.match(row[place])] or [

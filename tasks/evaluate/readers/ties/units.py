@@ -69,7 +69,7 @@ class Line:
         if not grammar.one_each or (units and all(unit.kind == "targets" for unit in units)):
             units = sorted([*units, *self._groups(units)], key=lambda unit: unit.start)
         self.at = {unit.start: unit for unit in units}
-        self.units = units if grammar.one_each else self._parted(units)
+        self.units = units if grammar.one_each else self._split_last(units)
 
     @property
     def starts(self) -> list[int]:
@@ -164,7 +164,7 @@ class Line:
             if end > start and not any(unit.start < end and start < unit.end for unit in units):
                 yield Unit("people", [], start, end, kind == "both", _GROUPS.get(kind or "", "each"))
 
-    def _parted(self, units: list[Unit]) -> list[Unit]:
+    def _split_last(self, units: list[Unit]) -> list[Unit]:
         """Separates the last target of a row after people if it is tied to others: `T1 and T2 goes to Ana`."""
         parted = units[:]
         for people, targets, others in zip(units, units[1:], units[2:], strict=False):

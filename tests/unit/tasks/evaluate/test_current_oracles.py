@@ -4,7 +4,7 @@ import pytest
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.current_oracles import changed, judged_otherwise, rules, under
+from biasgrid.tasks.evaluate.current_oracles import find_changes, judged_otherwise, rules, with_rules
 from biasgrid.tasks.generate.instantiate import instances
 
 
@@ -21,8 +21,8 @@ def planned(catalog: Catalog) -> pl.DataFrame:
 
 def test_what_is_planned_finds_its_own_rules_where_nothing_has_changed(catalog, planned):
     now = rules(catalog)
-    assert under(planned, now).equals(planned)
-    assert changed(planned, now).is_empty()
+    assert with_rules(planned, now).equals(planned)
+    assert find_changes(planned, now).is_empty()
 
 
 def test_a_changed_rule_takes_the_place_of_the_oracle_and_others_keep_theirs(catalog, planned):
@@ -31,16 +31,16 @@ def test_a_changed_rule_takes_the_place_of_the_oracle_and_others_keep_theirs(cat
     now = rules(catalog).with_columns(
         rule=pl.when(pl.col("template") == template).then(pl.lit(other)).otherwise("rule")
     )
-    judged = under(planned, now)
+    judged = with_rules(planned, now)
     mine = pl.col("template") == template
     assert set(judged.filter(mine)["oracle"]) == {other}
     assert judged.filter(~mine).equals(planned.filter(~mine))
-    assert set(changed(planned, now)["template"]) == {template}
+    assert set(find_changes(planned, now)["template"]) == {template}
 
 
 def test_a_template_that_asks_otherwise_now_has_no_rule_for_what_was_asked(catalog, planned):
     now = rules(catalog).with_columns(template_text=pl.col("template_text") + "?", rule=pl.lit("{}"))
-    assert under(planned, now).equals(planned)
+    assert with_rules(planned, now).equals(planned)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, ServerFault
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import PER_REQUEST, START, Backoff
-from biasgrid.tasks.evaluate.cell import evaluate_cell
+from biasgrid.tasks.evaluate.cell import Evaluation, JudgeSession, evaluate_cell
 from biasgrid.tasks.evaluate.task import evaluate
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.lake import Lake
@@ -89,7 +89,8 @@ def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Noting:
 async def judged(lake: Lake, catalog: Catalog, target: Target, judge: Judge, **given: Any) -> pl.DataFrame:
     backoff = Backoff(first_s=0.0001, longest_s=0.0002)
     async with ModelPool(catalog, backoff=backoff, connect=judge) as model_pool:
-        await evaluate_cell(lake, "run", "cell", "evaluation", catalog, model_pool, target, RETRIES, **given)
+        session = JudgeSession(target, model_pool, RETRIES, **given)
+        await evaluate_cell(lake, "run", "cell", Evaluation("evaluation", catalog, session))
     return lake.read("responses", "run", "judge-*")
 
 
@@ -106,7 +107,8 @@ async def test_judgements_are_read_and_written_beside_the_event_loop(
     own = threading.current_thread().name
     judge = Judge()
     async with ModelPool(catalog, connect=judge) as model_pool:
-        await evaluate_cell(lake, "run", "cell", "evaluation", catalog, model_pool, target)
+        evaluation = Evaluation("evaluation", catalog, JudgeSession(target, model_pool))
+        await evaluate_cell(lake, "run", "cell", evaluation)
     assert len(judge.asked) == DOUBTED
     assert own not in lake.busy
 

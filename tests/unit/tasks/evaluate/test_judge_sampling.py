@@ -16,8 +16,8 @@ from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, ServerFault
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
-from biasgrid.tasks.evaluate.cell import evaluate_cell
-from biasgrid.tasks.evaluate.judge import Hearing, current
+from biasgrid.tasks.evaluate.cell import Evaluation, JudgeSession, evaluate_cell
+from biasgrid.tasks.evaluate.judge import JudgeSampling, current
 from biasgrid.warehouse.storage.lake import Lake
 
 Rows = Callable[..., pl.DataFrame]
@@ -63,11 +63,14 @@ def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Lake:
     return lake
 
 
-async def heard(lake: Lake, catalog: Catalog, judge: Judge, hearing: Hearing, evaluation: str = "E1") -> None:
+async def heard(
+    lake: Lake, catalog: Catalog, judge: Judge, sampling: JudgeSampling, evaluation: str = "E1"
+) -> None:
     target = Target(model="own/judge", provider="own", name="judge", connector="own", limits=Limits(concurrency=8))
     backoff = Backoff(first_s=0.0001, longest_s=0.0002)
     async with ModelPool(catalog, backoff=backoff, connect=judge) as model_pool:
-        await evaluate_cell(lake, "run", "cell", evaluation, catalog, model_pool, target, 1, hearing=hearing)
+        session = JudgeSession(target, model_pool, 1, sampling=sampling)
+        await evaluate_cell(lake, "run", "cell", Evaluation(evaluation, catalog, session))
 
 
 def outcomes(lake: Lake, evaluation: str = "E1") -> Mapping[str, int]:
@@ -81,7 +84,7 @@ def about(lake: Lake, evaluation: str = "E1") -> pl.DataFrame:
 
 async def test_a_judge_hears_shares_of_what_passed_and_of_what_failed(lake: Lake, catalog: Catalog) -> None:
     judge = Judge()
-    await heard(lake, catalog, judge, Hearing(passed=0.25, failed=0.5, overrules=False, seed=7))
+    await heard(lake, catalog, judge, JudgeSampling(passed=0.25, failed=0.5, overrules=False, seed=7))
     rows = about(lake)
     counts = dict(rows.group_by("stratum").len().iter_rows())
     assert len(judge.asked) == rows.height == sum(counts.values())
@@ -95,7 +98,7 @@ async def test_unless_told_otherwise_it_hears_all_that_failed_and_a_tenth_of_wha
     lake: Lake, catalog: Catalog
 ) -> None:
     judge = Judge()
-    await heard(lake, catalog, judge, Hearing(seed=7))
+    await heard(lake, catalog, judge, JudgeSampling(seed=7))
     shares = about(lake).group_by("stratum", "probability").len().rows_by_key("stratum", unique=True)
     assert shares["failed"] == (1.0, FAILED)
     assert shares["passed"] == (0.1, len(judge.asked) - FAILED)
@@ -108,7 +111,7 @@ async def test_a_larger_share_holds_the_smaller_one_and_another_seed_draws_other
 ) -> None:
     drawn: dict[tuple[float, int], set[str]] = {}
     for number, (share, seed) in enumerate(((0.2, 7), (0.6, 7), (0.2, 8))):
-        await heard(lake, catalog, Judge(), Hearing(share, 1.0, seed=seed), f"E{number}")
+        await heard(lake, catalog, Judge(), JudgeSampling(share, 1.0, seed=seed), f"E{number}")
         drawn[share, seed] = set(about(lake, f"E{number}")["case_id"])
     assert drawn[0.2, 7] < drawn[0.6, 7]
     assert drawn[0.2, 7] != drawn[0.2, 8]
@@ -116,7 +119,7 @@ async def test_a_larger_share_holds_the_smaller_one_and_another_seed_draws_other
 
 async def test_the_judge_is_not_told_what_the_oracle_said(lake: Lake, catalog: Catalog) -> None:
     judge = Judge()
-    await heard(lake, catalog, judge, Hearing(passed=1.0))
+    await heard(lake, catalog, judge, JudgeSampling(passed=1.0))
     words = {
         text.content.replace(str(n), "#").replace("Yes, and", "X").replace("No, and", "X")
         for n, request in enumerate(judge.asked)
@@ -129,7 +132,7 @@ async def test_the_judge_is_not_told_what_the_oracle_said(lake: Lake, catalog: C
 
 
 async def test_its_word_on_what_passed_changes_no_outcome_and_is_kept(lake: Lake, catalog: Catalog) -> None:
-    await heard(lake, catalog, Judge(), Hearing(passed=1.0))
+    await heard(lake, catalog, Judge(), JudgeSampling(passed=1.0))
     assert outcomes(lake) == {"passed": REPLIES - FAILED, "failed": FAILED}
     on_passes = about(lake).filter(pl.col("stratum") == "passed")
     assert set(on_passes["outcome"]) == {"failed"}
@@ -141,7 +144,7 @@ async def test_it_overrules_what_failed_or_only_says_so(
     lake: Lake, catalog: Catalog, overrules: bool, stands: int
 ) -> None:
     judge = Judge(json.dumps({"verdict": "passed", "reason": "another wording"}))
-    await heard(lake, catalog, judge, Hearing(overrules=overrules))
+    await heard(lake, catalog, judge, JudgeSampling(overrules=overrules))
     assert outcomes(lake)["passed"] == stands
     assert set(about(lake)["outcome"]) == {"passed"}
 
@@ -159,7 +162,7 @@ async def test_it_overrules_what_failed_or_only_says_so(
 async def test_a_judge_without_a_verdict_is_an_outcome_of_its_own(
     lake: Lake, catalog: Catalog, says: str | None, finish_reason: str, state: str
 ) -> None:
-    await heard(lake, catalog, Judge(says, finish_reason), Hearing(passed=0.2))
+    await heard(lake, catalog, Judge(says, finish_reason), JudgeSampling(passed=0.2))
     rows = about(lake)
     assert set(rows["state"]) == {state}
     assert rows["outcome"].null_count() == rows.height > FAILED
@@ -169,22 +172,22 @@ async def test_a_judge_without_a_verdict_is_an_outcome_of_its_own(
 
 async def test_judging_again_asks_nothing_twice(lake: Lake, catalog: Catalog) -> None:
     first, again, other = Judge(), Judge(), Judge()
-    hearing = Hearing(passed=0.3, seed=7)
-    await heard(lake, catalog, first, hearing)
+    sampling = JudgeSampling(passed=0.3, seed=7)
+    await heard(lake, catalog, first, sampling)
     before = about(lake).drop("assessed_at")
-    await heard(lake, catalog, again, hearing)
-    await heard(lake, catalog, other, hearing, "E2")
+    await heard(lake, catalog, again, sampling)
+    await heard(lake, catalog, other, sampling, "E2")
     assert (len(first.asked), again.asked, other.asked) == (before.height, [], [])
     assert about(lake).drop("assessed_at").equals(before)
     assert set(about(lake, "E2")["case_id"]) == set(before["case_id"])
 
 
 async def test_without_a_judge_nothing_is_assessed(lake: Lake, catalog: Catalog) -> None:
-    await evaluate_cell(lake, "run", "cell", "E1", catalog)
+    await evaluate_cell(lake, "run", "cell", Evaluation("E1", catalog))
     assert lake.files("assessments") == []
 
 
 def test_the_sample_of_a_scenario_is_the_judges(scenario_settings: Callable[..., Any]) -> None:
     settings = scenario_settings(judge_sample={"passed": 0.3}, judge_overrules=False, seed=5)
-    assert Hearing.of(settings) == Hearing(0.3, 1.0, overrules=False, seed=5)
-    assert Hearing.of(scenario_settings()) == Hearing() == Hearing(0.1, 1.0)
+    assert JudgeSampling.of(settings) == JudgeSampling(0.3, 1.0, overrules=False, seed=5)
+    assert JudgeSampling.of(scenario_settings()) == JudgeSampling() == JudgeSampling(0.1, 1.0)

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.scenario.scenario import resolve
-from biasgrid.tasks.evaluate.cell import evaluate_cell
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
 from biasgrid.tasks.evaluate.current_oracles import rules
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
@@ -60,7 +60,7 @@ async def _judge_again(lake: Lake, run_id: str, template: str) -> None:
         pl.when(pl.col("template") == template).then(wrong).otherwise("rule").alias("rule")
     )
     for cell_id in lake.read("cells", run_id)["cell_id"].unique():
-        await evaluate_cell(lake, run_id, cell_id, SECOND, catalog, rules=changed)
+        await evaluate_cell(lake, run_id, cell_id, Evaluation(SECOND, catalog, rules=changed))
     criteria = lake.read("criteria", run_id).with_columns(
         evaluation_id=pl.lit(SECOND), tolerance=pl.lit(0.95), catalog_hashes=pl.lit('{"mine.yaml": "5e"}')
     )

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import judge_cell
-from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepared, read
+from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
 
 Rows = Callable[..., pl.DataFrame]
 Row = dict[str, object]
@@ -54,7 +54,7 @@ def rule(operation: str, expected: Sequence[str]) -> Oracle:
 
 def ours(oracle: Oracle, replies: Sequence[str], language: LanguageCatalog) -> list[Row]:
     column = pl.DataFrame({"text": replies, "finish_reason": ["stop"] * len(replies)})
-    return read(prepared(column, language), oracle, language).select("text", *READING).to_dicts()
+    return read_column(prepare(column, language), oracle, language).select("text", *READING).to_dicts()
 
 
 def difference(reply: str, outcome: object) -> str:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
+from biasgrid.tasks.evaluate.oracles import outcomes
 
 Read = Callable[..., Reading]
 
@@ -122,10 +123,15 @@ def test_a_megabyte_of_anything_is_read_at_once(read: Read, unit: str) -> None:
 
 
 def test_a_column_is_read_as_its_replies_are_one_by_one(read: Read, english: LanguageCatalog) -> None:
-    from biasgrid.tasks.evaluate.oracles.outcomes import prepared
-    from biasgrid.tasks.evaluate.oracles.outcomes import read as read_column
+    from biasgrid.tasks.evaluate.oracles.outcomes import prepare
+    from biasgrid.tasks.evaluate.oracles.outcomes import read_column as read_column
 
     replies = ["No", None, "Yes", "I cannot say", "!", "**no**"]
     column = pl.DataFrame({"text": replies, "finish_reason": ["stop"] * len(replies)})
-    outcomes = read_column(prepared(column, english), EQUAL, english)["outcome"].to_list()
+    outcomes = read_column(prepare(column, english), EQUAL, english)["outcome"].to_list()
     assert outcomes == [read(EQUAL, reply or "", "stop").outcome for reply in replies]
+
+
+def test_a_package_may_still_import_the_previous_name() -> None:
+    with pytest.warns(FutureWarning, match="`judged` is now `add_outcome`"):
+        assert outcomes.judged is outcomes.add_outcome

@@ -11,7 +11,7 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepared, read
+from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
 from biasgrid.tasks.evaluate.oracles.reading import read_replies
 from biasgrid.tasks.evaluate.oracles.text import plain, plain_of_any
 
@@ -82,7 +82,7 @@ def test_a_long_reply_is_read_like_a_short_one(language: str) -> None:
     catalog = LANGUAGES.get(language)
     for oracle in ORACLES:
         mine = found.filter(oracle=oracle.model_dump_json())
-        whole = read(prepared(mine.select("text", "finish_reason"), catalog), oracle, catalog)
+        whole = read_column(prepare(mine.select("text", "finish_reason"), catalog), oracle, catalog)
         assert mine.select("text", *READING).rows() == whole.select("text", *READING).rows()
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.tasks.evaluate.oracles.text import answered, compare_forms, compared, plain, shown
+from biasgrid.tasks.evaluate.oracles.text import compare_forms, excerpt, plain, strip_reasoning, to_compared
 
 AWKWARD = list("*_`\"'«»<>-+. \n\u200b\u0307iİıſﬁ´ΣßK①½①＊＿")
 ANY_TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(AWKWARD)), max_size=30)
@@ -58,22 +58,22 @@ def test_a_line_break_stays_one_among_blanks():
 @given(ANY_TEXT)
 @settings(deadline=None)
 def test_normalising_twice_is_normalising_once(text):
-    for form in (plain, compared):
+    for form in (plain, to_compared):
         once = one(form(pl.lit(text)))
         assert one(form(pl.lit(once))) == once
 
 
 def test_reasoning_before_the_answer_is_not_the_answer():
-    assert one(answered(pl.lit("<think>I don't think\nso</think>\nYes"))) == "\nYes"
+    assert one(strip_reasoning(pl.lit("<think>I don't think\nso</think>\nYes"))) == "\nYes"
 
 
 def test_reasoning_that_never_ends_leaves_no_answer():
-    assert one(answered(pl.lit("<think>No, that is"))) == ""
+    assert one(strip_reasoning(pl.lit("<think>No, that is"))) == ""
 
 
 @given(ANY_TEXT)
 @settings(deadline=None)
 def test_a_quoted_reply_is_one_short_line_without_control_characters(text):
-    line = one(shown(pl.lit(text), 20))
+    line = one(excerpt(pl.lit(text), 20))
     assert len(line) <= 20
     assert not any(ord(character) < 32 or character in "`\u202e\u200b" for character in line)
