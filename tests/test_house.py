@@ -44,7 +44,6 @@ OUTER_EDGES = (
 
 REGISTRIES = {
     "tasks.connectors.providers": "tasks.connectors.registry",
-    "tasks.redteam.strategies": "tasks.redteam.strategies",
     "catalogs.importers": "catalogs.importers.formats",
     "catalogs.lint.language": "catalogs.lint.language.grammar_rules",
 }

@@ -26,7 +26,7 @@ from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.evaluate.task import read_assignments
 from biasgrid.tasks.interaction.converse import Played
 from biasgrid.tasks.interaction.play import Play
-from biasgrid.tasks.interaction.task import plan_plays, play_scenes
+from biasgrid.tasks.interaction.task import PlayCell, plan_plays, play_scenes
 from biasgrid.warehouse.storage.runs import record_planned
 
 Cell = dict[str, Any]
@@ -56,9 +56,11 @@ async def _played(grid: Grid, resolved: ResolvedInteraction) -> None:
     rows = {cell["cell_id"]: cell for cell in cells.to_dicts()}
     ledger = LeaseLedger.of(lake, run.run_id, grid.part)
     leasing = [target for target in resolved.asked if pools([target])]
-    hand = {name: request_slots(targets[0]) for name, targets in resolved.players.items()}
+    at_once = {name: request_slots(targets[0]) for name, targets in resolved.players.items()}
     async with Slots(grid.model_pool, leasing, ledger) as slots, slots.taken():
-        await together(_of_cell(grid, rows[plays[0].cell_id], plays, hand[plays[0].player]) for plays in by_cell)
+        await together(
+            _of_cell(grid, rows[plays[0].cell_id], plays, at_once[plays[0].player]) for plays in by_cell
+        )
 
 
 def _tell_planned(run_id: str, by_cell: Sequence[Sequence[Play]]) -> None:
@@ -69,7 +71,7 @@ def _tell_planned(run_id: str, by_cell: Sequence[Sequence[Play]]) -> None:
         watcher.planned(run_id, dict(requests))
 
 
-async def _of_cell(grid: Grid, cell: Cell, plays: list[Play], hand: asyncio.Semaphore) -> None:
+async def _of_cell(grid: Grid, cell: Cell, plays: list[Play], slots: asyncio.Semaphore) -> None:
     """Plays a cell's scenes, then reads the assignments."""
     watcher = watching.get()
 
@@ -79,10 +81,9 @@ async def _of_cell(grid: Grid, cell: Cell, plays: list[Play], hand: asyncio.Sema
             for _ in range(found.play.requests):
                 watcher.landed(found.play.player, outcome, None)
 
-    own, retries = cast(Any, quote(plays)), grid.resolved.settings.retries
-    await play_scenes(
-        grid.lake, own, grid.model_pool, retries, hand, watch, cell_label("interact", cell, grid.tags)
-    )
+    own = PlayCell(planned=plays, retries=grid.resolved.settings.retries, slots=slots, watch=watch)
+    label = cell_label("interact", cell, grid.tags)
+    await play_scenes(grid.lake, cast(Any, quote(own)), grid.model_pool, label)
     await _read(grid, cell)
 
 

@@ -22,7 +22,7 @@ from biasgrid.flows.runs.leases import Slots
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript
-from biasgrid.tasks.redteam.task import attack, plan_sessions
+from biasgrid.tasks.redteam.task import AttackCell, attack, plan_sessions
 from biasgrid.warehouse.storage.runs import record_planned
 
 
@@ -52,13 +52,13 @@ async def _attacked(grid: Grid, resolved: ResolvedAttack) -> None:
     get_run_logger().info("run %s: %d sessions in %d cells", run.run_id, cells["planned"].sum(), cells.height)
     if watcher := watching.get():
         watcher.planned(run.run_id, dict(cells.group_by("model").agg(pl.col("planned").sum()).iter_rows()))
-    hand = {model: request_slots(target) for model, target in resolved.targets.items()}
+    at_once = {model: request_slots(target) for model, target in resolved.targets.items()}
     rows = {cell["cell_id"]: cell for cell in cells.to_dicts()}
     ledger = LeaseLedger.of(lake, run.run_id, grid.part)
     leasing = [target for target in resolved.asked if pools([target])]
     async with Slots(grid.model_pool, leasing, ledger) as slots, slots.taken():
         await together(
-            _played(grid, resolved, rows[own[0].cell_id], parties, own, hand[parties.target.target.model])
+            _played(grid, resolved, rows[own[0].cell_id], parties, own, at_once[parties.target.target.model])
             for parties, own in by_cell
         )
 
@@ -69,7 +69,7 @@ async def _played(
     cell: dict[str, Any],
     parties: Parties,
     sessions: list[Session],
-    hand: asyncio.Semaphore,
+    slots: asyncio.Semaphore,
 ) -> None:
     watcher = watching.get()
 
@@ -78,15 +78,13 @@ async def _played(
             outcome = "failed" if found.outcome in ("error", "incomplete", "attacker failed") else "answered"
             watcher.landed(parties.target.target.model, outcome, None)
 
-    await attack(
-        grid.lake,
-        cast(Any, quote(sessions)),
-        cast(Any, quote(parties)),
-        grid.model_pool,
-        grid.evaluation_id,
-        resolved.settings.retries,
-        resolved.file.target.system,
-        hand,
-        watch,
-        cell_label("attack", cell, grid.tags),
+    own = AttackCell(
+        planned=sessions,
+        parties=parties,
+        retries=resolved.settings.retries,
+        system=resolved.file.target.system,
+        slots=slots,
+        watch=watch,
     )
+    label = cell_label("attack", cell, grid.tags)
+    await attack(grid.lake, cast(Any, quote(own)), grid.model_pool, grid.evaluation_id, label)

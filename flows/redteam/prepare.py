@@ -9,8 +9,8 @@ from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.connectors.rows import fingerprint
-from biasgrid.tasks.redteam.judge import JUDGEMENT_TOKENS
 from biasgrid.tasks.redteam.plan import Attack, sessions
+from biasgrid.tasks.redteam.prompts import JUDGEMENT_TOKENS
 from biasgrid.tasks.redteam.session import Parties, Session
 
 MESSAGE_TOKENS = 1_000

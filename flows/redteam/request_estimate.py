@@ -15,10 +15,9 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.forecast.reply_estimates import ExpectedReply, Observed, expected_reply, most_tokens
 from biasgrid.flows.redteam.prepare import MESSAGE_TOKENS, planned
 from biasgrid.tasks.connectors.usage import estimate_tokens
-from biasgrid.tasks.redteam.judge import JUDGEMENT_TOKENS
-from biasgrid.tasks.redteam.moves import Ask
+from biasgrid.tasks.redteam.prompts import JUDGEMENT_TOKENS
 from biasgrid.tasks.redteam.rehearse import Lengths, longest, requests, shortest
-from biasgrid.tasks.redteam.session import Parties, Session, Speaker
+from biasgrid.tasks.redteam.session import Ask, Parties, Session, Speaker
 from biasgrid.tasks.redteam.strategies import STRATEGIES
 
 Extent = Literal["least", "resisted", "most"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import polars as pl
 
@@ -135,14 +136,6 @@ class ReplayingClient:
         return {task for task in self.asking if task not in self.model_pool.in_flight}
 
 
-async def open_replaying_client(
-    kind: str, lake: Lake, run_id: str, cell_id: str, model_pool: ModelPool, retries: int
-) -> ReplayingClient:
-    """The client of one cell, with its stored replies."""
-    before = await asyncio.to_thread(landed, lake, run_id, cell_id)
-    return ReplayingClient(kind, model_pool, Journal(lake, run_id, cell_id), before, retries)
-
-
 def landed(lake: Lake, run_id: str, cell_id: str) -> dict[str, Row]:
     """The first stored reply in this run to each request of a cell's sessions."""
     own = lake.scan("responses", run_id, name=f"{cell_id}-*")
@@ -154,6 +147,52 @@ def landed(lake: Lake, run_id: str, cell_id: str) -> dict[str, Row]:
 Ended = TypeVar("Ended")
 PATIENCE_S = 10.0
 """Seconds for requests in flight to complete after a run is interrupted."""
+
+
+class PlannedConversation(Protocol):
+    @property
+    def run_id(self) -> str: ...
+
+    @property
+    def cell_id(self) -> str: ...
+
+
+Planned = TypeVar("Planned", bound=PlannedConversation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationCell(Generic[Planned, Ended]):
+    """The conversations of a cell, and how they are run."""
+
+    planned: Sequence[Planned]
+    retries: int
+    slots: asyncio.Semaphore | None = None
+    """Limits concurrent conversations, those of other cells included."""
+    watch: Callable[[Ended], None] = lambda _: None
+    """Receives each result."""
+
+
+async def run_cell(
+    kind: str,
+    lake: Lake,
+    cell: ConversationCell[Planned, Ended],
+    model_pool: ModelPool,
+    converse: Callable[[Planned, ReplayingClient], Coroutine[Any, Any, Ended]],
+) -> list[Ended]:
+    """Results in input order. Each reply lands on arrival, and landed conversations are resumed first; after
+    cancellation nothing new is sent, and requests in flight still land."""
+    first = cell.planned[0]
+    before = await asyncio.to_thread(landed, lake, first.run_id, first.cell_id)
+    journal = Journal(lake, first.run_id, first.cell_id)
+    client = ReplayingClient(kind, model_pool, journal, before, cell.retries)
+
+    async def run(one: Planned) -> Ended:
+        async with cell.slots or nullcontext():
+            result = await converse(one, client)
+        cell.watch(result)
+        return result
+
+    return await run_conversations((run(one) for one in cell.planned), client)
 
 
 async def run_conversations(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -11,9 +11,8 @@ import polars as pl
 from prefect import task
 
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.connectors.replaying_client import open_replaying_client, run_conversations
+from biasgrid.tasks.connectors.replaying_client import ConversationCell, run_cell
 from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
-from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.interaction.converse import Played, interact
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.warehouse.hashing import content_hash
@@ -23,30 +22,12 @@ from biasgrid.warehouse.storage.runs import land_by_cell
 INTERACTION = "interaction"
 
 
-async def interact_cell(
-    lake: Lake,
-    plays: Sequence[Play],
-    model_pool: ModelPool,
-    *,
-    retries: int,
-    hand: asyncio.Semaphore | None = None,
-    watch: Callable[[Played], None] = lambda _: None,
-) -> list[Played]:
-    """Plays the scenes of a cell, resuming landed ones first; returns the results in input order.
+PlayCell = ConversationCell[Play, Played]
 
-    `hand` limits concurrent plays, those of the player's other cells included. Each reply lands on arrival. After
-    cancellation nothing new is sent, and requests in flight still land."""
-    first = plays[0]
-    desk = await open_replaying_client(INTERACTION, lake, first.run_id, first.cell_id, model_pool, retries)
-    own = hand or request_slots(first.people[0].party.target)
 
-    async def play(one: Play) -> Played:
-        async with own:
-            found = await interact(one, desk)
-        watch(found)
-        return found
-
-    return await run_conversations((play(one) for one in plays), desk)
+async def interact_cell(lake: Lake, cell: PlayCell, model_pool: ModelPool) -> list[Played]:
+    """Plays the scenes of a cell; returns the results in input order."""
+    return await run_cell(INTERACTION, lake, cell, model_pool, interact)
 
 
 def land_plays(lake: Lake, plays: Iterable[Play]) -> pl.DataFrame:
@@ -98,13 +79,10 @@ async def plan_plays(
 @task(name="interact", **UNCACHED_TASK)
 async def play_scenes(
     lake: Lake,
-    plays: Sequence[Play],
+    cell: PlayCell,
     model_pool: ModelPool,
-    retries: int,
-    hand: asyncio.Semaphore | None = None,
-    watch: Callable[[Played], None] = lambda _: None,
     label: Label = Label("interact"),  # noqa: B008 - frozen
 ) -> None:
     """Plays a cell's scenes; a repeated call resumes them."""
     label.attach()
-    await interact_cell(lake, plays, model_pool, retries=retries, hand=hand, watch=watch)
+    await interact_cell(lake, cell, model_pool)

@@ -12,18 +12,22 @@ from biasgrid.catalogs.text_safety import storable
 from biasgrid.tasks.connectors.api import Message, is_withheld
 from biasgrid.tasks.connectors.replaying_client import ReplayingClient, Row, SendingStopped, TurnRequest
 from biasgrid.tasks.redteam.goal import Scene
-from biasgrid.tasks.redteam.judge import OUTCOMES, judge_request, read_judgement
-from biasgrid.tasks.redteam.moves import Ask, Exchange, Heard, Judgement, Move, Moves, Say
-from biasgrid.tasks.redteam.prompts import attacker_request, read_message
+from biasgrid.tasks.redteam.prompts import OUTCOMES, attacker_request, judge_request, read_judgement, read_message
 from biasgrid.tasks.redteam.session import (
     PURPOSES,
+    Ask,
+    Exchange,
+    Judgement,
+    Moves,
     Outcome,
     Parties,
+    Result,
+    Say,
     Session,
     Speaker,
     Transcript,
     Turn,
-    concluded,
+    conclude,
 )
 from biasgrid.tasks.redteam.strategies import STRATEGIES
 
@@ -44,8 +48,8 @@ async def attack_session(
     `system` precedes every conversation with the target."""
     play = _Play(session, parties, desk, system)
     try:
-        await play.through(STRATEGIES[session.strategy].moves(session.scene))
-        outcome, reason = concluded(tuple(play.turns))
+        await play.through(STRATEGIES[session.strategy](session.scene))
+        outcome, reason = conclude(tuple(play.turns))
         await play.leave()
     except _Ended as ended:
         outcome, reason = ended.outcome, ended.reason
@@ -60,27 +64,28 @@ class _Play:
         self._session, self._scene, self._parties, self._desk = session, session.scene, parties, desk
         self._system = (Message("system", system),) if system else ()
         self._conversation: list[Exchange] = []
-        self._begun = 1
+        self._conversations = 1
 
     async def through(self, moves: Moves) -> None:
         """Plays until the strategy ends or a reply is biased. Raises _Ended and SendingStopped."""
-        move = _next(moves, None)
-        while move is not None:
-            heard = await (self._written(move) if isinstance(move, Ask) else self._said(move))
-            if self.turns and self.turns[-1].outcome == "failed":
+        result: Result = None
+        while not (self.turns and self.turns[-1].outcome == "failed"):
+            try:
+                move = moves.send(result)
+            except StopIteration:
                 return
-            move = _next(moves, heard)
+            result = await (self._write(move) if isinstance(move, Ask) else self._send(move))
 
     async def leave(self) -> None:
         """Releases the conversations of a target that remembers them."""
-        for number in range(1, self._begun + 1) if self._scene.remembers else ():
-            await self._desk.model_pool.forget(self._parties.target.target, self._named(number))
+        for number in range(1, self._conversations + 1) if self._scene.remembers else ():
+            await self._desk.model_pool.forget(self._parties.target.target, self._conversation_id(number))
 
-    def _named(self, number: int) -> str:
+    def _conversation_id(self, number: int) -> str:
         """A conversation id unique to this run, as the chatbot may keep conversations of earlier runs by id."""
         return f"{self._session.run_id}-{self._session.id}-{number}"
 
-    async def _written(self, asked: Ask) -> str:
+    async def _write(self, asked: Ask) -> str:
         """A valid message of the attacker. Raises _Ended after too many attempts."""
         faults: list[Fault] = []
         for attempt in range(1, self._scene.limits.attacker_retries + 2):
@@ -90,8 +95,8 @@ class _Play:
             if message is not None and fault is None:
                 return message
             faults.append(fault or "unreadable")
-        told = ", ".join(dict.fromkeys(faults))
-        raise _Ended("attacker failed", f"no message that could be sent in {len(faults)} attempts: {told}")
+        names = ", ".join(dict.fromkeys(faults))
+        raise _Ended("attacker failed", f"no message that could be sent in {len(faults)} attempts: {names}")
 
     async def _from_attacker(self, request: tuple[Message, ...], attempt: int) -> str:
         attacker = self._parties.attacker
@@ -103,15 +108,15 @@ class _Play:
             raise _Ended("attacker failed", f"the attacker gave no reply: {row['error_message']}")
         return str(row["text"])
 
-    async def _said(self, said: Say) -> Exchange:
+    async def _send(self, move: Say) -> Exchange:
         """The exchange of a message and its reply, judged unless the move defers it."""
-        if said.begins == "anew" and self.turns:
-            self._conversation, self._begun = [], self._begun + 1
-        if said.begins == "back":
+        if move.begins == "anew" and self.turns:
+            self._conversation, self._conversations = [], self._conversations + 1
+        if move.begins == "back":
             self._conversation.pop()
-        row = await self._from_target(said.message)
+        row = await self._from_target(move.message)
         reply = storable(row["text"] or "")  # normalised on receipt, so that a replay sends the same text
-        exchange = Exchange(said.message, reply, withheld=is_withheld(row["finish_reason"]))
+        exchange = Exchange(move.message, reply, withheld=is_withheld(row["finish_reason"]))
         turn = Turn(len(self.turns) + 1, exchange, row["response_id"], None)
         if row["text"] is None:
             why = f"the target gave no reply: {row['error_message']}"
@@ -119,18 +124,18 @@ class _Play:
             raise _Ended("error", why)
         self.turns.append(turn)
         self._conversation.append(turn.exchange)
-        if said.judged != "later":
-            await self._judge(said)
+        if move.judged != "later":
+            await self._judge(move)
         return self._conversation[-1]
 
     async def _from_target(self, message: str) -> Row:
         """The target's reply row; a target that remembers receives only the new message."""
         number, new = len(self.turns) + 1, Message("user", message)
         if self._scene.remembers:
-            own = self._named(self._begun)
+            own = self._conversation_id(self._conversations)
             line = self._line(number, "target", (*self._system, new), conversation=own)
         else:
-            carried = (*self._system, *said_before(self._scene, self._conversation))
+            carried = (*self._system, *earlier_messages(self._scene, self._conversation))
             line = self._line(number, "target", (*carried, new))
         return await self._desk.ask(self._parties.target, line)
 
@@ -144,20 +149,20 @@ class _Play:
     ) -> TurnRequest:
         return TurnRequest(self._session.place(turn, speaker), messages, PURPOSES[speaker], attempt, conversation)
 
-    async def _judge(self, said: Say) -> None:
+    async def _judge(self, move: Say) -> None:
         """Judges the last reply, or the last two as a pair; if all are withheld, they count as refused."""
         turn = self.turns[-1]
-        shown = self._conversation[-2:] if said.judged == "pair" else self._conversation[-1:]
+        shown = self._conversation[-2:] if move.judged == "pair" else self._conversation[-1:]
         withheld = all(exchange.withheld for exchange in shown)
-        judgement = WITHHELD if withheld else await self._judgement(said)
+        judgement = WITHHELD if withheld else await self._request_judgement(move)
         exchange = self._conversation[-1] = replace(turn.exchange, judgement=judgement)
         outcome = OUTCOMES[judgement.verdict] if judgement.verdict else "unreadable"
         self.turns[-1] = replace(turn, exchange=exchange, outcome=outcome, reason=judgement.explanation)
 
-    async def _judgement(self, said: Say) -> Judgement:
+    async def _request_judgement(self, move: Say) -> Judgement:
         """The first readable judgement, else the last with the reason why it is unreadable."""
-        pair = said.judged == "pair"
-        request = judge_request(self._scene, self._conversation, pair=pair, about=said.about)
+        pair = move.judged == "pair"
+        request = judge_request(self._scene, self._conversation, pair=pair, about=move.about)
         for attempt in range(1, self._scene.limits.judge_retries + 2):
             line = self._line(len(self.turns), "judge", request, attempt)
             row = await self._desk.ask(self._parties.judge, line)
@@ -171,7 +176,7 @@ class _Play:
         return judgement
 
 
-def said_before(scene: Scene, conversation: Sequence[Exchange]) -> Iterator[Message]:
+def earlier_messages(scene: Scene, conversation: Sequence[Exchange]) -> Iterator[Message]:
     """The earlier messages that a target without memory needs again, the history first."""
     yield from scene.earlier
     for exchange in conversation:
@@ -179,11 +184,3 @@ def said_before(scene: Scene, conversation: Sequence[Exchange]) -> Iterator[Mess
 
 
 WITHHELD = Judgement("refused", "the provider withheld the reply")
-
-
-def _next(moves: Moves, heard: Heard) -> Move | None:
-    """The strategy's next move, or None at its end."""
-    try:
-        return moves.send(heard)
-    except StopIteration:
-        return None

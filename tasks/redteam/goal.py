@@ -36,7 +36,7 @@ class Goal:
         """The favoured group's attribute, then the stigmatised group's."""
         return self.pair.attributes[self.language]
 
-    def told(self, wording: AttackWording) -> str:
+    def describe(self, wording: AttackWording) -> str:
         """Description of a biased reply."""
         favoured, stigmatised = self.attributes
         words = {"favoured": self.favoured.plural, "stigmatised": self.stigmatised.plural}
@@ -64,7 +64,7 @@ class Scene:
     remembers: bool = False
     """Whether the target keeps the conversation itself, so that no message can be taken back."""
 
-    def shuffled(self, purpose: str, options: Sequence[Option]) -> list[Option]:
+    def shuffle(self, purpose: str, options: Sequence[Option]) -> list[Option]:
         """The options in a pseudo-random order that depends on seed and `purpose`."""
         places = {place: content_hash(self.seed, purpose, place) for place in range(len(options))}
         return [options[place] for place in sorted(places, key=places.__getitem__)]
@@ -80,10 +80,10 @@ class Scene:
         return {
             "company": self.company or self.wording.unnamed,
             "purpose": self.purpose or self.wording.undescribed,
-            "goal": self.goal.told(self.wording),
+            "goal": self.goal.describe(self.wording),
         }
 
-    def opening(self) -> str:
+    def opening_message(self) -> str:
         """The first message: the history's last user message, else a catalog opening with a greeting."""
         return self._own_opening() if self._last is None else self.history[self._last].content
 
@@ -98,28 +98,28 @@ class Scene:
         usable = [text for text in fitting if self.company or "{company}" not in text]
         group = self.goal.stigmatised
         words = {
-            "greeting": self.shuffled("greeting", wording.salutations)[0],
+            "greeting": self.shuffle("greeting", wording.salutations)[0],
             "groups": group.plural,
-            "Groups": capitalised(group.plural),
+            "Groups": capitalise(group.plural),
             "group": group.singular,
-            "Group": capitalised(group.singular),
+            "Group": capitalise(group.singular),
         }
-        chosen = self.shuffled("opening", usable or [one.message for one in wording.openings])[0]
-        return filled(chosen, self.about | words | self.offered("opening"))
+        chosen = self.shuffle("opening", usable or [one.message for one in wording.openings])[0]
+        return filled(chosen, self.about | words | self.offered_attributes("opening"))
 
-    def offered(self, purpose: str) -> dict[str, str]:
+    def offered_attributes(self, purpose: str) -> dict[str, str]:
         """The two attributes in random order."""
-        first, second = self.shuffled(f"{purpose} order", self.goal.attributes)
+        first, second = self.shuffle(f"{purpose} order", self.goal.attributes)
         return {"first": first, "second": second}
 
     def people(self, purpose: str, each: int) -> tuple[list[str], list[str]]:
         """People of the favoured and of the stigmatised group, as prompts describe them."""
         favoured, stigmatised = (
-            [words.told.replace(PERSON, name) for name in self.shuffled(f"{purpose} {side}", words.names)[:each]]
+            [words.told.replace(PERSON, name) for name in self.shuffle(f"{purpose} {side}", words.names)[:each]]
             for side, words in enumerate((self.goal.favoured, self.goal.stigmatised))
         )
         return favoured, stigmatised
 
 
-def capitalised(text: str) -> str:
+def capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from biasgrid.catalogs.schema.probes import PERSON, GroupWords
-from biasgrid.tasks.redteam.goal import Goal, capitalised
+from biasgrid.tasks.redteam.goal import Goal, capitalise
 
 LONGEST = 4_000
 """Characters of a message that is compared word by word."""
@@ -35,20 +35,20 @@ class Groups:
     """The words for the groups of an axis in one language."""
 
     def __init__(self, goal: Goal, articles: Iterable[str] = ()) -> None:
-        self._terms = {_key(term.text, term.is_name): term for term in _told_once(_terms(goal))}
+        self._terms = {_key(term.text, term.is_name): term for term in _unambiguous(_terms(goal))}
         self._pattern = _pattern(self._terms.values())
         self._after_article = re.compile(rf"(?<!\w)(?:{_any(articles)})\s+\Z", re.IGNORECASE)
 
-    def named(self, message: str) -> Counter[str]:
+    def count(self, message: str) -> Counter[str]:
         """Number of occurrences of each group word or name in a message."""
-        return Counter(_key(term.text, term.is_name) for _, term in self._found(message))
+        return Counter(_key(term.text, term.is_name) for _, term in self._find_terms(message))
 
-    def swapped(self, message: str) -> str | None:
+    def swap(self, message: str) -> str | None:
         """The message with each group word replaced by its counterpart, all else byte-identical.
 
         None if it names no group, or if a word has no counterpart or needs agreement with other words."""
         pieces, end = list[str](), 0
-        for found, term in self._found(message):
+        for found, term in self._find_terms(message):
             lone = " " not in term.text and not term.is_name
             if term.counterpart is None or (lone and self._after_article.search(message[: found.start()])):
                 return None
@@ -56,14 +56,14 @@ class Groups:
             end = found.end()
         return "".join([*pieces, message[end:]]) if pieces else None
 
-    def _found(self, message: str) -> Iterator[tuple[re.Match[str], _Term]]:
+    def _find_terms(self, message: str) -> Iterator[tuple[re.Match[str], _Term]]:
         for found in self._pattern.finditer(message):
             term = self._terms.get(_key(found[0], True)) or self._terms.get(_key(found[0], False))
             if term is not None:
                 yield found, term
 
 
-def one_stretch(before: str, after: str) -> bool:
+def is_one_stretch(before: str, after: str) -> bool:
     """Whether two messages differ only in one stretch of a few words that share no word."""
     if before == after or max(len(before), len(after)) > LONGEST:
         return False
@@ -78,7 +78,7 @@ def one_stretch(before: str, after: str) -> bool:
     return whole and len(_words(old)) >= 2 * len(gone)
 
 
-def likeness(one: str, other: str, added: int = 0) -> float:
+def share_words(one: str, other: str, added: int = 0) -> float:
     """Share of equal words in equal order, from 0 to 1; 0 for very long messages.
 
     Up to `added` extra words in `other` do not lower it."""
@@ -119,7 +119,7 @@ def _counterparts(own: GroupWords, others: GroupWords) -> Iterator[tuple[str, st
         yield own.told.replace(PERSON, name), to and others.told.replace(PERSON, to), True
 
 
-def _told_once(terms: Iterable[_Term]) -> list[_Term]:
+def _unambiguous(terms: Iterable[_Term]) -> list[_Term]:
     """The terms without words shared by several groups, which identify none."""
     listed = list(terms)
     bearers: dict[str, set[str]] = {}
@@ -152,4 +152,4 @@ def _in_case(counterpart: str, found: str, term: _Term) -> str:
         return counterpart
     if len(found) > 1 and found.isupper():
         return counterpart.upper()
-    return capitalised(counterpart) if found[0].isupper() and not term.text[0].isupper() else counterpart
+    return capitalise(counterpart) if found[0].isupper() and not term.text[0].isupper() else counterpart

@@ -43,7 +43,7 @@ def _case(session: Session, party: Participant) -> dict[str, Any]:
         "reflection": goal.pair.id,
         "template_id": session.template_id,
         "template": f"{session.strategy}-{goal.pair.id}",
-        "template_text": goal.told(session.scene.wording),
+        "template_text": goal.describe(session.scene.wording),
         "facets": orjson.dumps(_facets(session)).decode(),
         "wording": 1,
         "instance_id": content_hash(session.template_id, session.number),

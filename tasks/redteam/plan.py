@@ -42,18 +42,18 @@ def sessions(run_id: str, target: Target, attack: Attack, catalog: Catalog) -> I
             if language in catalog.attacks and speaks_of(axis, pair, language):
                 goal = Goal(axis, pair, language)
                 for strategy in limits.strategies:
-                    yield from _of_cell(run_id, target, attack, catalog, goal, strategy)
+                    yield from _cell_sessions(run_id, target, attack, catalog, goal, strategy)
 
 
-def _of_cell(
+def _cell_sessions(
     run_id: str, target: Target, attack: Attack, catalog: Catalog, goal: Goal, strategy: StrategyName
 ) -> Iterator[Session]:
     wording, language = catalog.attacks[goal.language], goal.language
-    told = (goal.axis.id, goal.pair.id, language, strategy)
-    cell_id = content_hash("attack cell", target.model, *told)
-    template_id = content_hash("attack", *told, goal.told(wording))
+    own = (goal.axis.id, goal.pair.id, language, strategy)
+    cell_id = content_hash("attack cell", target.model, *own)
+    template_id = content_hash("attack", *own, goal.describe(wording))
     for number in range(1, attack.limits.sessions + 1):
-        seed = content_hash(attack.seed, *told, number)
+        seed = content_hash(attack.seed, *own, number)
         scene = Scene(
             goal=goal,
             wording=wording,
@@ -64,8 +64,8 @@ def _of_cell(
             history=tuple(Message(turn.role, turn.content) for turn in attack.described.history),
             remembers=remembers(target),
         )
-        own = content_hash(*_depends_on(scene, target, attack, catalog), strategy, number)
-        yield Session(own, run_id, cell_id, template_id, strategy, scene, number)
+        session_id = content_hash(*_depends_on(scene, target, attack, catalog), strategy, number)
+        yield Session(session_id, run_id, cell_id, template_id, strategy, scene, number)
 
 
 def remembers(target: Target) -> bool:

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.redteam.converse import said_before
+from biasgrid.tasks.redteam.converse import earlier_messages
 from biasgrid.tasks.redteam.goal import Scene
-from biasgrid.tasks.redteam.judge import judge_request
-from biasgrid.tasks.redteam.moves import Ask, Exchange, Heard, Judgement, Move, Say, Strategy, Verdict
-from biasgrid.tasks.redteam.prompts import attacker_request
-from biasgrid.tasks.redteam.session import Speaker
+from biasgrid.tasks.redteam.prompts import attacker_request, judge_request
+from biasgrid.tasks.redteam.session import Ask, Exchange, Judgement, Move, Result, Say, Speaker, Strategy
 
 WORD = "word "
 """About one token, both counted and estimated."""
@@ -45,24 +43,21 @@ def longest(strategy: Strategy, scene: Scene, lengths: Lengths) -> list[Move]:
 
 
 def _moves(strategy: Strategy, scene: Scene, lengths: Lengths, *, biased: bool) -> list[Move]:
-    moves, made, said = strategy.moves(scene), list[Move](), 0
-    heard: Heard = None
+    moves, made, sent = strategy(scene), list[Move](), 0
+    result: Result = None
     while not (biased and made and isinstance(made[-1], Say) and made[-1].judged != "later"):
         try:
-            move = moves.send(heard)
+            move = moves.send(result)
         except StopIteration:
             break
         made.append(move)
         if isinstance(move, Ask):
-            heard = WORD * lengths.message
+            result = WORD * lengths.message
         else:
-            said += 1
-            heard = Exchange(move.message, "", _judgement("unbiased" if said < scene.limits.turns else "refused"))
+            sent += 1
+            verdict = Judgement("unbiased" if sent < scene.limits.turns else "refused", "as expected", 0.0)
+            result = Exchange(move.message, "", verdict)
     return made
-
-
-def _judgement(verdict: Verdict) -> Judgement:
-    return Judgement(verdict, "as expected", 0.0)
 
 
 def requests(scene: Scene, moves: Sequence[Move], lengths: Lengths, system: str | None = None) -> Iterator[Sent]:
@@ -77,7 +72,7 @@ def requests(scene: Scene, moves: Sequence[Move], lengths: Lengths, system: str 
             conversation = []
         elif move.begins == "back":
             conversation.pop()
-        carried = () if scene.remembers else said_before(scene, conversation)
+        carried = () if scene.remembers else earlier_messages(scene, conversation)
         yield Sent("target", (*before, *carried, Message("user", move.message)))
         conversation.append(Exchange(move.message, WORD * lengths.reply))
         if move.judged != "later":

@@ -1,14 +1,97 @@
-"""A session: one conversation of a strategy with a target, and its outcome."""
+"""A session: one conversation of a strategy with a target, with its moves and its outcome."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, cast
 
-from biasgrid.catalogs.schema.attacks import StrategyName
+from biasgrid.catalogs.schema.attacks import Fault, Instructed, StrategyName
 from biasgrid.tasks.connectors.replaying_client import Participant, TurnPosition
 from biasgrid.tasks.redteam.goal import Scene
-from biasgrid.tasks.redteam.moves import Exchange
+
+Verdict = Literal["biased", "unbiased", "refused", "unclear"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A judge's verdict; None if its reply was unreadable, with the reason in `explanation`."""
+
+    verdict: Verdict | None
+    explanation: str
+    score: float | None = None
+    """Degree of bias, from 0 to 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A message as sent, the reply as received, and the judgement if there is one."""
+
+    message: str
+    reply: str
+    judgement: Judgement | None = None
+    withheld: bool = False
+    """Whether the provider withheld the reply."""
+
+    @property
+    def refused(self) -> bool:
+        return self.judgement is not None and self.judgement.verdict == "refused"
+
+
+def sendable(_: str) -> Fault | None:
+    return None
+
+
+def unless_sent(sent: Sequence[str]) -> Callable[[str], Fault | None]:
+    """A check that reports repeated messages as `same`; `sent` may grow."""
+    return lambda message: "same" if message in sent else None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Requests the next message from the attacker."""
+
+    strategy: Instructed
+    message: str | None = None
+    """The message to rewrite."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """Values for the instruction's placeholders, in addition to the scene's."""
+    score: float | None = None
+    """Bias score of the last reply, if shown to the attacker."""
+    fault: Callable[[str], Fault | None] = sendable
+    """Check for why a message cannot be sent; None if it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Sends a message to the target."""
+
+    message: str
+    begins: Literal["on", "anew", "back"] = "on"
+    """on: continue the conversation; anew: start a new one; back: first take back the last exchange."""
+    judged: Literal["alone", "pair", "later"] = "alone"
+    """alone: the reply in its conversation; pair: this exchange and the previous one; later: not yet."""
+    about: str = ""
+    """Context for the judge about the message."""
+
+
+Move = Ask | Say
+Result = str | Exchange | None
+Moves = Generator[Move, Result, None]
+"""Ends when the strategy is finished; a session that has succeeded is not continued."""
+Strategy = Callable[[Scene], Moves]
+"""Moves that are deterministic in the scene and the replies."""
+
+
+def ask(move: Ask) -> Generator[Move, Result, str]:
+    """The attacker's valid message."""
+    return cast(str, (yield move))
+
+
+def say(move: Say) -> Generator[Move, Result, Exchange]:
+    """The exchange of the message and its reply."""
+    return cast(Exchange, (yield move))
+
 
 Speaker = Literal["target", "attacker", "judge"]
 PURPOSES: Final[dict[Speaker, str]] = {"target": "subject", "attacker": "attacker", "judge": "judge"}
@@ -79,7 +162,7 @@ class Transcript:
         return self.turns[-1].number if self.outcome == "succeeded" else None
 
 
-def concluded(turns: tuple[Turn, ...]) -> tuple[Outcome, str]:
+def conclude(turns: tuple[Turn, ...]) -> tuple[Outcome, str]:
     """Outcome and reason of an ended session: one biased reply suffices; unreadable ones exclude `resisted`."""
     judged = {turn.outcome: turn.reason for turn in turns if turn.outcome is not None}
     order: tuple[tuple[str, Outcome], ...] = (

@@ -102,7 +102,7 @@ def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
 async def _talked(lake: Any, resolved: Any, planned: Any) -> str:
     from biasgrid.tasks.connectors.client.model_pool import ModelPool
     from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
-    from biasgrid.tasks.interaction.task import interact_cell, land_plays
+    from biasgrid.tasks.interaction.task import PlayCell, interact_cell, land_plays
     from biasgrid.warehouse.build.build import build
     from biasgrid.warehouse.storage.runs import begin_run, record_planned
 
@@ -112,7 +112,7 @@ async def _talked(lake: Any, resolved: Any, planned: Any) -> str:
     record_planned(lake, run.run_id, land_plays(lake, [play for plays in by_cell for play in plays]))
     async with ModelPool(catalog) as model_pool:
         for plays in by_cell:
-            await interact_cell(lake, plays, model_pool, retries=0)
+            await interact_cell(lake, PlayCell(planned=plays, retries=0), model_pool)
     _say_hostile_in_talks(lake, run.run_id)
     for plays in by_cell:
         land_assignments(lake, run.run_id, plays[0].cell_id, catalog.languages, run.run_id)

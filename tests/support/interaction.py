@@ -23,7 +23,7 @@ from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.interaction.converse import Played
 from biasgrid.tasks.interaction.plan import Player, plays
 from biasgrid.tasks.interaction.play import Play
-from biasgrid.tasks.interaction.task import interact_cell
+from biasgrid.tasks.interaction.task import PlayCell, interact_cell
 from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
@@ -123,7 +123,9 @@ class Stage:
         backoff, found = Backoff(first_s=0.001, longest_s=0.002, alone_s=0.001), list[Played]()
         async with ModelPool(self.catalog, connect=company, backoff=backoff, run_budget=run_budget) as model_pool:
             for _, own in groupby(planned, key=lambda play: play.cell_id):
-                found += await interact_cell(self.lake, list(own), model_pool, retries=0, watch=watch)
+                found += await interact_cell(
+                    self.lake, PlayCell(planned=list(own), retries=0, watch=watch), model_pool
+                )
         return found
 
     def rows(self) -> Sequence[Mapping[str, Any]]:

@@ -9,7 +9,7 @@ from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.probes import ProbeAxis
 from biasgrid.catalogs.schema.target_file import RedTeam
 from biasgrid.tasks.redteam.goal import Goal, Scene
-from biasgrid.tasks.redteam.moves import Ask, Exchange, Heard, Judgement, Move, Say, Strategy
+from biasgrid.tasks.redteam.session import Ask, Exchange, Judgement, Move, Result, Say, Strategy
 
 AXIS = ProbeAxis.model_validate(
     {
@@ -97,8 +97,8 @@ def play() -> Play:
         judged: Callable[[int], str] = lambda _: "unbiased",
         most: int = 100,
     ) -> list[Move]:
-        moves, made = strategy.moves(scene), list[Move]()
-        heard: Heard = None
+        moves, made = strategy(scene), list[Move]()
+        heard: Result = None
         while len(made) < most:
             try:
                 made.append(moves.send(heard))

@@ -14,7 +14,7 @@ from biasgrid.flows.interaction.kind import INTERACTION
 from biasgrid.flows.interaction.prepare import planned
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
-from biasgrid.tasks.interaction.task import interact_cell, land_plays
+from biasgrid.tasks.interaction.task import PlayCell, interact_cell, land_plays
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import begin_run, record_planned
@@ -86,7 +86,7 @@ async def _played(lake: Lake, asked: dict[str, Any]) -> None:
     record_planned(lake, run.run_id, land_plays(lake, [play for plays in by_cell for play in plays]))
     async with ModelPool(catalog) as model_pool:
         for plays in by_cell:
-            await interact_cell(lake, plays, model_pool, retries=0)
+            await interact_cell(lake, PlayCell(planned=plays, retries=0), model_pool)
             land_assignments(lake, run.run_id, plays[0].cell_id, catalog.languages, run.run_id)
     run.record(lake, "completed")
 

@@ -13,7 +13,7 @@ from biasgrid.flows.redteam.prepare import planned
 from biasgrid.flows.redteam.sections import announce_attack
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.redteam.land import verdicts
-from biasgrid.tasks.redteam.task import attack_cell
+from biasgrid.tasks.redteam.task import AttackCell, attack_cell
 from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
@@ -29,7 +29,7 @@ async def play(asked: ResolvedAttack, lake: Lake, cells: int | None = None, *, j
     """So many cells of a red team; `judged`: their sessions are over."""
     async with ModelPool(asked.catalog) as model_pool:
         for parties, sessions in list(planned(RUN, asked))[:cells]:
-            found = await attack_cell(lake, sessions, parties, model_pool, retries=0)
+            found = await attack_cell(lake, AttackCell(planned=sessions, parties=parties, retries=0), model_pool)
             if judged:
                 rows = verdicts(found, RUN, parties.judge.target, datetime.now(UTC))
                 lake.write("verdicts", RUN, sessions[0].cell_id, rows)

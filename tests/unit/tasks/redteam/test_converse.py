@@ -23,7 +23,7 @@ from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.land import land_sessions, verdicts
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript
-from biasgrid.tasks.redteam.task import attack_cell
+from biasgrid.tasks.redteam.task import AttackCell, attack_cell
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.journal import recover
 from biasgrid.warehouse.storage.lake import Lake
@@ -109,7 +109,8 @@ class Room:
     ) -> list[Transcript]:
         backoff = Backoff(first_s=0.001, longest_s=0.002, alone_s=0.001)
         async with ModelPool(self.catalog, connect=company, backoff=backoff, run_budget=run_budget) as model_pool:
-            return await attack_cell(self.lake, sessions, PARTIES, model_pool, retries=retries, system="Be kind.")
+            cell = AttackCell(planned=sessions, parties=PARTIES, retries=retries, system="Be kind.")
+            return await attack_cell(self.lake, cell, model_pool)
 
     def rows(self) -> list[Mapping[str, Any]]:
         rows = self.lake.read("responses", RUN).sort("session", "turn", "received_at")
@@ -220,7 +221,7 @@ async def test_a_message_that_may_not_be_sent_is_asked_for_again(room: Room) -> 
     company = Company(attacker=lambda _: json.dumps({"message": next(replies)}))
     history = {"history": (), "limits": {"turns": 2}}
     sessions = room.sessions("selection", **history)
-    opening = sessions[0].scene.opening()
+    opening = sessions[0].scene.opening_message()
     replies = iter([opening.replace("women", "men").replace("woman", "man") + " So?", f"{opening} It is late."])
     (found,) = await room.play(company, sessions)
     assert [turn.exchange.message for turn in found.turns] == [opening, f"{opening} It is late."]

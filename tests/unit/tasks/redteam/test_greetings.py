@@ -2,7 +2,7 @@
 
 import pytest
 
-from biasgrid.tasks.redteam.strategies.implicit_separated import greeting_of
+from biasgrid.tasks.redteam.strategies import greeting_of
 
 
 @pytest.mark.parametrize(

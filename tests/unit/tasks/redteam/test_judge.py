@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from biasgrid.tasks.redteam.goal import Scene
-from biasgrid.tasks.redteam.judge import judge_request, read_judgement
-from biasgrid.tasks.redteam.moves import Exchange
+from biasgrid.tasks.redteam.prompts import judge_request, read_judgement
+from biasgrid.tasks.redteam.session import Exchange
 
 Scenes = Callable[..., Scene]
 SAID = [Exchange(f"message {number}", f"reply {number}") for number in range(1, 6)]

@@ -6,8 +6,8 @@ import pytest
 
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.redteam.goal import Scene
-from biasgrid.tasks.redteam.moves import Ask, Exchange
 from biasgrid.tasks.redteam.prompts import attacker_request, read_message
+from biasgrid.tasks.redteam.session import Ask, Exchange
 
 Scenes = Callable[..., Scene]
 

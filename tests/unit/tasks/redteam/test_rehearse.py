@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from biasgrid.tasks.redteam.goal import Scene
-from biasgrid.tasks.redteam.moves import Ask, Exchange, Judgement, Move, Say, Strategy
 from biasgrid.tasks.redteam.rehearse import WORD, Lengths, longest, requests, shortest
+from biasgrid.tasks.redteam.session import Ask, Exchange, Judgement, Move, Say, Strategy
 from biasgrid.tasks.redteam.strategies import STRATEGIES
 
 Scenes = Callable[..., Scene]
@@ -18,7 +18,7 @@ LENGTHS = Lengths(5, 7)
 
 def every_way(strategy: Strategy, scene: Scene) -> Iterator[list[Move]]:
     for verdicts in product(("biased", "unbiased", "refused"), repeat=6):
-        moves, made, told = strategy.moves(scene), list[Move](), iter(verdicts)
+        moves, made, told = strategy(scene), list[Move](), iter(verdicts)
         heard: str | Exchange | None = None
         while True:
             try:

@@ -21,7 +21,7 @@ from biasgrid.tasks.redteam.goal import Goal, Scene
 from biasgrid.tasks.redteam.groups import Groups
 from biasgrid.tasks.redteam.plan import Attack, sessions
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript
-from biasgrid.tasks.redteam.task import attack_cell
+from biasgrid.tasks.redteam.task import AttackCell, attack_cell
 from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
@@ -46,7 +46,9 @@ async def played(
     async with ModelPool(catalog, backoff=backoff) as model_pool:
         for cell_id in dict.fromkeys(session.cell_id for session in planned):
             cell = [session for session in planned if session.cell_id == cell_id]
-            found += await attack_cell(lake, cell, Parties(*made), model_pool, retries=1)
+            found += await attack_cell(
+                lake, AttackCell(planned=cell, parties=Parties(*made), retries=1), model_pool
+            )
     return found
 
 
@@ -76,7 +78,7 @@ def test_the_same_file_and_seed_give_the_same_ids_in_every_run(catalog: Catalog)
     one, other = (list(sessions(run_id, target, own, catalog)) for run_id in (RUN, "another"))
     assert [session.id for session in one] == [session.id for session in other]
     assert len({session.id for session in one}) == len(one) == 2 * 7 * 3
-    assert len({session.scene.opening() for session in one}) > 6
+    assert len({session.scene.opening_message() for session in one}) > 6
     further = attack(catalog, sessions=3)
     assert {session.id for session in one} < {session.id for session in sessions(RUN, target, further, catalog)}
 
@@ -87,10 +89,10 @@ def test_every_shipped_opening_has_its_groups_swapped_and_swapped_back(catalog: 
     assert len({session.scene.goal.axis.id for session in planned}) >= 7
     for session in planned:
         groups = Groups(session.scene.goal, session.scene.wording.articles)
-        opening = session.scene.opening()
-        swapped = groups.swapped(opening)
+        opening = session.scene.opening_message()
+        swapped = groups.swap(opening)
         assert swapped is not None
-        assert groups.swapped(swapped) == opening != swapped
+        assert groups.swap(swapped) == opening != swapped
 
 
 async def test_a_chatbot_keeps_the_conversation_by_its_cookie(
@@ -171,5 +173,5 @@ def test_what_no_word_is_known_for_is_not_planned(catalog: Catalog) -> None:
 
 def test_a_scene_draws_by_its_seed_alone(catalog: Catalog, goal: Any) -> None:
     own: Goal = goal()
-    openings = {Scene(own, catalog.attacks["en_us"], RedTeam(), str(seed)).opening() for seed in range(30)}
+    openings = {Scene(own, catalog.attacks["en_us"], RedTeam(), str(seed)).opening_message() for seed in range(30)}
     assert 10 < len(openings) <= 30

@@ -6,7 +6,7 @@ import pytest
 
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.redteam.goal import Scene
-from biasgrid.tasks.redteam.moves import Ask, Move, Say
+from biasgrid.tasks.redteam.session import Ask, Move, Say
 from biasgrid.tasks.redteam.strategies import STRATEGIES
 
 Scenes = Callable[..., Scene]
