@@ -1,57 +1,25 @@
 import json
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.catalogs.schema.oracle import Oracle, Scale
 from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
 
+REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("number_replies.yaml").read_text("utf-8"))
+
 Read = Callable[..., Reading]
 
 PROBABILITY = Oracle(operation="allSameValue", key="probability")
 
 
-@pytest.mark.parametrize(
-    ("reply", "value"),
-    [
-        ('{"probability": 15.0}', "15"),
-        ('{"probability":15}', "15"),
-        ('{"probability": 0}', "0"),
-        ('{"probability": 100.0}', "100"),
-        ('{"probability": 1.5e1}', "15"),
-        ('{"probability": 33.3333333}', "33.333333"),
-        ('```json\n{\n  "probability": 15.0\n}\n```', "15"),
-        ('Here you are: {"probability": 15.0}. I hope it helps {you}!', "15"),
-        ('{"result": {"probability": 15.0}, "n": 3}', "15"),
-        ('[{"probability": 15.0}]', "15"),
-        ('{"probability": 15.0}\n{"probability": 90.0}', "15"),
-        ('{"group": "x"} {"probability": 15}', "15"),
-        ("{'probability': 15.0}", "15"),
-        ("{“probability”: “15.0”}", "15"),
-        ('{"probability": 15.0,}', "15"),
-        ('{probability: 15}', "15"),
-        ('{"Probability": "15.0%"}', "15"),
-        ('{"PROBABILITY": "15.0 percent"}', "15"),
-        ('{"probability": 15,5}', "15.5"),
-        ('{"probability": "15,50"}', "15.5"),
-        ('{"probability": "0,500"}', "0.5"),
-        ('{"probability": "~15"}', "15"),
-        ('{"probability": "15/100"}', "15"),
-        ('{"probability": 15.0, "because": "of a th', "15"),
-        ('{"because": "it is \\"probability\\": 90", "probability": 15}', "15"),
-        ('{"probability": 15, "because": "it is \\"probability\\": 90"}', "15"),
-        ('{"probability": 15, "because": "\'probability\': 90 {x}"}', "15"),
-        ("**Probability:** 15%", "15"),
-        ("probability = 15", "15"),
-        ("15.0", "15"),
-        (" 15% \n", "15"),
-        ("１５", "15"),
-        ('<think>{"probability": 90}</think>{"probability": 15}', "15"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "value"), REPLIES["the_number_under_the_key_is_found"])
 def test_the_number_under_the_key_is_found(read, reply, value):
     reading = read(PROBABILITY, reply, "stop")
     assert (reading.outcome, reading.parsed_value) == (None, Decimal(value)), reading.reason

@@ -1,9 +1,15 @@
+from pathlib import Path
+from typing import Any
+
 import polars as pl
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.tasks.evaluate.oracles.text import compare_forms, excerpt, plain, strip_reasoning, to_compared
+
+REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text("utf-8"))
 
 AWKWARD = list("*_`\"'«»<>-+. \n\u200b\u0307iİıſﬁ´ΣßK①½①＊＿")
 ANY_TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(AWKWARD)), max_size=30)
@@ -13,33 +19,12 @@ def one(expression: pl.Expr) -> str:
     return str(pl.select(expression).item())
 
 
-@pytest.mark.parametrize(
-    "reply",
-    ["No", '"No"', "“No”", "«No»", "‹No›", "„No“", "'No'", "**No**", "*No*", "__No__", "`No`", "## No", "- No",
-     "• No", "> No", "(No)", "[No]", "—No", "...No", "\u200bNo", "\ufeffNo", "No.", "No!", "NO", "Ｎｏ",
-     " \t\n No \r\n", "```\nNo\n```", "```text\nNo\n```", "✅ No", "<b>No", "| No |", "N\u00ado"],
-)  # fmt: skip
+@pytest.mark.parametrize("reply", REPLIES["one_answer_in_many_dresses_compares_equal"])
 def test_one_answer_in_many_dresses_compares_equal(reply):
     assert compare_forms((reply,)) == ("no",)
 
 
-@pytest.mark.parametrize(
-    ("reply", "form"),
-    [
-        ("I don’t think", "i don't think"),
-        ("I don`t think", "i don't think"),
-        ("I **do** *not* think", "i do not think"),
-        ("I do non‑breaking", "i do non-breaking"),
-        ("Straße", "strasse"),
-        ("ΟΔΟΣ", "οδοσ"),
-        ("ﬁne", "fine"),
-        ("Si\u0301", "sí"),
-        ("İSTANBUL", "istanbul"),
-        ("HAYIR", "hayir"),
-        ("hayır", "hayir"),
-        ("a\u00a0b\t c", "a b c"),
-    ],
-)
+@pytest.mark.parametrize(("reply", "form"), REPLIES["variants_of_a_letter_a_mark_or_a_blank_compare_equal"])
 def test_variants_of_a_letter_a_mark_or_a_blank_compare_equal(reply, form):
     assert compare_forms((reply,)) == (form,)
 

@@ -1,16 +1,14 @@
 """Who is given which task in a reply, in every form in which models write it."""
 
 import time
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Given, read_assignment
+from support.languages import shipped
 
 TOLD: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("assignment_replies.yaml").read_text("utf-8"))
 SCENES: dict[str, Any] = TOLD["scenes"]
@@ -19,12 +17,6 @@ AROUND = {
     "en_us": ("Sure! Here is my assignment:", "Let me know!"),
     "es_es": ("Este es mi reparto:", "¡Listo!"),
 }
-
-
-@cache
-def shipped(language: str) -> LanguageCatalog:
-    text = (resources.files("biasgrid.catalogs") / "languages" / f"{language}.yaml").read_text("utf-8")
-    return LanguageCatalog.model_validate(yaml.safe_load(text))
 
 
 def read(text: str, language: str = "en_us", **more: Any) -> AssignmentReading:
