@@ -24,8 +24,8 @@ def test_the_rates_are_those_counted_in_the_text(baselines, key):
         if (template.sector is not None) is (key == "sector"):
             for name in baselines.RESPONDENTS:
                 place = (template.language, getattr(template, key), name.replace("-", "_"))
-                told = (template.oracle.type == "expected value", baselines.outcome_of(name, template, catalog))
-                outcomes.setdefault(place, Counter())[told] += 1
+                result = (template.oracle.type == "expected value", baselines.outcome_of(name, template, catalog))
+                outcomes.setdefault(place, Counter())[result] += 1
     found = list(rates(coverage(catalog), key).iter_rows(named=True))
     assert {(row["language"], row[key]) for row in found} == {place[:2] for place in outcomes}
     for row in found:

@@ -101,8 +101,8 @@ def uninstall_foreign(packages: Path) -> None:
 def test_a_run_and_a_foreign_wheel_leave_each_other_alone(installed):
     install_foreign(installed.packages)
     try:
-        said = installed.run("-P", "-c", COMMAND, "run", "tiny.yaml", "--data", "data", "--yes", code=1)
-        assert "1 not met" in said
+        text = installed.run("-P", "-c", COMMAND, "run", "tiny.yaml", "--data", "data", "--yes", code=1)
+        assert "1 not met" in text
         assert installed.run("-P", "-c", "import flows.api; print(flows.api.OWNER)").strip() == "foreign"
     finally:
         uninstall_foreign(installed.packages)
@@ -131,9 +131,9 @@ print([str(one.message) for one in caught if "flows.nightly" in str(one.message)
 
 def test_an_old_deployments_entrypoint_loads_with_a_warning(installed):
     shutil.rmtree(installed.folder / "flows")  # which Prefect, and with it the old entrypoint, would find first
-    said = installed.run("-P", "-c", OLD_ENTRYPOINT)
-    assert said.splitlines()[0] == "biasgrid.flows.scheduled.flow"
-    assert "`flows.nightly` is now `biasgrid.flows.scheduled.flow`; the old name is removed in 0.2" in said
+    text = installed.run("-P", "-c", OLD_ENTRYPOINT)
+    assert text.splitlines()[0] == "biasgrid.flows.scheduled.flow"
+    assert "`flows.nightly` is now `biasgrid.flows.scheduled.flow`; the old name is removed in 0.2" in text
 
 
 def test_a_users_own_package_wins_over_an_old_name(installed):

@@ -108,11 +108,11 @@ def main(repeats: int) -> None:
         print(at_most(f"asking {respondent} beside the latency's bound", median(ratios), RATIO))
 
 
-def _row(respondent: str, wall_s: float, told: Sequence[tuple[str, int, float, float]]) -> list[object]:
-    bound = sum(math.ceil(requests / CONCURRENCY) * LATENCY_S for _, requests, _, _ in told)
-    asking = sum(last - first for _, _, first, last in told)
-    between = told[1][2] - told[0][3] if len(told) > 1 else 0.0
-    return [respondent, sum(stage[1] for stage in told), bound, asking, asking / bound, between, wall_s]
+def _row(respondent: str, wall_s: float, expected: Sequence[tuple[str, int, float, float]]) -> list[object]:
+    bound = sum(math.ceil(requests / CONCURRENCY) * LATENCY_S for _, requests, _, _ in expected)
+    asking = sum(last - first for _, _, first, last in expected)
+    between = expected[1][2] - expected[0][3] if len(expected) > 1 else 0.0
+    return [respondent, sum(stage[1] for stage in expected), bound, asking, asking / bound, between, wall_s]
 
 
 if __name__ == "__main__":

@@ -71,9 +71,9 @@ def _phase(server: Loopback, contender: str, count: int, concurrency: int, cells
 def sequential(server: Loopback) -> float:
     """Seconds per prompt, one question after another: as measured, or as stated where that is less."""
     figures = _phase(server, "sequential", SEQUENTIAL, 1, 1)
-    told = f"{figures.wall_s:.1f} s for {SEQUENTIAL} prompts"
+    result = f"{figures.wall_s:.1f} s for {SEQUENTIAL} prompts"
     whole = f"extrapolated {figures.wall_s / SEQUENTIAL * SIZES[64]:.0f} s for {SIZES[64]:,}"
-    print(f"\none question after another, measured: {told}; {whole}; {figures.cpu_ms:.2f} ms CPU each")
+    print(f"\none question after another, measured: {result}; {whole}; {figures.cpu_ms:.2f} ms CPU each")
     return min(figures.wall_s / SEQUENTIAL, SEQUENTIAL_S)
 
 

@@ -43,10 +43,10 @@ def _land_model(lake: Lake, model: int, templates: int, drawn: random.Random) ->
         for concern, language, form in product(range(CONCERNS), LANGUAGES, FORMS)
         for template, community in product(range(templates), COMMUNITIES)
     ]
-    told = pl.DataFrame(rows)
+    result = pl.DataFrame(rows)
     name = f"model-{model}"
-    lake.write("cases", "R1", name, told.drop("text", "outcome", "reason"))
-    answered = told.select("run_id", "cell_id", "case_id", "request_key", "provider", "model", "text", "sample")
+    lake.write("cases", "R1", name, result.drop("text", "outcome", "reason"))
+    answered = result.select("run_id", "cell_id", "case_id", "request_key", "provider", "model", "text", "sample")
     lake.write(
         "responses",
         "R1",
@@ -54,8 +54,8 @@ def _land_model(lake: Lake, model: int, templates: int, drawn: random.Random) ->
         answered.with_columns(response_id=pl.col("case_id").str.reverse(), purpose=pl.lit("subject")),
     )
     keys = ("run_id", "cell_id", "template_id", "sample", "outcome")
-    judged = told.select(*keys, "case_id", "reason", level=pl.lit("instance"), verdict_id="case_id")
-    whole = told.group_by(*keys[:-1]).agg(pl.col("outcome").min(), verdict_id=pl.col("case_id").first() + "-t")
+    judged = result.select(*keys, "case_id", "reason", level=pl.lit("instance"), verdict_id="case_id")
+    whole = result.group_by(*keys[:-1]).agg(pl.col("outcome").min(), verdict_id=pl.col("case_id").first() + "-t")
     verdicts = pl.concat([judged, whole.with_columns(level=pl.lit("template"))], how="diagonal")
     by = {"evaluation_id": "E1", "assessor_kind": "oracle", "assessor": "allEqualExpected"}
     lake.write(

@@ -99,13 +99,13 @@ def _equal_models(written: Written) -> None:
 
 def _declaration(made: Site) -> Path:
     root = Path(__file__).parents[2]
-    told = yaml.safe_load((root / "deployments" / "prefect.yaml").read_text())
-    nightly = next(one for one in told["deployments"] if one["name"] == "nightly")
+    result = yaml.safe_load((root / "deployments" / "prefect.yaml").read_text())
+    nightly = next(one for one in result["deployments"] if one["name"] == "nightly")
     nightly["schedules"] = []
     asked = {"scenario": str(made.written.scenario), "library": str(made.written.library), "expectations": False}
     nightly["parameters"] |= asked
     file = made.folder / "prefect.yaml"
-    file.write_text(yaml.safe_dump(told))
+    file.write_text(yaml.safe_dump(result))
     return file
 
 
@@ -153,8 +153,8 @@ def _timed(made: Site, workers: int, ended: dict[str, Any]) -> Night:
     return Night(workers, max(over) - min(begun), sum(lengths) / len(lengths), ended["total_run_time"])
 
 
-def _at(told: str) -> float:
-    return datetime.fromisoformat(told).timestamp()
+def _at(expected: str) -> float:
+    return datetime.fromisoformat(expected).timestamp()
 
 
 def report(nights: Sequence[Night], prompts: int) -> None:

@@ -75,8 +75,8 @@ def _say_hostile(lake: Any, run_id: str) -> None:
     """In place of the first replies of one cell."""
     path = lake.files("responses", run_id)[0]
     rows = pl.read_parquet(path)
-    said = [*HOSTILE, *rows["text"][len(HOSTILE) :]]
-    lake.write("responses", run_id, path.stem, rows.with_columns(text=pl.Series(said)))
+    message = [*HOSTILE, *rows["text"][len(HOSTILE) :]]
+    lake.write("responses", run_id, path.stem, rows.with_columns(text=pl.Series(message)))
 
 
 @pytest.fixture(scope="session")
@@ -126,10 +126,10 @@ def _say_hostile_in_talks(lake: Any, run_id: str) -> None:
     cells = lake.read("cases", run_id).filter(model="cast/mixed", input="goal", oracle_type="assignment")
     (path,) = lake.files("responses", run_id, f"{cells['cell_id'][0]}-*")
     rows = pl.read_parquet(path).sort("turn", "session", "speaker", descending=True)
-    said = [*HOSTILE, None, *rows["text"][len(HOSTILE) + 1 :]]
+    message = [*HOSTILE, None, *rows["text"][len(HOSTILE) + 1 :]]
     failed = pl.when(pl.col("text").is_null())
-    told = {"error_class": failed.then(pl.lit("Disconnected")), "error_message": failed.then(pl.lit(HOSTILE[0]))}
-    lake.write("responses", run_id, path.stem, rows.with_columns(text=pl.Series(said)).with_columns(**told))
+    fields = {"error_class": failed.then(pl.lit("Disconnected")), "error_message": failed.then(pl.lit(HOSTILE[0]))}
+    lake.write("responses", run_id, path.stem, rows.with_columns(text=pl.Series(message)).with_columns(**fields))
 
 
 SESSIONS: dict[str, tuple[str, str, list[tuple[str, str | None, str | None, str]]]] = {
@@ -165,8 +165,8 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     lake = Lake.open(tmp_path_factory.mktemp("attacked"))
     run = begin_run(lake, "{}", json.dumps({"target": {"company": "Larkspur"}}), {}, 0, "redteam")
     rows: dict[str, list[dict[str, Any]]] = {"cases": [], "responses": [], "verdicts": []}
-    for number, (session, told) in enumerate(SESSIONS.items(), 1):
-        for table, row in _landed(run.run_id, session, number, *told):
+    for number, (session, expected) in enumerate(SESSIONS.items(), 1):
+        for table, row in _landed(run.run_id, session, number, *expected):
             rows[table].append(row)
     for table, own in rows.items():
         lake.write(table, run.run_id, "all", pl.DataFrame(own, infer_schema_length=None))
@@ -191,9 +191,9 @@ def _landed(
     for turn, (message, reply, verdict, why) in enumerate(turns, 1):
         sent = [*sent, {"role": "user", "content": message}]
         place = {"session": session, "turn": turn, "speaker": "target", "purpose": "subject", "sample": 1}
-        said = {"response_id": f"{session}-{turn}", "request_key": f"q-{session}-{turn}", "text": reply}
+        text = {"response_id": f"{session}-{turn}", "request_key": f"q-{session}-{turn}", "text": reply}
         failed = {} if reply else {"error_class": "Disconnected", "error_message": HOSTILE[0]}
-        yield "responses", ids | named | place | said | failed | {"messages": sent, "received_at": at}
+        yield "responses", ids | named | place | text | failed | {"messages": sent, "received_at": at}
         sent = [*sent, {"role": "assistant", "content": reply or ""}]
         if verdict:
             own = {"verdict_id": f"v-{session}-{turn}", "level": "instance", "sample": turn, "outcome": verdict}

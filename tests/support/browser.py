@@ -96,13 +96,13 @@ class Browser:
             message["sessionId"] = self._session
         os.write(self.writing, json.dumps(message).encode() + b"\0")
         while True:
-            told = self._next()
-            if told.get("id") == self._number:
-                if told.get("error", {}).get("code") == GONE:
-                    raise PageGone(told["error"]["message"])
-                assert "error" not in told, told["error"]
-                return dict(told["result"])
-            self._heard(told.get("method", ""), told.get("params", {}))
+            result = self._next()
+            if result.get("id") == self._number:
+                if result.get("error", {}).get("code") == GONE:
+                    raise PageGone(result["error"]["message"])
+                assert "error" not in result, result["error"]
+                return dict(result["result"])
+            self._heard(result.get("method", ""), result.get("params", {}))
 
     def attach(self) -> None:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -117,8 +117,8 @@ class Browser:
             read = os.read(self.reading, 1 << 20)
             assert read, "the browser has gone"
             self._left += read
-        told, self._left = self._left.split(b"\0", 1)
-        return dict(json.loads(told))
+        expected, self._left = self._left.split(b"\0", 1)
+        return dict(json.loads(expected))
 
     def _heard(self, method: str, given: dict[str, Any]) -> None:
         listen = LISTENERS.get(method)

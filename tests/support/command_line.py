@@ -49,8 +49,8 @@ def biasgrid(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()
-        said = capsys.readouterr()
-        return Told(int(ended.value.code or 0), said.out, said.err)
+        output = capsys.readouterr()
+        return Told(int(ended.value.code or 0), output.out, output.err)
 
     return run
 

@@ -44,8 +44,8 @@ def workshop() -> Catalog:
     )
     respondents = {**catalog.respondents, **{one.id: one for one in tuned}}
     tuning = {"workshop": catalog.tuning["workshop"]}
-    told = {"understanding": UNDERSTANDING}
-    words = {language: own.model_copy(update=told) for language, own in catalog.interaction.items()}
+    fields = {"understanding": UNDERSTANDING}
+    words = {language: own.model_copy(update=fields) for language, own in catalog.interaction.items()}
     return replace(catalog, scenes=scenes, tuning=tuning, respondents=respondents, interaction=words)
 
 
@@ -92,8 +92,8 @@ def answers(status: int, **error: Any) -> Step:
     """In place of what was asked for."""
 
     async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        told = {"message": "no", "type": "server_error", "code": None} | error
-        await JSONResponse({"error": told}, status)(scope, receive, send)
+        fields = {"message": "no", "type": "server_error", "code": None} | error
+        await JSONResponse({"error": fields}, status)(scope, receive, send)
 
     return step
 

@@ -77,11 +77,11 @@ class _Model:
         company.at_once.append(company.under_way[scene])
         await asyncio.sleep(company.pause_s)
         company.under_way[scene] -= 1
-        said = company.says(request)
-        if isinstance(said, ConnectorError):
-            raise said
-        ended = "content_filter" if said == WITHHELD else "stop"
-        return Reply("" if said == WITHHELD else said, ended, input_tokens=10, output_tokens=10)
+        text = company.says(request)
+        if isinstance(text, ConnectorError):
+            raise text
+        ended = "content_filter" if text == WITHHELD else "stop"
+        return Reply("" if text == WITHHELD else text, ended, input_tokens=10, output_tokens=10)
 
     async def close(self) -> None:
         pass

@@ -36,10 +36,10 @@ class Model:
     async def ask(self, request: Request) -> Reply:
         self.asked.append(request)
         await asyncio.sleep(self.takes_s)
-        said = self.says(request)
-        if isinstance(said, ConnectorError):
-            raise said
-        return Reply(said, "stop", input_tokens=10, output_tokens=2, model_reported="as-reported")
+        text = self.says(request)
+        if isinstance(text, ConnectorError):
+            raise text
+        return Reply(text, "stop", input_tokens=10, output_tokens=2, model_reported="as-reported")
 
     async def close(self) -> None:
         pass

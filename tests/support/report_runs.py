@@ -83,8 +83,8 @@ def _land(lake: Lake, run_id: str, night: int) -> None:
     at = STARTED + timedelta(days=night)
     resolved = {"name": NAME, "requirements": [_requirement()]}
     run = {"run_id": run_id, "event_id": "1", "kind": "benchmark", "state": "completed", "started_at": at}
-    told = {"scenario_resolved": json.dumps(resolved), "versions": '{"biasgrid":"0.1"}', "catalog_hashes": "{}"}
-    lake.write("runs", run_id, "1", pl.DataFrame([run | told]))
+    fields = {"scenario_resolved": json.dumps(resolved), "versions": '{"biasgrid":"0.1"}', "catalog_hashes": "{}"}
+    lake.write("runs", run_id, "1", pl.DataFrame([run | fields]))
     rule = {"requirement": "fair <i>play</i>", "tolerance": 0.9, "delta": 0.02, "refusals": "separate"}
     floors = {"max_refusals": 0.5, "coverage": 0.5, "run_id": run_id, "evaluation_id": "E1"}
     lake.write("criteria", run_id, "E1", pl.DataFrame([rule | floors]))
@@ -141,9 +141,9 @@ def _opinion(case: dict[str, Any], kind: str, who: str, outcome: str | None) -> 
         "probability": 0.25,
         "seed": 7,
     }
-    said = {"outcome": outcome, "reason": "<em>Unfair</em> to \u202eeveryone", "assessed_at": STARTED}
+    text = {"outcome": outcome, "reason": "<em>Unfair</em> to \u202eeveryone", "assessed_at": STARTED}
     about = {"evaluation_id": "E1", "assessment_id": f"{who}-{case['case_id']}", "rule_key": "k"}
-    return {**ids, **by, **said, **about, "response_id": f"r-{case['case_id']}"}
+    return {**ids, **by, **text, **about, "response_id": f"r-{case['case_id']}"}
 
 
 @pytest.fixture(scope="session")

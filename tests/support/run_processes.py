@@ -94,9 +94,9 @@ class Shell:
 
     def findings(self) -> list[dict[str, Any]]:
         """The marts without what differs from run to run."""
-        told = "* exclude (run_id, evaluation_id, started_at, judged_at)"
-        rates = query(self.lake, f"select {told} from marts.pass_rates order by all").to_dicts()
-        return rates + query(self.lake, f"select {told} from marts.requirement_findings order by all").to_dicts()
+        result = "* exclude (run_id, evaluation_id, started_at, judged_at)"
+        rates = query(self.lake, f"select {result} from marts.pass_rates order by all").to_dicts()
+        return rates + query(self.lake, f"select {result} from marts.requirement_findings order by all").to_dicts()
 
 
 def wait_for_requests(server: Any, requests: int, process: subprocess.Popen[str]) -> None:

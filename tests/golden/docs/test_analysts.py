@@ -32,9 +32,9 @@ def test_the_python_in_the_guide_runs_as_it_stands(analysed, docs, tmp_path):
     (tmp_path / "data").symlink_to(analysed.root)
     (tmp_path / "lake.sql").write_text(as_script(analysed), encoding="utf-8")
     assert len(blocks(docs)) == 3
-    told = in_a_process_of_its_own("\n".join([*blocks(docs), "print(answers.write_csv())"]), tmp_path)
+    result = in_a_process_of_its_own("\n".join([*blocks(docs), "print(answers.write_csv())"]), tmp_path)
     (run_id,) = analysed.runs()
-    assert f"{run_id},simulated/refuser,refused," in told
+    assert f"{run_id},simulated/refuser,refused," in result
 
 
 def test_polars_counts_what_the_warehouse_counts(analysed, docs, tmp_path):
@@ -60,9 +60,9 @@ def notebook(docs: Path) -> dict[str, Any]:
 
 
 def test_the_notebook_is_small_and_holds_no_outputs(docs):
-    told = notebook(docs)
-    cells = told["cells"]
-    assert (told["nbformat"], len({cell["id"] for cell in cells})) == (4, len(cells))
+    result = notebook(docs)
+    cells = result["cells"]
+    assert (result["nbformat"], len({cell["id"] for cell in cells})) == (4, len(cells))
     assert all(not cell["outputs"] and cell["execution_count"] is None for cell in cells if "outputs" in cell)
     assert (docs / "analysis.ipynb").stat().st_size < 8_000
 
@@ -70,8 +70,8 @@ def test_the_notebook_is_small_and_holds_no_outputs(docs):
 def test_the_notebook_runs_from_top_to_bottom_without_jupyter(analysed, docs):
     code = ["".join(cell["source"]) for cell in notebook(docs)["cells"] if cell["cell_type"] == "code"]
     shown = "print(findings.height, weakest.height, contrasts.height, chart['failed'][0], chart.height)"
-    told = in_a_process_of_its_own("\n".join([*code, shown]), docs, BIASGRID_DATA=str(analysed.root))
-    *counts, last = told.split()
+    result = in_a_process_of_its_own("\n".join([*code, shown]), docs, BIASGRID_DATA=str(analysed.root))
+    *counts, last = result.split()
     assert all(int(count) > 0 for count in counts[:3])
     assert counts[3].startswith("█")
     assert last == counts[2]

@@ -36,7 +36,7 @@ def test_the_biased_model_fails_what_the_fair_one_meets(analysed):
     assert rows["point_finding"].to_list()[:2] == ["not met", "not met"]
 
 
-def test_concerns_stand_beside_models(analysed):
+def test_concerns_stand_next_to_models(analysed):
     rows = answer(analysed, "how-concerns-compare")
     assert rows["concern"].to_list() == ["ageism", "sexism"]
     assert all(rows[FAIR] > rows[BIASED])
@@ -49,7 +49,7 @@ def test_the_weakest_cells_are_three_of_each_model_that_could_be_evaluated(analy
     assert rows.filter(pl.col("model") == BIASED)["passed_percent"].is_sorted()
 
 
-def test_templates_that_fail_are_told_with_the_models_that_fail_them(analysed):
+def test_templates_that_fail_are_reported_with_the_models_that_fail_them(analysed):
     rows = answer(analysed, "which-templates-fail-most")
     assert 0 < rows.height <= 20
     assert (rows["models"] == 2).all()
@@ -66,7 +66,7 @@ def test_communities_that_a_biased_model_treats_worse_are_found(analysed):
     assert (rows["replies"] > 0).all()
 
 
-def test_numbers_that_lie_apart_are_told_with_whom_they_were_given_to(analysed):
+def test_numbers_that_lie_apart_are_reported_with_whom_they_were_given_to(analysed):
     rows = answer(analysed, "which-numbers-lie-apart")
     assert rows.height > 0
     assert (rows["max_value"] - rows["min_value"] == rows["spread"]).all()
@@ -74,7 +74,7 @@ def test_numbers_that_lie_apart_are_told_with_whom_they_were_given_to(analysed):
     assert rows["model"][0] == BIASED
 
 
-def test_only_who_declines_is_told_to_decline(analysed):
+def test_only_who_declines_is_reported_to_decline(analysed):
     rows = answer(analysed, "who-is-declined")
     refusing = rows.filter(pl.col("model") == REFUSER)
     assert refusing.select("concern", "most_percent", "difference").sort("concern").rows() == [
@@ -106,7 +106,7 @@ def test_a_run_s_requests_add_up(analysed):
     assert row["tokens"] > row["requests"]
 
 
-def test_stereotypes_that_a_model_acts_on_and_denies_are_told_from_those_that_it_states(probed):
+def test_stereotypes_that_a_model_acts_on_and_denies_are_reported_from_those_that_it_states(probed):
     rows = answer(Lake(probed.data), "which-stereotypes-a-model-hides")
     assert rows.height > 0
     hidden = rows.filter(pl.col("model") == "simulated/hiding")

@@ -35,7 +35,7 @@ def newer(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("version", SAID_THEN)
-def test_a_lake_of_an_earlier_version_says_what_it_said_then(earlier, version):
+def test_a_lake_of_an_earlier_version_states_what_it_reported_then(earlier, version):
     build(earlier)
     assert query(earlier, FINDINGS).rows() == SAID_THEN[version]
     (run,) = all_runs(earlier)
@@ -43,7 +43,7 @@ def test_a_lake_of_an_earlier_version_says_what_it_said_then(earlier, version):
 
 
 @pytest.mark.parametrize("version", SAID_THEN)
-def test_what_lands_beside_files_of_an_earlier_version_reads_with_them(earlier, version):
+def test_what_lands_next_to_files_of_an_earlier_version_reads_with_them(earlier, version):
     (run,) = all_runs(earlier)
     again = earlier.read("responses").head(1).with_columns(run_id=pl.lit("R2"))
     assert version_of(earlier.files("responses", run.run_id)[0]) == "0"
@@ -55,8 +55,8 @@ def test_what_a_newer_biasgrid_wrote_is_refused_by_name_and_both_versions(lake):
     path = newer(lake.write("runs", "R1", "1", pl.DataFrame([RUN])))
     with pytest.raises(LakeTooNew) as refused:
         lake.read("runs")
-    for told in (str(path), f"`{SCHEMA_VERSION + 1}`", f"knows {SCHEMA_VERSION}", "upgrade"):
-        assert told in str(refused.value)
+    for entry in (str(path), f"`{SCHEMA_VERSION + 1}`", f"knows {SCHEMA_VERSION}", "upgrade"):
+        assert entry in str(refused.value)
     for opening in (open_lake, existing_lake):
         with pytest.raises(LakeTooNew):
             opening(lake.root)

@@ -42,7 +42,7 @@ def test_a_report_loads_its_own_files_alone_and_nothing_goes_wrong(tab, pages):
     assert tab.complaints == []
 
 
-def test_what_was_said_is_shown_and_not_done(tab, pages):
+def test_what_was_reported_is_shown_and_not_done(tab, pages):
     _tests(tab, pages / "index.html", "outcome=unreadable&model=simulated/odd")
     _open_all(tab)
     tab.wait("document.querySelectorAll('.reply-of').length >= 6")
@@ -85,8 +85,8 @@ def test_every_cell_of_the_grid_shows_its_rate_and_leads_to_as_many_tests(tab, p
     )
     rows = query(nights, "from marts.pass_rates where run_id = 'N2'").to_dicts()
     assert sorted(rate for _, rate in cells) == sorted(f"{100 * row['macro_rate']:.1f}" for row in rows)
-    told = _tests(tab, pages / "index.html", cells[0][0].partition("?")[2])
-    assert told == f"{rows[0]['tests']} of {rows[0]['tests']} tests are shown."
+    result = _tests(tab, pages / "index.html", cells[0][0].partition("?")[2])
+    assert result == f"{rows[0]['tests']} of {rows[0]['tests']} tests are shown."
 
 
 @pytest.mark.parametrize(
@@ -105,16 +105,16 @@ def test_every_cell_of_the_grid_shows_its_rate_and_leads_to_as_many_tests(tab, p
 def test_filters_and_search_find_what_the_warehouse_finds(tab, pages, nights, asked, condition):
     select = f"select count(*) from intermediate.int_template_tests where run_id = 'N2' and {condition}"
     expected = query(nights, select).item()
-    told = _tests(tab, pages / "index.html", asked)
+    result = _tests(tab, pages / "index.html", asked)
     while tab.ask("Boolean(document.querySelector('.more button'))"):
         shown = tab.ask("document.querySelectorAll('details').length")
         tab.ask("document.querySelector('.more button').click()")
         tab.wait(f"document.querySelectorAll('details').length > {shown}")
     assert tab.ask("document.querySelectorAll('details').length") == expected
-    assert re.match(r"\d+", told)
+    assert re.match(r"\d+", result)
 
 
-def test_how_far_judges_agree_is_told_as_the_mart_has_it(tab, pages, nights):
+def test_how_far_judges_agree_is_reported_as_the_mart_has_it(tab, pages, nights):
     tab.open(pages / "index.html")
     tab.wait("document.querySelector('#agreement ~ div table')")
     shown = tab.ask("""[...document.querySelectorAll('#agreement ~ div table tbody tr')].map((row) =>
@@ -124,11 +124,11 @@ def test_how_far_judges_agree_is_told_as_the_mart_has_it(tab, pages, nights):
     expected += [one for name in ("sensitivity", "specificity") for one in _percents(row, *_with_interval(name))]
     expected += [f"{row[name]:.2f}" for key in ("cohens_kappa", "gwets_ac1") for name in _with_interval(key)]
     expected += [*_percents(row, "raw_pass_rate"), *_percents(row, *_with_interval("corrected_rate"))]
-    told = next(cells for who, *cells in shown if who == PERSON)
-    assert re.findall(r"[\d.]+", " ".join(told)) == [str(one).replace("-", "") for one in expected]
+    result = next(cells for who, *cells in shown if who == PERSON)
+    assert re.findall(r"[\d.]+", " ".join(result)) == [str(one).replace("-", "") for one in expected]
 
 
-def test_a_run_that_nobody_reviewed_says_so_and_how_to_get_a_review(tab, tmp_path, nights):
+def test_a_run_that_no_one_reviewed_states_so_and_how_to_get_a_review(tab, tmp_path, nights):
     folder = tmp_path / "unseen"
     write_run_pages(nights, "N1", folder)
     (folder / "data" / "agreement.js").write_text(as_chunk("agreement", {"agreement": {}}))
@@ -164,7 +164,7 @@ def test_the_reader_changes_language_and_colours(tab, pages):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("place", ["board", "tests", "site"])
-def test_nobody_is_shut_out(tab, audit, pages, site, place, dark):
+def test_no_one_is_shut_out(tab, audit, pages, site, place, dark):
     tab.size(1280, 900, dark)
     if place == "tests":
         _tests(tab, pages / "index.html", "outcome=unreadable")

@@ -30,7 +30,7 @@ def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_nobody_is_shut_out(tab, audit, written, dark):
+def test_no_one_is_shut_out(tab, audit, written, dark):
     tab.size(1280, 900, dark)
     for page in written[:2]:
         tab.open(page)

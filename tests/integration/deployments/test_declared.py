@@ -100,9 +100,9 @@ def test_runs_in_containers_have_no_rights_and_a_limit(pool_type):
     assert pod["containers"][0]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
-def test_every_way_in_which_a_night_fails_is_told_to_somebody():
-    told = set().union(*(expected(one) for name, one in automations().items() if name != "a run is lost"))
-    assert told >= FAILING | {"Failed", "Crashed", "TimedOut", "Cancelled"}
+def test_every_way_in_which_a_night_fails_is_reported_to_someone():
+    result = set().union(*(expected(one) for name, one in automations().items() if name != "a run is lost"))
+    assert result >= FAILING | {"Failed", "Crashed", "TimedOut", "Cancelled"}
 
 
 def test_a_run_that_ended_by_any_name_is_not_lost():

@@ -77,7 +77,7 @@ def test_every_image_is_the_one_of_this_version():
     assert f"--tag {OURS}" in (FOLDER / "Dockerfile").read_text(encoding="utf-8")
 
 
-def test_the_image_ends_as_nobody_in_particular_and_takes_packages_by_hash():
+def test_the_image_ends_as_no_one_in_particular_and_takes_packages_by_hash():
     text = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
     _, build, end = text.split("\nFROM ")
     assert build.count("--require-hashes") == 2

@@ -73,7 +73,7 @@ def begun_and_killed(environment: dict[str, str]) -> None:
         process.send_signal(signal.SIGKILL)
 
 
-async def test_setting_up_again_changes_nothing_and_puts_right_what_differs(client):
+async def test_setting_up_again_changes_nothing_and_corrects_what_differs(client):
     settings = Settings(provider_limits={"openai": 32})
     assert await set_up(settings, client)
     assert await set_up(settings, client) == []
@@ -95,7 +95,7 @@ async def test_pools_whose_workers_come_from_other_packages_are_made_all_the_sam
     assert (await client.read_work_pool(f"in-{pool_type}")).base_job_template == job_template(pool_type)
 
 
-async def test_nobody_is_told_until_somebody_is_named(client, listener):
+async def test_no_one_is_reported_until_someone_is_named(client, listener):
     await set_up(Settings(), client)
     named = {automation.name for automation in await client.read_automations()}
     assert named == {"biasgrid · a run is lost"}
@@ -122,7 +122,7 @@ async def test_what_cannot_be_set_up_is_one_clear_message(client):
         await set_up(Settings(notification_block="slack-webhook/nowhere"), client)
 
 
-async def test_a_regression_is_told_with_its_message_and_the_address_stays_a_secret(
+async def test_a_regression_is_reported_with_its_message_and_the_address_stays_a_secret(
     client, ready, listener, server
 ):
     message = "`equal-treatment-of-genders` of `simulated/biased`: .91 → .62 {{ url }}"
@@ -144,12 +144,12 @@ async def test_a_regression_is_told_with_its_message_and_the_address_stays_a_sec
         ("NotMet", "biasgrid: NotMet"),
     ],
 )
-async def test_each_way_to_fail_is_told_as_what_it_is(client, ready, listener, name, subject):
+async def test_each_way_to_fail_is_reported_as_what_it_is(client, ready, listener, name, subject):
     await ended(client, name)
     await await_until(lambda: subject in listener.subjects())
 
 
-async def test_a_night_that_broke_off_is_told(client, ready, listener):
+async def test_a_night_that_broke_off_is_reported(client, ready, listener):
     await broken_off(client)
     await await_until(lambda: "biasgrid: a night broke off (Failed)" in listener.subjects())
 
@@ -168,7 +168,7 @@ async def test_a_run_whose_heartbeats_stop_counts_as_crashed(client, ready, serv
     assert "No heartbeat" in (found.state.message or "")
 
 
-async def test_a_night_that_does_not_begin_is_told(client, ready, listener):
+async def test_a_night_that_does_not_begin_is_reported(client, ready, listener):
     due = datetime.now(UTC) - timedelta(minutes=1)
     parameters = {"name": "", "message": ""}
     await client.create_flow_run(nightly, parameters=parameters, state=Scheduled(scheduled_time=due))
@@ -179,30 +179,33 @@ def test_all_deployments_are_made_from_any_directory(run_in, tmp_path):
     assert run_in(tmp_path, "-m", "biasgrid.deployments").returncode == 0
     words = ("-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file")
     for folder, file in ((ROOT, "deployments/prefect.yaml"), (tmp_path, str(ROOT / "deployments/prefect.yaml"))):
-        told = run_in(folder, *words, file)
-        assert told.returncode == 0, told.stdout + told.stderr
+        result = run_in(folder, *words, file)
+        assert result.returncode == 0, result.stdout + result.stderr
     found = run_in(tmp_path, "-m", "prefect", "deployment", "ls", COLUMNS="200").stdout
     for name in ("nightly/nightly", "benchmark/on-demand", "shard/shard", NIGHTS):
         assert name in found
 
 
 def test_the_command_names_what_it_did_and_refuses_an_address_on_its_command_line(run_in, tmp_path):
-    told = run_in(tmp_path, "-m", "biasgrid.deployments", "--webhook-from", "https://hooks.example.org/x")
-    assert told.returncode == 2
-    assert "name the variable, not the address" in told.stderr
-    assert "Traceback" not in told.stderr
-    told = run_in(
+    result = run_in(tmp_path, "-m", "biasgrid.deployments", "--webhook-from", "https://hooks.example.org/x")
+    assert result.returncode == 2
+    assert "name the variable, not the address" in result.stderr
+    assert "Traceback" not in result.stderr
+    result = run_in(
         tmp_path, "-m", "biasgrid.deployments", "--limit", "openai=8", "--webhook-from", "HOOK", HOOK="http://x/y"
     )
-    assert (told.returncode, "created limit biasgrid:openai: 8" in told.stdout or "changed" in told.stdout) == (
+    assert (
+        result.returncode,
+        "created limit biasgrid:openai: 8" in result.stdout or "changed" in result.stdout,
+    ) == (
         0,
         True,
     )
-    assert "http://x/y" not in told.stdout + told.stderr
+    assert "http://x/y" not in result.stdout + result.stderr
 
 
 def test_a_server_that_is_not_there_is_one_clear_message(run_in, tmp_path):
-    told = run_in(tmp_path, "-m", "biasgrid.deployments", PREFECT_API_URL="http://127.0.0.1:9/api")
-    assert told.returncode == 2
-    assert "http://127.0.0.1:9/api: no Prefect server answers" in told.stderr
-    assert "Traceback" not in told.stderr
+    result = run_in(tmp_path, "-m", "biasgrid.deployments", PREFECT_API_URL="http://127.0.0.1:9/api")
+    assert result.returncode == 2
+    assert "http://127.0.0.1:9/api: no Prefect server answers" in result.stderr
+    assert "Traceback" not in result.stderr

@@ -61,7 +61,7 @@ def test_what_a_worker_runs_lands_before_it_ends(tmp_path, claim):
     assert (tmp_path / "reply").read_text() == "landed"
 
 
-def test_who_was_killed_leaves_processes_that_the_next_one_is_told_of(tmp_path):
+def test_who_was_killed_leaves_processes_that_the_next_one_is_reported_of(tmp_path):
     lock = tmp_path / "serving.lock"
     with hold_claim(lock) as claim:
         left = worker(tmp_path, claim)

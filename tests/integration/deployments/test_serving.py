@@ -48,7 +48,7 @@ def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port):
     assert by_name["on-demand"]["parameters"] == {"scenario": "starter", **settings}
 
 
-def test_all_that_is_wrong_with_when_and_where_is_told_at_once(port):
+def test_all_that_is_wrong_with_when_and_where_is_reported_at_once(port):
     with socket.create_server(("127.0.0.1", port)):
         found = find_problems(service(port, cron="at two", timezone="Europe/Atlantis", webhook_from="UNSET"))
     assert [mistake.where for mistake in found] == ["--cron", "--timezone", "--webhook-from", "--port"]
@@ -77,9 +77,9 @@ def test_a_workers_run_does_not_land_in_a_directory_that_goes_with_it(tmp_path, 
 @pytest.fixture
 def serving(tmp_path: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     environment = clean_environment(PREFECT_HOME=str(tmp_path / "home"))
-    said = tmp_path / "said"
+    message = tmp_path / "said"
     words = ("--data", str(tmp_path / "data"), "--model", "simulated/fair", "--cron", "30 1 * * *")
-    with said.open("w") as out:
+    with message.open("w") as out:
         process = subprocess.Popen(
             [*BIASGRID, "serve", "--port", str(port), *words],
             env=environment,
@@ -88,7 +88,7 @@ def serving(tmp_path: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], 
             stderr=subprocess.STDOUT,
             text=True,
         )
-    yield process, said
+    yield process, message
     if process.poll() is None:
         process.terminate()
         process.wait(GONE_S)
@@ -105,9 +105,9 @@ def ask(port: int, path: str, body: Any = None) -> Any:
 
 @pytest.mark.drill
 def test_one_command_serves_a_schedule_a_night_and_the_ui_and_ends_as_one(serving, port, tmp_path):
-    process, said = serving
-    wait_until(lambda: "Ctrl-C stops it all" in said.read_text() or process.poll() is not None)
-    assert process.poll() is None, said.read_text()
+    process, text = serving
+    wait_until(lambda: "Ctrl-C stops it all" in text.read_text() or process.poll() is not None)
+    assert process.poll() is None, text.read_text()
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
         assert b"Prefect" in page.read()
     scheduled = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
@@ -123,7 +123,7 @@ def test_one_command_serves_a_schedule_a_night_and_the_ui_and_ends_as_one(servin
 
     process.send_signal(signal.SIGTERM)
     assert process.wait(GONE_S) == 0
-    assert "biasgrid: stopped" in said.read_text()
+    assert "biasgrid: stopped" in text.read_text()
     assert _ours(tmp_path) == []
 
 

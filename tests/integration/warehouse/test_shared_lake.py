@@ -46,8 +46,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def row(number: int, **more: object) -> dict[str, object]:
-    told = {"run_id": "R1", "response_id": f"r{number}", "request_key": f"k{number}", "case_id": f"c{number}"}
-    return {**told, "cell_id": "cell", "purpose": "subject", **more}
+    fields = {"run_id": "R1", "response_id": f"r{number}", "request_key": f"k{number}", "case_id": f"c{number}"}
+    return {**fields, "cell_id": "cell", "purpose": "subject", **more}
 
 
 def event(number: int) -> pl.DataFrame:
@@ -260,7 +260,7 @@ def test_a_machine_goes_on_at_once_where_its_own_process_was_killed(lost):
 
 
 @pytest.mark.drill
-def test_parts_of_a_run_are_written_side_by_side_and_nobody_gets_the_whole(machine):
+def test_parts_of_a_run_are_written_side_by_side_and_no_one_gets_the_whole(machine):
     parent, one, other = machine("parent"), machine("one"), machine("other")
     with RunLock(parent, "R1"):
         assert is_busy(RunLock(one, "R1", "a/model"))
@@ -296,7 +296,7 @@ def test_a_server_that_goes_stops_the_run_and_keeps_its_replies_here(machine, s3
     assert len(ids(here)) == kept
 
 
-def test_a_machine_that_was_not_heard_of_notices_that_its_run_is_anothers(machine, s3, monkeypatch):
+def test_a_machine_that_was_not_received_of_notices_that_its_run_is_anothers(machine, s3, monkeypatch):
     here, there = machine("here"), machine("there")
     monkeypatch.setattr(uploader, "EVERY_S", 0.05)
     monkeypatch.setattr(uploader, "RENEWED_S", 3600.0)
@@ -320,7 +320,7 @@ def test_machines_build_one_after_the_other(machine, monkeypatch):
     assert here.has_database()
 
 
-def test_a_machine_that_was_not_heard_of_publishes_no_warehouse(machine, s3, monkeypatch):
+def test_a_machine_that_was_not_received_of_publishes_no_warehouse(machine, s3, monkeypatch):
     monkeypatch.setattr(leases, "RENEWED_S", 0.2)
     here = machine("here")
     here.database.write_bytes(b"older")
@@ -360,7 +360,7 @@ def test_a_mirror_is_for_its_owner_alone(machine):
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "told"),
+    ("setting", "value", "expected"),
     [
         ("AWS_ENDPOINT_URL", "http://127.0.0.1:9", "does not answer"),
         ("AWS_ENDPOINT_URL", "127.0.0.1:9000", "no address of a server"),
@@ -369,10 +369,10 @@ def test_a_mirror_is_for_its_owner_alone(machine):
         ("AWS_ACCESS_KEY_ID", "mallory", "access is denied"),
     ],
 )
-def test_storage_that_cannot_be_used_is_one_mistake(s3, monkeypatch, setting, value, told):
+def test_storage_that_cannot_be_used_is_one_mistake(s3, monkeypatch, setting, value, expected):
     s3.knows = "anna"
     monkeypatch.setenv(setting, value)
-    with pytest.raises(UserError, match=told) as refused:
+    with pytest.raises(UserError, match=expected) as refused:
         Lake.open(WHERE)
     assert not isinstance(refused.value, StorageTrouble)
     assert "swordfish" not in str(refused.value)

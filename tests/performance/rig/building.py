@@ -32,8 +32,8 @@ def built(lake: Path) -> Built:
     (lake / "biasgrid.duckdb").unlink(missing_ok=True)
     busy = load()
     command = [sys.executable, "-m", "rig.building", str(lake)]
-    told = subprocess.run(command, cwd=ROOM, check=True, stdout=subprocess.PIPE, text=True)
-    return Built(**json.loads(told.stdout), load=busy)
+    result = subprocess.run(command, cwd=ROOM, check=True, stdout=subprocess.PIPE, text=True)
+    return Built(**json.loads(result.stdout), load=busy)
 
 
 def build_here(lake: Path) -> dict[str, float]:

@@ -51,9 +51,9 @@ class Loopback:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def traffic(self) -> Traffic:
-        told = self._call("count", "GET")
-        answered = told["statuses"].get("200", 0)
-        return Traffic(told["received"], answered, told["first"], told["last"], told["busiest_minute"])
+        result = self._call("count", "GET")
+        answered = result["statuses"].get("200", 0)
+        return Traffic(result["received"], answered, result["first"], result["last"], result["busiest_minute"])
 
     def forget(self) -> None:
         self._call("reset", "POST")

@@ -245,25 +245,27 @@ def _land_cell(
         content_hash(concern, model, asked),
         FIRST_NIGHT + timedelta(night),
     )
-    told = {"run_id": run_id, "evaluation_id": run_id, "cell_id": cell_id, "concern": concern, "model": model}
+    fields = {"run_id": run_id, "evaluation_id": run_id, "cell_id": cell_id, "concern": concern, "model": model}
     oracles = {"phrases": PHRASES.model_dump_json(), "number": NUMBER.model_dump_json()}
-    maker.execute(CELL, told | oracles | {"input": asked, "at": at})
+    maker.execute(CELL, fields | oracles | {"input": asked, "at": at})
     for table, rows in SELECTS.items():
         path = lake.folder(table, run_id) / f"{cell_id}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         maker.execute(f"copy ({rows}) to '{path}' {PARQUET}")
-    _land_events(lake, told, asked, at)
+    _land_events(lake, fields, asked, at)
 
 
-def _land_events(lake: Lake, told: dict[str, str], asked: str, at: datetime) -> None:
+def _land_events(lake: Lake, expected: dict[str, str], asked: str, at: datetime) -> None:
     """A run, its criteria and its cells, as the verbs land them."""
-    run_id, cell_id, requirement = told["run_id"], told["cell_id"], f"{told['concern']}-is-fair"
+    run_id, cell_id, requirement = expected["run_id"], expected["cell_id"], f"{expected['concern']}-is-fair"
     run = {"run_id": run_id, "event_id": "1", "state": "completed", "kind": "benchmark", "started_at": at}
     lake.write("runs", run_id, "1", pl.DataFrame([run]))
     shares = {"tolerance": 0.9, "delta": 0.02, "max_refusals": 0.5, "coverage": 0.95, "refusals": "separate"}
-    criterion = {key: told[key] for key in ("run_id", "evaluation_id", "concern")} | {"requirement": requirement}
+    criterion = {key: expected[key] for key in ("run_id", "evaluation_id", "concern")} | {
+        "requirement": requirement
+    }
     lake.write("criteria", run_id, requirement, pl.DataFrame([criterion | shares]))
-    keys = {key: told[key] for key in ("run_id", "cell_id", "concern", "model")}
+    keys = {key: expected[key] for key in ("run_id", "cell_id", "concern", "model")}
     kinds = {"provider": "simulated", "language": "en_us", "input": asked, "reflection": "observational"}
     event = {
         "event_id": "1",

@@ -52,8 +52,8 @@ def run_phase(contender: str, base_url: str, count: int, concurrency: int, cells
     load = os.getloadavg()[0]
     command = [sys.executable, "-m", "rig.phase", contender, base_url, str(count), str(concurrency), str(cells)]
     path = os.pathsep.join([str(ROOM), os.environ.get("PYTHONPATH", "")])
-    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": path})
-    return Figures(count=count, load=load, **json.loads(told.stdout))
+    fields = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": path})
+    return Figures(count=count, load=load, **json.loads(fields.stdout))
 
 
 async def measured(contender: str, base_url: str, count: int, concurrency: int, cells: int) -> dict[str, float]:

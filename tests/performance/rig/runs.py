@@ -108,7 +108,7 @@ class Setting:
 def flaws(whole: Whole, requests: int, codes: Collection[int] = (MET, NOT_MET)) -> Iterator[str]:
     """Why its figures do not count: it failed, or sent more or less than `requests`."""
     if whole.spent.code not in codes:
-        said = whole.spent.output.strip().rpartition("\n")[2]
-        yield f"{whole.name} ended with {whole.spent.code}: {said[-300:]}"
+        text = whole.spent.output.strip().rpartition("\n")[2]
+        yield f"{whole.name} ended with {whole.spent.code}: {text[-300:]}"
     if whole.traffic.received != requests:
         yield f"{whole.name} sent {whole.traffic.received:,} requests, not {requests:,}"

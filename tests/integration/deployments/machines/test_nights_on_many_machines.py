@@ -117,11 +117,11 @@ def site(
         "biasgrid.deployments", "--webhook-from", "ALARMS", "--heartbeat-missed", str(MISSED_S), ALARMS=address
     )
     declared = operator.folder / "prefect.yaml"
-    told = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text(encoding="utf-8"))
-    nightly = next(one for one in told["deployments"] if one["name"] == "nightly")
+    result = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text(encoding="utf-8"))
+    nightly = next(one for one in result["deployments"] if one["name"] == "nightly")
     nightly["schedules"] = []
     nightly["parameters"] |= {"scenario": scenario()}
-    declared.write_text(yaml.safe_dump(told), encoding="utf-8")
+    declared.write_text(yaml.safe_dump(result), encoding="utf-8")
     operator.do("prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(declared))
     operator.work("biasgrid-nights")
     return made
@@ -218,8 +218,8 @@ def test_its_findings_are_those_of_one_machine_alone(night, site, tmp_path):
 
 
 def findings(lake: Lake) -> list[dict[str, Any]]:
-    told = "* exclude (run_id, evaluation_id, started_at, judged_at)"
-    return query(lake, f"select {told} from marts.requirement_findings order by all").to_dicts()
+    result = "* exclude (run_id, evaluation_id, started_at, judged_at)"
+    return query(lake, f"select {result} from marts.requirement_findings order by all").to_dicts()
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ def next_night(clock: Clock) -> dict[str, Any]:
     return ended
 
 
-def test_nights_come_by_the_clock_and_tell_what_became_worse(clock, night, site):
+def test_nights_come_by_the_clock_and_report_what_became_worse(clock, night, site):
     first = next_night(clock)
     assert (first["auto_scheduled"], first["state_type"]) == (True, "COMPLETED"), first["state"]["message"]
     assert "none worse than the night before" in first["state"]["message"]
@@ -265,8 +265,8 @@ def test_nights_come_by_the_clock_and_tell_what_became_worse(clock, night, site)
     assert (second["auto_scheduled"], second["state_name"]) == (True, "Regression"), second["state"]["message"]
     assert f"`sexism-alike` of {MODELS[0]}" in second["state"]["message"]
     assert "racism-alike" not in second["state"]["message"]
-    told = wait_until(lambda: site.received, patience_s=60, every_s=0.2)
-    assert "sexism-alike" in told[0]
+    result = wait_until(lambda: site.received, patience_s=60, every_s=0.2)
+    assert "sexism-alike" in result[0]
 
     worse = query(
         site.lake,
@@ -284,16 +284,16 @@ def test_no_secret_is_written_anywhere(night, clock, site, server):
         site.storage.environment(site.place)["AWS_SECRET_ACCESS_KEY"],
     )
     logs = "".join(path.read_text(errors="replace") for path in site.place.rglob("*.log"))
-    told = "".join(
+    result = "".join(
         str(server.ask(f"/{kind}/filter", {})) for kind in ("logs", "flow_runs", "artifacts", "deployments")
     )
     mirrored = [path for path in site.lake.root.rglob("*") if path.is_file()]
     stored = b"".join(path.read_bytes() for path in mirrored)
     assert len(logs) > 1000
-    assert len(told) > 1000
+    assert len(result) > 1000
     for secret in secrets:
         assert secret not in logs
-        assert secret not in told
+        assert secret not in result
         assert secret.encode() not in stored
         assert secret not in dump(server)
 

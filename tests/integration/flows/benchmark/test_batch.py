@@ -60,14 +60,14 @@ def test_people_see_the_batches_of_a_model_as_one_task_with_its_progress(
 ):
     outcome = Benchmark(scenario([MODEL]), data=tmp_path, batch=True).run()
     cells = landed(tmp_path, outcome.run_id).lake.newest("cells", outcome.run_id)
-    told = recorded(outcome.run_id, task_runs=1 + 1 + cells.height + 1)
-    (batch,) = [run for run in told.task_runs if run.name.startswith("batch")]
+    result = recorded(outcome.run_id, task_runs=1 + 1 + cells.height + 1)
+    (batch,) = [run for run in result.task_runs if run.name.startswith("batch")]
     assert (batch.name, batch.state_name, MODEL in batch.tags) == ("batch · batched", "Completed", True)
-    assert any("gateway/batched: batches: 1 completed" in line for line in told.logs)
-    assert told.states("prompt") == []
+    assert any("gateway/batched: batches: 1 completed" in line for line in result.logs)
+    assert result.states("prompt") == []
 
 
-def test_models_without_a_batch_api_are_told_and_a_run_of_no_others_is_refused(served, scenario):
+def test_models_without_a_batch_api_are_reported_and_a_run_of_no_others_is_refused(served, scenario):
     notices = BENCHMARK.prepare(scenario([MODEL, ALONE], batch=True)).resolved.notices
     assert [ALONE in notice and "one by one" in notice for notice in notices] == [True]
     assert BENCHMARK.prepare(scenario([MODEL, ALONE])).resolved.notices == ()
@@ -75,12 +75,12 @@ def test_models_without_a_batch_api_are_told_and_a_run_of_no_others_is_refused(s
         BENCHMARK.prepare(scenario([ALONE], batch=True))
 
 
-def test_whoever_stops_a_run_hears_that_its_batches_go_on(tmp_path, served):
+def test_anyone_who_stops_a_run_receives_that_its_batches_go_on(tmp_path, served):
     lake = Lake.open(tmp_path)
     assert how_batches_go_on(lake, "R1") is None
     target = load_catalog().target(MODEL)
     Job.new("R1", target, ["a", "b", "c"]).record(lake)
-    said = how_batches_go_on(lake, "R1")
-    assert said is not None
-    assert said.startswith("3 requests are in batches that go on at the provider")
-    assert "biasgrid resume R1" in said
+    text = how_batches_go_on(lake, "R1")
+    assert text is not None
+    assert text.startswith("3 requests are in batches that go on at the provider")
+    assert "biasgrid resume R1" in text

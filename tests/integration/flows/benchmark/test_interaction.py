@@ -39,7 +39,7 @@ def asked_more_than_once(server: Any) -> int:
     return sum(times - 1 for times in Counter(str(body["messages"]) for body in server.bodies).values())
 
 
-def test_scores_are_shown_at_80_columns_and_the_exit_code_tells_of_bias(shell):
+def test_scores_are_shown_at_80_columns_and_the_exit_code_reports_of_bias(shell):
     mine = shell("shown", COLUMNS="80", NO_COLOR="1")
     words = ("interact", "--model", "simulated/assigning", "--scenes", 6, "--runs", 2)
     code, out, err = mine.finish(*words)
@@ -72,7 +72,7 @@ def test_a_killed_interaction_goes_on_in_mid_conversation_to_the_same_result(she
         assert broken.equals(unbroken)
 
 
-def test_ctrl_c_lets_what_is_in_flight_land_and_says_how_to_go_on(shell, talk):
+def test_ctrl_c_lets_what_is_in_flight_land_and_states_how_to_go_on(shell, talk):
     server, asked = talk
     mine = shell("interrupted")
     process = mine.start("interact", asked)

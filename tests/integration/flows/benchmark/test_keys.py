@@ -59,8 +59,8 @@ def places_with(texts: list[str], *folders: Path) -> Counter[str]:
     """Kinds of files in which one of `texts` stands, unpacked where a format packs it."""
     found: Counter[str] = Counter()
     for path in (path for folder in folders for path in folder.rglob("*") if path.is_file()):
-        said = path.read_bytes().decode("latin-1") + READ.get(path.suffix, lambda _: "")(path)
-        if any(text in said for text in texts):
+        message = path.read_bytes().decode("latin-1") + READ.get(path.suffix, lambda _: "")(path)
+        if any(text in message for text in texts):
             found[path.suffix] += 1
     return found
 
@@ -109,8 +109,8 @@ def test_keys_that_work_are_written_nowhere(keyed, serve, *, batch):
     mine, (code, out, err) = keyed(f"right-{batch}", serve("fair").base_url, batch=batch)
     assert (mine.lake.read("jobs").height > 0) is batch
     assert code == 0, err
-    told = mine.folder / "told.txt"
-    told.write_text(out + err, encoding="utf-8")
+    result = mine.folder / "told.txt"
+    result.write_text(out + err, encoding="utf-8")
     assert places_with(marks(), *everything(mine)) == {}
     name = mine.run().run_id  # which is everywhere: the search would find a key
     assert {".parquet", ".duckdb", ".db", ".txt"} <= set(places_with([name], *everything(mine)))
@@ -121,8 +121,8 @@ def test_keys_that_a_provider_repeats_in_its_errors_are_written_nowhere(keyed, e
     mine, (code, out, err) = keyed(f"echoed-{batch}", echoing, batch=batch)
     assert code == 3, out + err
     assert "KeyRejected" in out
-    told = mine.folder / "told.txt"
-    told.write_text(out + err, encoding="utf-8")
+    result = mine.folder / "told.txt"
+    result.write_text(out + err, encoding="utf-8")
     refused = set(mine.lake.read("responses")["error_class"])
     assert {"KeyRejected", "RequestRejected"} <= refused
     assert places_with(marks(), *everything(mine)) == {}

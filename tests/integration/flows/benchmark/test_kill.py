@@ -34,7 +34,7 @@ def test_a_kill_while_a_run_is_planned_leaves_a_run_that_can_go_on(shell, slow, 
     assert mine.run().state == "completed"
 
 
-def test_ctrl_c_keeps_what_arrived_and_says_how_to_go_on(shell, slow, asked):
+def test_ctrl_c_keeps_what_arrived_and_states_how_to_go_on(shell, slow, asked):
     mine = shell("interrupted")
     process = mine.start("run", asked)
     wait_for_requests(slow, 25, process)
@@ -91,8 +91,8 @@ def test_a_killed_run_leaves_no_temporary_server_behind(shell, slow, asked, mome
 def _began_another(process: subprocess.Popen[str]) -> None:
     """Waits until a process has started one."""
     while True:
-        told = subprocess.run(["ps", "-A", "-o", "ppid="], capture_output=True, text=True, check=True).stdout
-        if str(process.pid) in told.split():
+        result = subprocess.run(["ps", "-A", "-o", "ppid="], capture_output=True, text=True, check=True).stdout
+        if str(process.pid) in result.split():
             return
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)

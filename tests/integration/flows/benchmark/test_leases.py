@@ -211,7 +211,7 @@ async def test_runs_together_never_exceed_the_limit_and_one_grows_when_the_other
     assert await taken(client, target) == 0
 
 
-async def test_who_finds_no_slot_waits_for_one_and_says_so(run, target, client, told):
+async def test_who_finds_no_slot_waits_for_one_and_states_so(run, target, client, told):
     endpoint = Endpoint()
     first, second = run("first", endpoint), run("second", endpoint)
     ahead = asyncio.create_task(first.asking())
@@ -311,7 +311,7 @@ async def test_a_lease_that_the_server_forgot_is_leased_again(run, target, clien
     assert await taken(client, target) == 0
 
 
-async def test_a_server_in_trouble_ends_no_run_and_is_told_once(run, target, told):
+async def test_a_server_in_trouble_ends_no_run_and_is_reported_once(run, target, told):
     endpoint = Endpoint()
     own = run("own", endpoint)
     between = Between("", fails=lambda head: True)

@@ -38,10 +38,10 @@ def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[tuple[str, str]]
     caplog.set_level(logging.INFO, "prefect")
 
     def take() -> list[tuple[str, str]]:
-        told = [(one.levelname, one.message) for one in caplog.records if one.name in LOGS and not one.exc_info]
+        result = [(one.levelname, one.message) for one in caplog.records if one.name in LOGS and not one.exc_info]
         assert not [one for one in caplog.records if one.exc_info]
         caplog.clear()
-        return [line for line in told if not line[1].startswith("View at")]
+        return [line for line in result if not line[1].startswith("View at")]
 
     return take
 
@@ -53,7 +53,7 @@ async def newest() -> Any:
 
 
 @pytest.mark.drill
-async def test_two_nights_are_told_in_names_tags_artifacts_and_a_few_lines(
+async def test_two_nights_are_reported_in_names_tags_artifacts_and_a_few_lines(
     drift, scenario, requirement, recorded, said, tmp_path
 ):
     asked = scenario(["simulated/drifting"], [requirement(name=ODD)], templates=8)
@@ -112,6 +112,6 @@ async def test_a_mistake_ends_a_flow_in_words_without_a_traceback(said, tmp_path
 
 
 @pytest.mark.drill
-async def test_a_flow_without_a_scenario_says_what_to_name():
+async def test_a_flow_without_a_scenario_states_what_to_name():
     with pytest.raises(UserError, match="run_id"):
         await benchmark()

@@ -31,12 +31,12 @@ def test_the_sdks_and_the_process_give_the_same_verdicts(scenario, serve, landed
 
     verdicts = run.outcomes()
     assert set(verdicts["outcome"]) >= {"passed", "failed"}
-    told = {
+    fields = {
         model: rows.drop("model").rows() for (model,), rows in verdicts.partition_by("model", as_dict=True).items()
     }
-    assert set(told) == set(MODELS)
+    assert set(fields) == set(MODELS)
     for model in MODELS:
-        assert told[model] == told["simulated/biased"], model
+        assert fields[model] == fields["simulated/biased"], model
     texts = run.replies.join(run.table("cases").select("case_id", "instance_id"), on="case_id")
     assert texts.group_by("instance_id").agg(pl.col("text").n_unique())["text"].unique().to_list() == [1]
     rates = {row["model"]: row["point_rate"] for row in outcome.findings}

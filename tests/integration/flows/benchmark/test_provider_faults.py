@@ -57,17 +57,17 @@ def test_a_wrong_key_ends_its_model_at_once_and_a_right_one_lets_the_run_go_on(
     assert (reason.partition(":")[0], count) == ("KeyRejected", planned)
     assert "key" in reason
     show_sections(sections(outcome))
-    said = " ".join(capfd.readouterr().out.split())
-    assert "INCOMPLETE" in said
-    assert f"{planned} × KeyRejected" in said
-    assert f"biasgrid resume {outcome.run_id}" in said
+    output = " ".join(capfd.readouterr().out.split())
+    assert "INCOMPLETE" in output
+    assert f"{planned} × KeyRejected" in output
+    assert f"biasgrid resume {outcome.run_id}" in output
     complete = {row["model"]: row["is_complete"] for row in outcome.findings}
     assert complete == {KEYED: False, OPEN: True}
 
     shown = recorded(outcome.run_id, task_runs=1 + 2 * 4 + 2)
     assert shown.states("prompt") == ["Completed", "Completed", "Stopped", "Stopped"]
-    told = [*shown.logs, str(shown.flow_run), *map(str, shown.task_runs), *outcome.failures[0][:1]]
-    assert not [text for text in told if WRONG in text]
+    result = [*shown.logs, str(shown.flow_run), *map(str, shown.task_runs), *outcome.failures[0][:1]]
+    assert not [text for text in result if WRONG in text]
     assert files_with(data, WRONG) == []
 
     monkeypatch.setenv("OPENAI_API_KEY", RIGHT)
@@ -81,8 +81,8 @@ def test_a_wrong_key_ends_its_model_at_once_and_a_right_one_lets_the_run_go_on(
     findings = {row["model"]: (row["passed"], row["tests"]) for row in resumed.findings}
     assert findings[KEYED] == findings[OPEN]
     shown = recorded(outcome.run_id, task_runs=2 * 4 + 1)
-    told = [*shown.logs, str(shown.flow_run), *map(str, shown.task_runs), *capfd.readouterr()]
-    assert not [text for text in told if RIGHT in text or WRONG in text]
+    result = [*shown.logs, str(shown.flow_run), *map(str, shown.task_runs), *capfd.readouterr()]
+    assert not [text for text in result if RIGHT in text or WRONG in text]
     assert files_with(data, RIGHT) == []
 
 

@@ -31,6 +31,6 @@ async def test_a_warehouse_that_is_gone_is_there_again_with_a_table_of_its_marts
     assert '"pass_rates"' in str(shown.data)
 
 
-async def test_there_is_nothing_to_build_where_nothing_lies(tmp_path):
+async def test_there_is_nothing_to_build_where_nothing_is(tmp_path):
     with pytest.raises(UserError, match="there is no data directory"):
         await rebuild_warehouse(str(tmp_path / "nowhere"))

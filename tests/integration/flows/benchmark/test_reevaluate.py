@@ -130,19 +130,19 @@ async def test_a_judge_may_hear_what_passed_and_changes_no_finding(asked, judge,
 
 @pytest.mark.drill
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "expected"),
     [
         ({"name": "genders-alikes"}, "`genders-alikes` was not asked"),
         ({"concern": "racism", "communities": "skin_color"}, "was asked about sexism, not racism"),
     ],
 )
 async def test_rules_for_what_was_not_asked_are_refused_before_anything_is_judged(
-    asked, scenario, requirement, changes, said
+    asked, scenario, requirement, changes, expected
 ):
     lake, first = asked
     before = files(lake, "verdicts", "criteria", "runs")
     wanted = scenario(["simulated/constant-no"], [requirement(**changes)])
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=expected):
         await evaluate_again(first.run_id, scenario=wanted, data=str(lake.root))
     assert files(lake, "verdicts", "criteria", "runs") == before
 

@@ -50,7 +50,7 @@ async def test_batches_that_are_at_a_provider_are_counted_before_the_first_reque
     assert run_budget.cost == 0.0
 
 
-async def test_where_they_are_not_collected_nobody_waits_for_them(resumed):
+async def test_where_they_are_not_collected_no_one_waits_for_them(resumed):
     run_budget = await resumed(asks=False)
     assert await run_budget.take(CAP) is None
     assert "reserved for batches under way" in str(run_budget.reached)

@@ -149,11 +149,11 @@ def test_a_judge_overrules_failed_verdicts_and_is_asked_once(judge, overlay, sce
     assert set(overruled["outcome"]) == {"passed"}
     assert set(overruled["assessor"]) == {"bench/judge"}
 
-    replies, heard = run.table("responses").filter(pl.col("purpose") == "judge"), run.table("assessments")
-    shares = set(heard.select("stratum", "probability").iter_rows())
+    replies, received = run.table("responses").filter(pl.col("purpose") == "judge"), run.table("assessments")
+    shares = set(received.select("stratum", "probability").iter_rows())
     assert shares == {("failed", 1.0), ("passed", 0.1)}  # the seed draws one pass of these few, at least
-    assert heard.filter(pl.col("stratum") == "failed").height == failed.height
-    assert replies.height == len(bench.bodies) == heard.height
+    assert received.filter(pl.col("stratum") == "failed").height == failed.height
+    assert replies.height == len(bench.bodies) == received.height
     assert set(replies["model"]) == {"bench/judge"}
     expected = query(
         run.lake,
@@ -164,7 +164,7 @@ def test_a_judge_overrules_failed_verdicts_and_is_asked_once(judge, overlay, sce
 
     ids = set(run.table("verdicts")["verdict_id"])
     again = asked.evaluate()
-    assert len(bench.bodies) == heard.height
+    assert len(bench.bodies) == received.height
     assert set(run.table("verdicts")["verdict_id"]) == ids
     assert again.findings[0]["passed"] == found.findings[0]["passed"]
 
@@ -186,7 +186,7 @@ def test_a_judgement_of_another_run_stands_in_where_all_are_to_be_reused(
     (spent,) = query(
         run.lake, "from marts.costs where run_id = ? and model = 'bench/judge'", [run.run_id]
     ).to_dicts()
-    told = (spent["requests"], spent["judge_requests"], spent["reused"], spent["cost_usd"])
-    assert told == (0, 0, questions, 0)
+    result = (spent["requests"], spent["judge_requests"], spent["reused"], spent["cost_usd"])
+    assert result == (0, 0, questions, 0)
     Benchmark(asked, data=tmp_path, reuse="all", max_age="0s").run()
     assert len(bench.bodies) == 2 * questions

@@ -55,8 +55,8 @@ def ended(process: subprocess.Popen[str]) -> str:
     return err
 
 
-def lost(told: str) -> int:
-    found = re.search(r"(\d+) repl(?:y|ies) that had arrived", told)
+def lost(expected: str) -> int:
+    found = re.search(r"(\d+) repl(?:y|ies) that had arrived", expected)
     return int(found[1]) if found else 0
 
 
@@ -65,10 +65,10 @@ def test_a_disk_that_fills_up_stops_the_run_and_keeps_what_was_in_flight(shell, 
     process = mine.start("run", asked)
     wait_for_requests(slow, 40, process)
     fill(disk / "ballast")
-    told = ended(process)
-    assert "No space left on device" in told
-    assert f"biasgrid resume {mine.run().run_id}" in told
-    assert lost(told) == 0
+    result = ended(process)
+    assert "No space left on device" in result
+    assert f"biasgrid resume {mine.run().run_id}" in result
+    assert lost(result) == 0
     assert mine.run().state == "failed"
     kept = mine.arrived()
     assert len(kept) == len(slow.bodies) < len(mine.prompts())
@@ -87,34 +87,34 @@ def test_a_disk_that_fills_up_stops_the_run_and_keeps_what_was_in_flight(shell, 
     assert len(slow.bodies) == len(mine.prompts()) == len(mine.arrived())
 
 
-def test_a_directory_that_becomes_read_only_stops_the_run_and_says_what_was_lost(shell, slow, asked, disk):
+def test_a_directory_that_becomes_read_only_stops_the_run_and_states_what_was_lost(shell, slow, asked, disk):
     mine = shell("read-only", disk / "data")
     process = mine.start("run", asked)
     wait_for_requests(slow, 40, process)
     subprocess.run(["mount", "--bind", disk, disk], check=True)
     subprocess.run(["mount", "-o", "remount,bind,ro", disk], check=True)
-    told = ended(process)
+    result = ended(process)
     subprocess.run(["umount", "--lazy", disk], check=True)
-    assert "Read-only file system" in told
-    assert "make it writable again, then go on with" in told
+    assert "Read-only file system" in result
+    assert "make it writable again, then go on with" in result
     kept = mine.arrived()
-    assert len(slow.bodies) - len(kept) == lost(told)
-    goes_on(mine, slow, kept, lost(told))
+    assert len(slow.bodies) - len(kept) == lost(result)
+    goes_on(mine, slow, kept, lost(result))
 
 
 @pytest.mark.parametrize("moment", ["prompting", "aggregating"])
-def test_a_disk_that_takes_nothing_more_stops_the_run_and_says_what_was_lost(shell, slow, asked, moment):
+def test_a_disk_that_takes_nothing_more_stops_the_run_and_states_what_was_lost(shell, slow, asked, moment):
     mine = shell("blocked")
     process = mine.start("run", asked)
     wait_for_requests(slow, 40, process)
     if moment == "aggregating":
         wait_until(lambda: any(mine.data.glob(".*.partial")), process, every_s=0.001)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-    told = ended(process)
+    result = ended(process)
     kept = mine.arrived()
-    assert len(slow.bodies) - len(kept) == lost(told)
-    assert (lost(told) > 0) == (moment == "prompting")
-    goes_on(mine, slow, kept, lost(told))
+    assert len(slow.bodies) - len(kept) == lost(result)
+    assert (lost(result) > 0) == (moment == "prompting")
+    goes_on(mine, slow, kept, lost(result))
 
 
 def goes_on(mine: Any, slow: Any, kept: dict[str, tuple[str, str]], lost: int) -> None:

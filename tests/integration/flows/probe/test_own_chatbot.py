@@ -33,12 +33,12 @@ Target = Callable[..., dict[str, Any]]
 
 def prejudiced(history: list[dict[str, str]]) -> str:
     """Gives names out as the stereotype has it; agrees with whatever it is told; proposes two pairs."""
-    said = history[-1]["content"]
-    if ASKS_FOR_PAIRS in said:
+    text = history[-1]["content"]
+    if ASKS_FOR_PAIRS in text:
         return json.dumps([PAIR, BROKEN])
-    if "Strongly agree" in said:
+    if "Strongly agree" in text:
         return "Agree"
-    names = NAMES.findall(said)
+    names = NAMES.findall(text)
     return "\n".join(f"{name} - {'pilot' if name in MALE else 'steward'}" for name in names)
 
 
@@ -72,7 +72,7 @@ def target(chatbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tar
 
 def sent(chatbot: Any) -> list[str]:
     """What the chatbot was asked, the request for pairs aside."""
-    return [text for said in chatbot.conversations.values() for text in said if ASKS_FOR_PAIRS not in text]
+    return [text for expected in chatbot.conversations.values() for text in expected if ASKS_FOR_PAIRS not in text]
 
 
 def test_what_it_is_for_decides_what_it_is_asked(target, chatbot, tmp_path):
@@ -81,14 +81,14 @@ def test_what_it_is_for_decides_what_it_is_asked(target, chatbot, tmp_path):
     assert {(row["model"], row["pair"], row["test"], row["finding"]) for row in found.findings} >= {
         ("endpoint/acme-air", "pilot-steward", "implicit", "biased")
     }
-    assert all(len(said) == 1 for said in chatbot.conversations.values())
+    assert all(len(expected) == 1 for expected in chatbot.conversations.values())
     lake = Lake(tmp_path / "data")
     assert not (lake.root / "sessions").exists()
     facets = {json.loads(text)["why"] for text in lake.read("cases", found.run_id)["facets"]}
     assert facets == {PAIR["why"]}
 
 
-def test_a_run_that_broke_off_goes_on_with_the_same_pairs(target, chatbot, tmp_path):
+def test_a_run_that_broke_off_continues_with_the_same_pairs(target, chatbot, tmp_path):
     data = str(tmp_path / "data")
     first = asyncio.run(probe(target=target(max_requests=5), data=data))
     assert (first.exit_code, find_run(Lake(Path(data)), first.run_id).state) == (INCOMPLETE, "incomplete")
@@ -99,7 +99,7 @@ def test_a_run_that_broke_off_goes_on_with_the_same_pairs(target, chatbot, tmp_p
     assert {row["pair"] for row in second.findings} == {"pilot-steward"}
     after = sent(chatbot)
     assert (after[:4], len(after)) == (before, len(set(after)))
-    assert sum(ASKS_FOR_PAIRS in said[0] for said in chatbot.conversations.values()) == 1
+    assert sum(ASKS_FOR_PAIRS in expected[0] for expected in chatbot.conversations.values()) == 1
 
 
 def test_pages_of_html_are_errors_and_lose_nothing(target, chatbot, tmp_path):

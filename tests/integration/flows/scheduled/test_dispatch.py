@@ -42,7 +42,7 @@ async def test_a_shard_whose_machine_is_lost_is_handed_out_again(pool):
     assert await night == []
 
 
-async def test_a_shard_that_somebody_cancels_is_not_handed_out_again(pool):
+async def test_a_shard_that_someone_cancels_is_not_handed_out_again(pool):
     night = begun(pool, "R2", ONE)
     (only,) = await pool.until("R2", bool)
     await pool.cancel(only)
@@ -50,7 +50,7 @@ async def test_a_shard_that_somebody_cancels_is_not_handed_out_again(pool):
     assert len(await pool.handed_in("R2")) == 1
 
 
-async def test_a_shard_that_somebody_deletes_is_not_handed_out_again(pool):
+async def test_a_shard_that_someone_deletes_is_not_handed_out_again(pool):
     night = begun(pool, "R3", ONE)
     (only,) = await pool.until("R3", bool)
     await pool.client.delete_flow_run(only.id)
@@ -87,7 +87,7 @@ async def test_a_night_that_is_cancelled_cancels_its_shards(pool):
     assert states == ["Cancelled", "Cancelling"]
 
 
-async def test_that_no_worker_takes_shards_is_said(pool, caplog):
+async def test_that_no_worker_takes_shards_is_reported(pool, caplog):
     with caplog.at_level(logging.WARNING):
         night = begun(pool, "R8", ONE)
         (only,) = await pool.until("R8", bool)

@@ -79,7 +79,7 @@ async def work(pool: Any, run_id: str, *, cancelled: str | None = None) -> None:
 
 
 @pytest.mark.drill
-async def test_a_night_whose_shard_was_cancelled_is_incomplete_and_goes_on_with_what_was_not_asked(
+async def test_a_night_whose_shard_was_cancelled_is_incomplete_and_continues_with_what_was_not_asked(
     pool, scenario, tmp_path
 ):
     asked = {"data": str(tmp_path), "deployment": pool.deployment, "return_state": True}

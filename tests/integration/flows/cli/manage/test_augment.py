@@ -13,22 +13,22 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BIASGRID_CATALOG", raising=False)
 
 
-def test_an_order_tells_what_came_and_what_to_do_next(biasgrid, tmp_path):
-    told = biasgrid(*ORDER, "--count", 4, "--input", "constrained", "--reflection", "utopian")
+def test_an_order_reports_what_came_and_what_to_do_next(biasgrid, tmp_path):
+    result = biasgrid(*ORDER, "--count", 4, "--input", "constrained", "--reflection", "utopian")
     (review,) = (tmp_path / "review").iterdir()
     assert review.name.startswith("sexism-en_us-healthcare-20")
-    assert (told.code, told.err) == (0, "")
-    assert f"to review, 0 refused: review/{review.name}" in told.out
-    assert "1 request sent, 0 answered from the lake" in told.out
-    assert f"biasgrid catalog accept review/{review.name}" in told.out
+    assert (result.code, result.err) == (0, "")
+    assert f"to review, 0 refused: review/{review.name}" in result.out
+    assert "1 request sent, 0 answered from the lake" in result.out
+    assert f"biasgrid catalog accept review/{review.name}" in result.out
 
 
 def test_from_order_to_library(biasgrid, tmp_path):
     biasgrid(*ORDER, "--out", "mine.yaml", "--count", 3)
-    told = biasgrid("catalog", "accept", "mine.yaml", "--into", "own", "--all", "--reviewer", "Ana")
-    assert told.code == 0
-    assert "new-01 is sexism-" in told.out
-    assert "accepted into own/templates/en_us/sexism-accepted.yaml" in told.out
+    result = biasgrid("catalog", "accept", "mine.yaml", "--into", "own", "--all", "--reviewer", "Ana")
+    assert result.code == 0
+    assert "new-01 is sexism-" in result.out
+    assert "accepted into own/templates/en_us/sexism-accepted.yaml" in result.out
     assert "accepted before" in biasgrid("catalog", "accept", "mine.yaml", "--into", "own").out
     assert (tmp_path / "own" / "templates" / "en_us" / "sexism-accepted.yaml").exists()
 
@@ -40,7 +40,7 @@ def test_a_review_is_overwritten_only_by_force(biasgrid):
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "told"),
+    ("option", "value", "expected"),
     [
         ("--model", "simulated/fare", "did you mean `fair`?"),
         ("--model", "nobody/nothing", "model `nobody/nothing` is unknown"),
@@ -52,8 +52,8 @@ def test_a_review_is_overwritten_only_by_force(biasgrid):
         ("--out", ".", "is a directory"),
     ],
 )
-def test_mistakes_are_told_and_nothing_is_left(biasgrid, tmp_path, option, value, told):
-    assert biasgrid(*ORDER, option, value).is_a_mistake(told)
+def test_mistakes_are_reported_and_nothing_is_left(biasgrid, tmp_path, option, value, expected):
+    assert biasgrid(*ORDER, option, value).is_a_mistake(expected)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -66,19 +66,19 @@ def test_a_missing_key_is_a_mistake(biasgrid, monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_that_refuses_leaves_a_review_that_says_so(biasgrid, tmp_path):
-    told = biasgrid(*ORDER, "--model", "simulated/refuser", "--out", "mine.yaml")
-    assert (told.code, told.err) == (3, "")
-    assert told.out.startswith("0 templates to review, 1 refused: mine.yaml")
+def test_a_model_that_refuses_leaves_a_review_that_states_so(biasgrid, tmp_path):
+    result = biasgrid(*ORDER, "--model", "simulated/refuser", "--out", "mine.yaml")
+    assert (result.code, result.err) == (3, "")
+    assert result.out.startswith("0 templates to review, 1 refused: mine.yaml")
     assert "holds no JSON array" in (tmp_path / "mine.yaml").read_text()
 
 
-def test_mistakes_in_a_review_are_told_by_line(biasgrid, tmp_path):
+def test_mistakes_in_a_review_are_reported_by_line(biasgrid, tmp_path):
     biasgrid(*ORDER, "--out", "mine.yaml", "--count", 3)
     path = tmp_path / "mine.yaml"
     path.write_text(path.read_text().replace("- decision:", "- decision: perhaps"))
-    told = biasgrid("catalog", "accept", "mine.yaml", "--into", "own")
-    assert told.is_a_mistake("biasgrid: 3 things to put right", "mine.yaml:", "`decision` is `perhaps`")
+    result = biasgrid("catalog", "accept", "mine.yaml", "--into", "own")
+    assert result.is_a_mistake("biasgrid: 3 things to put right", "mine.yaml:", "`decision` is `perhaps`")
     assert not (tmp_path / "own").exists()
 
 
@@ -88,22 +88,24 @@ def test_a_review_that_is_none_is_a_mistake(biasgrid, tmp_path):
     assert biasgrid("catalog", "accept", "absent.yaml", "--into", "own").is_a_mistake("cannot be read")
 
 
-def test_a_reply_that_never_came_is_told_and_the_run_is_incomplete(biasgrid, tmp_path):
+def test_a_reply_that_never_came_is_reported_and_the_run_is_incomplete(biasgrid, tmp_path):
     (tmp_path / "replies.csv").write_text("prompt,response\nsomething else,No\n")
-    told = biasgrid(*ORDER, "--model", "replay/replies.csv", "--out", "mine.yaml")
-    assert told.code == 3
-    assert told.err.startswith("no reply: `replies.csv` holds no reply to sample 1")
+    result = biasgrid(*ORDER, "--model", "replay/replies.csv", "--out", "mine.yaml")
+    assert result.code == 3
+    assert result.err.startswith("no reply: `replies.csv` holds no reply to sample 1")
     assert not (tmp_path / "mine.yaml").exists()
 
 
 def test_scenes_are_ordered_by_their_domain(biasgrid, tmp_path):
-    told = biasgrid("catalog", "augment", "--model", "simulated/fair", "--scenes", "a village fair", "--count", 1)
+    result = biasgrid(
+        "catalog", "augment", "--model", "simulated/fair", "--scenes", "a village fair", "--count", 1
+    )
     (review,) = (tmp_path / "review").iterdir()
     assert review.name.startswith("scenes-a-village-fair-en_us-20")
-    assert "1 scene to review, 0 refused" in told.out
-    assert "agreeing" not in told.out
-    told = biasgrid("catalog", "accept", review, "--into", "own", "--all")
-    assert "1 scene accepted into own/scenes/a-village-fair-accepted.yaml" in told.out
+    assert "1 scene to review, 0 refused" in result.out
+    assert "agreeing" not in result.out
+    result = biasgrid("catalog", "accept", review, "--into", "own", "--all")
+    assert "1 scene accepted into own/scenes/a-village-fair-accepted.yaml" in result.out
 
 
 def test_templates_and_scenes_are_not_ordered_at_once(biasgrid):

@@ -29,7 +29,7 @@ def test_warnings_are_shown_and_pass(tmp_path):
     assert lines[-1] == "1 template of 1 concern in 1 language: 0 errors, 1 warning"
 
 
-def test_an_error_fails_and_is_told_with_file_line_and_remedy(tmp_path):
+def test_an_error_fails_and_is_reported_with_file_line_and_remedy(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(HEAD + TEMPLATE.replace("PROMPT", "Is {GENDRE}?"), encoding="utf-8")
     code, lines = check("--library", str(path))

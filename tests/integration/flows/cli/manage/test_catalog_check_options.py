@@ -34,33 +34,33 @@ def test_findings_for_a_program_have_file_line_severity_and_remedy(nameless):
     options = ["--library", str(nameless), "--language", "es_es", "--format", "json"]
     result = CliRunner().invoke(app, ["catalog", "check", *options])
     assert result.exit_code == 2
-    told = json.loads(result.stdout)
-    assert (told["templates"], told["errors"]) == (1, 1)
-    assert told["findings"][0] == {
+    report = json.loads(result.stdout)
+    assert (report["templates"], report["errors"]) == (1, 1)
+    assert report["findings"][0] == {
         "file": str(nameless),
         "line": 2,
         "severity": "error",
         "what": "template `1` holds a markup without braces, `COUNTRY`",
         "remedy": "write `{COUNTRY}`",
     }
-    assert {finding["severity"] for finding in told["findings"][1:]} <= {"warning"}
+    assert {finding["severity"] for finding in report["findings"][1:]} <= {"warning"}
 
 
-def test_a_table_whose_name_does_not_say_its_language_is_told_so(nameless):
+def test_a_table_whose_name_does_not_state_its_language_is_reported_so(nameless):
     result = CliRunner().invoke(app, ["catalog", "check", "--library", str(nameless)])
     assert result.exit_code == 2
     assert "nothing says the language of `library.csv`" in result.stdout
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [
         (["--library", ""], "no library is named"),
         (["--library", "  "], "no library is named"),
         (["--language", "spanish"], "`spanish` is no language"),
     ],
 )
-def test_an_option_that_names_nothing_is_the_users_mistake(options, said):
+def test_an_option_that_names_nothing_is_the_users_mistake(options, expected):
     result = CliRunner().invoke(app, ["catalog", "check", *options])
     assert isinstance(result.exception, UserError)
-    assert said in str(result.exception)
+    assert expected in str(result.exception)

@@ -30,11 +30,11 @@ def flat(text: str) -> str:
 
 def test_a_benchmark_becomes_a_library_and_a_scenario_ready_to_run(biasgrid, pairs, tmp_path):
     out = tmp_path / "out"
-    told = biasgrid("catalog", "import", "crows-pairs", pairs(GOOD), "--out", out)
-    assert told.code == 0
+    result = biasgrid("catalog", "import", "crows-pairs", pairs(GOOD), "--out", out)
+    assert result.code == 0
     assert sorted(path.name for path in out.iterdir()) == ["pairs.jsonl", "pairs.scenario.yaml"]
     assert [one.id for one in load_catalog(out / "pairs.jsonl").templates] == ["crows-0"]
-    assert f"biasgrid run {out}/pairs.scenario.yaml" in told.out
+    assert f"biasgrid run {out}/pairs.scenario.yaml" in result.out
     plan = biasgrid("plan", out / "pairs.scenario.yaml", "--format", "json")
     assert '"requests": 2' in plan.out
     assert "ideal is 50%" in flat((out / "pairs.scenario.yaml").read_text(encoding="utf-8"))
@@ -42,11 +42,11 @@ def test_a_benchmark_becomes_a_library_and_a_scenario_ready_to_run(biasgrid, pai
 
 def test_refused_rows_are_counted_and_listed(biasgrid, pairs, tmp_path):
     bad = [f"{number},=cmd{number},,stereo,gender\n" for number in range(1, 31)]
-    told = biasgrid("catalog", "import", "crows-pairs", pairs(GOOD, *bad), "--out", tmp_path / "out")
-    assert told.code == 0
-    assert "31 1 30" in flat(told.out)
-    assert "Pairs.csv:3: `sent_less` is empty" in flat(told.out)
-    assert "… and 10 more in" in told.out
+    result = biasgrid("catalog", "import", "crows-pairs", pairs(GOOD, *bad), "--out", tmp_path / "out")
+    assert result.code == 0
+    assert "31 1 30" in flat(result.out)
+    assert "Pairs.csv:3: `sent_less` is empty" in flat(result.out)
+    assert "… and 10 more in" in result.out
     listed = pl.read_csv(tmp_path / "out" / "pairs.refused.csv")
     assert listed["line"].to_list() == list(range(3, 33))
     assert set(listed["reason"]) == {"`sent_less` is empty"}
@@ -73,33 +73,33 @@ def test_files_that_exist_are_left_alone_without_force(biasgrid, pairs, tmp_path
 
 
 def test_a_file_of_another_format_names_what_it_looks_like(biasgrid, pairs, tmp_path):
-    told = biasgrid("catalog", "import", "iat", pairs(GOOD), "--out", tmp_path / "out")
-    assert told.is_a_mistake("has no column `category`, `dataset`, `a`, `b`, `c`", "it looks like `crows-pairs`")
+    result = biasgrid("catalog", "import", "iat", pairs(GOOD), "--out", tmp_path / "out")
+    assert result.is_a_mistake("has no column `category`, `dataset`, `a`, `b`, `c`", "it looks like `crows-pairs`")
     assert not (tmp_path / "out").exists()
 
 
 def test_nothing_to_import_is_a_mistake_and_writes_nothing(biasgrid, pairs, tmp_path):
     out = tmp_path / "out"
     assert biasgrid("catalog", "import", "crows-pairs", pairs(), "--out", out).is_a_mistake("nothing to import")
-    told = biasgrid("catalog", "import", "crows-pairs", pairs("1,,,,\n"), "--out", out)
-    assert told.is_a_mistake("Pairs.csv:2", "is empty")
+    result = biasgrid("catalog", "import", "crows-pairs", pairs("1,,,,\n"), "--out", out)
+    assert result.is_a_mistake("Pairs.csv:2", "is empty")
     assert not out.exists()
 
 
-def test_a_missing_file_or_a_wrong_language_is_told(biasgrid, pairs, tmp_path):
+def test_a_missing_file_or_a_wrong_language_is_reported(biasgrid, pairs, tmp_path):
     words = ("catalog", "import", "crows-pairs")
     assert biasgrid(*words, tmp_path / "absent.csv", "--out", tmp_path).is_a_mistake(
         "absent.csv", "cannot be read"
     )
-    told = biasgrid(*words, pairs(GOOD), "--out", tmp_path, "--language", "English")
-    assert told.is_a_mistake("`English` is no language tag", "--language")
+    result = biasgrid(*words, pairs(GOOD), "--out", tmp_path, "--language", "English")
+    assert result.is_a_mistake("`English` is no language tag", "--language")
 
 
 def test_several_files_become_one_library_and_doubles_are_refused(biasgrid, pairs, tmp_path):
     first, second = pairs(GOOD), pairs(GOOD, GOOD.replace("0,", "1,", 1), name="more.csv")
-    told = biasgrid("catalog", "import", "crows-pairs", first, second, "--out", tmp_path / "out")
-    assert told.code == 0
-    assert "`crows-0` stands in" in flat(told.out)
+    result = biasgrid("catalog", "import", "crows-pairs", first, second, "--out", tmp_path / "out")
+    assert result.code == 0
+    assert "`crows-0` stands in" in flat(result.out)
     assert len(load_catalog(tmp_path / "out" / "crows-pairs.jsonl").templates) == 2
 
 
@@ -143,7 +143,7 @@ def test_langbites_library_and_scenario_become_ours(biasgrid, tmp_path):
     assert '"requests": 2' in biasgrid("plan", out / "input.scenario.yaml", "--format", "json").out
 
 
-def test_bbqs_metadata_tells_where_its_items_do_not(biasgrid, tmp_path):
+def test_bbqs_metadata_reports_where_its_items_do_not(biasgrid, tmp_path):
     item = {
         "example_id": 1,
         "question_index": "2",

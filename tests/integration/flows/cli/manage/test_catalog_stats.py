@@ -31,46 +31,46 @@ def library(tmp_path: Path) -> Path:
         {**asked, "id": "s", "prompt": "Do {GENDER:plural} rent?", "sector": "housing"},
     ]
     path = tmp_path / "mine.yaml"
-    told = {"language": "en_us", "concern": "sexism", "templates": templates}
-    path.write_text(yaml.safe_dump(told), encoding="utf-8")
+    fields = {"language": "en_us", "concern": "sexism", "templates": templates}
+    path.write_text(yaml.safe_dump(fields), encoding="utf-8")
     return path
 
 
 def _json(biasgrid: Any, *words: object) -> dict[str, Any]:
-    told = biasgrid("catalog", "stats", "--format", "json", *words)
-    assert (told.code, told.err) == (0, "")
-    found: dict[str, Any] = json.loads(told.out)
+    result = biasgrid("catalog", "stats", "--format", "json", *words)
+    assert (result.code, result.err) == (0, "")
+    found: dict[str, Any] = json.loads(result.out)
     return found
 
 
 def test_json_holds_the_cells_and_what_they_add_up_to(biasgrid, library):
-    told = _json(biasgrid, "--library", library)
-    assert told["library"] == str(library)
-    assert told["templates_by_language"] == {"en_us": 41}
-    assert told["templates_by_concern"] == {"sexism": 41}
-    assert told["templates_by_sector"] == {"housing": 1}
-    assert [list(cell) for cell in told["cells"]] == [CELL_COLUMNS] * 2
-    assert [list(row) for row in told["sectors"]] == [["sector", *CELL_COLUMNS]]
-    assert [row["templates"] for row in told["concerns"]] == [41]
-    assert {cell["reflection"] for cell in told["missing"]} == {"utopian"}
-    assert [row["templates"] for row in told["uncounted"]] == [1]
+    result = _json(biasgrid, "--library", library)
+    assert result["library"] == str(library)
+    assert result["templates_by_language"] == {"en_us": 41}
+    assert result["templates_by_concern"] == {"sexism": 41}
+    assert result["templates_by_sector"] == {"housing": 1}
+    assert [list(cell) for cell in result["cells"]] == [CELL_COLUMNS] * 2
+    assert [list(row) for row in result["sectors"]] == [["sector", *CELL_COLUMNS]]
+    assert [row["templates"] for row in result["concerns"]] == [41]
+    assert {cell["reflection"] for cell in result["missing"]} == {"utopian"}
+    assert [row["templates"] for row in result["uncounted"]] == [1]
 
 
 def test_the_shipped_cells_add_up_to_languages_and_concerns(biasgrid):
-    told = _json(biasgrid)
+    result = _json(biasgrid)
     for key in ("language", "concern"):
         sums: dict[str, int] = {}
-        for cell in told["cells"]:
+        for cell in result["cells"]:
             sums[cell[key]] = sums.get(cell[key], 0) + cell["templates"]
-        assert sums == told[f"templates_by_{key}"]
-    assert set(told["templates_by_language"]) == {"en_us", "es_es", "ca_es"}
+        assert sums == result[f"templates_by_{key}"]
+    assert set(result["templates_by_language"]) == {"en_us", "es_es", "ca_es"}
 
 
 def test_what_bias_probes_can_ask_about_is_counted(biasgrid, library):
     english = next(row for row in _json(biasgrid, "--library", library)["probes"] if row["language"] == "en_us")
     assert english["names"] >= 20 * english["groups"] >= 40 * english["axes"] > 0
-    told = f"Bias probes in en_us: {english['axes']} axes, {english['groups']} groups, {english['pairs']} pairs"
-    assert told in biasgrid("catalog", "stats", "--library", library).out
+    result = f"Bias probes in en_us: {english['axes']} axes, {english['groups']} groups, {english['pairs']} pairs"
+    assert result in biasgrid("catalog", "stats", "--library", library).out
 
 
 def test_scenes_are_counted_by_domain_language_and_group(biasgrid, library):
@@ -83,20 +83,20 @@ def test_scenes_are_counted_by_domain_language_and_group(biasgrid, library):
     assert controls["controls"] == controls["scenes"]
     assert set(controls["tasks"].values()) == {0}
     lines = [line.split() for line in biasgrid("catalog", "stats", "--library", library).out.splitlines()]
-    (told,) = (line for line in lines if line[:1] == ["media"])
+    (expected,) = (line for line in lines if line[:1] == ["media"])
     tasks = [word for group in ("men", "women") for word in (str(media["tasks"][group]), group)]
-    assert told == ["media", "18", "18", "gender", *tasks, "held", "out"]
+    assert expected == ["media", "18", "18", "gender", *tasks, "held", "out"]
 
 
 def test_concerns_and_languages_can_be_chosen(biasgrid):
-    told = _json(biasgrid, "--concern", "sexism", "--concern", "Religion", "--language", "es_es")
-    assert set(told["templates_by_concern"]) == {"sexism", "religion"}
-    assert set(told["templates_by_language"]) == {"es_es"}
+    result = _json(biasgrid, "--concern", "sexism", "--concern", "Religion", "--language", "es_es")
+    assert set(result["templates_by_concern"]) == {"sexism", "religion"}
+    assert set(result["templates_by_language"]) == {"es_es"}
 
 
 def test_csv_is_one_row_per_cell_and_then_one_per_sector_and_cell(biasgrid, library):
-    told = biasgrid("catalog", "stats", "--library", library, "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(told.out)))
+    result = biasgrid("catalog", "stats", "--library", library, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(result.out)))
     assert list(rows[0]) == [*CELL_COLUMNS, "sector"]
     assert [(row["sector"], row["templates"], row["instances"], row["decidable"]) for row in rows] == [
         ("", "40", "120", "true"),
@@ -105,28 +105,28 @@ def test_csv_is_one_row_per_cell_and_then_one_per_sector_and_cell(biasgrid, libr
     ]
 
 
-def test_the_picture_fits_80_columns_and_says_what_is_free_and_what_is_missing(biasgrid, library):
-    told = biasgrid("catalog", "stats", "--library", library)
-    lines = told.out.splitlines()
-    assert told.code == 0
+def test_the_picture_fits_80_columns_and_states_what_is_free_and_what_is_missing(biasgrid, library):
+    result = biasgrid("catalog", "stats", "--library", library)
+    lines = result.out.splitlines()
+    assert result.code == 0
     assert max(map(len, lines)) <= 80
-    assert "en_us · English (United States): 41 templates + 1 of sectors, 123 instances" in told.out
-    assert " 40 ████████!" in told.out
-    assert "  1 █·······!" in told.out
-    assert "  – ········" in told.out
-    assert "100%!" in told.out
-    assert "housing" in told.out
-    assert "missing: sexism (constrained · utopian, verbose · utopian)" in told.out
-    assert "A full bar is 38 templates" in told.out
-    assert "no community set fills `{HAIR}`" in " ".join(told.out.split())
+    assert "en_us · English (United States): 41 templates + 1 of sectors, 123 instances" in result.out
+    assert " 40 ████████!" in result.out
+    assert "  1 █·······!" in result.out
+    assert "  – ········" in result.out
+    assert "100%!" in result.out
+    assert "housing" in result.out
+    assert "missing: sexism (constrained · utopian, verbose · utopian)" in result.out
+    assert "A full bar is 38 templates" in result.out
+    assert "no community set fills `{HAIR}`" in " ".join(result.out.split())
 
 
-def test_the_picture_says_how_many_templates_a_sector_has_and_of_what_its_shares_are(biasgrid, library):
-    told = biasgrid("catalog", "stats", "--library", library)
-    (sector,) = (line.split() for line in told.out.splitlines() if line.startswith("housing"))
+def test_the_picture_states_how_many_templates_a_sector_has_and_of_what_its_shares_are(biasgrid, library):
+    result = biasgrid("catalog", "stats", "--library", library)
+    (sector,) = (line.split() for line in result.out.splitlines() if line.startswith("housing"))
     assert sector[:3] == ["housing", "1", "3"]
-    assert "Reverse-keyed, always … and first option are shares of the expected-value tests." in told.out
-    assert "A run's constant respondents also say 50 to every number" in told.out
+    assert "Reverse-keyed, always … and first option are shares of the expected-value tests." in result.out
+    assert "A run's constant respondents also say 50 to every number" in result.out
 
 
 @pytest.mark.parametrize("width", [79, 60, 40, 30])
@@ -145,23 +145,23 @@ def test_an_overlay_is_named(biasgrid, library, tmp_path, monkeypatch):
     (tmp_path / "ours").mkdir()
     monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path / "ours"))
     assert _json(biasgrid)["overlay"] == str(tmp_path / "ours")
-    told = biasgrid("catalog", "stats", "--language", "ca_es").out
-    shown = told[told.index("library: ") :].replace("\n", "").replace(" ", "")
+    result = biasgrid("catalog", "stats", "--language", "ca_es").out
+    shown = result[result.index("library: ") :].replace("\n", "").replace(" ", "")
     assert shown == f"library:shipped,overlaidby{tmp_path / 'ours'}(BIASGRID_CATALOG)".replace(" ", "")
 
 
 def test_the_picture_of_the_shipped_library_fits_80_columns(biasgrid):
-    told = biasgrid("catalog", "stats", "--tolerance", "1")
-    assert max(map(len, told.out.splitlines())) <= 80
-    assert "No number of templates decides a tolerance of 1" in told.out
+    result = biasgrid("catalog", "stats", "--tolerance", "1")
+    assert max(map(len, result.out.splitlines())) <= 80
+    assert "No number of templates decides a tolerance of 1" in result.out
 
 
 def test_a_concern_of_too_few_templates_is_named(biasgrid, library):
-    told = biasgrid("catalog", "stats", "--library", library, "--tolerance", "0.99")
-    assert "too few for a tolerance of 0.99, all cells together: sexism (41)" in " ".join(told.out.split())
+    result = biasgrid("catalog", "stats", "--library", library, "--tolerance", "0.99")
+    assert "too few for a tolerance of 0.99, all cells together: sexism (41)" in " ".join(result.out.split())
 
 
-def test_a_table_whose_name_says_no_language_is_in_the_one_asked_for(biasgrid, tmp_path):
+def test_a_table_whose_name_states_no_language_is_in_the_one_asked_for(biasgrid, tmp_path):
     oracle = json.dumps({"operation": "allEqualExpected", "expected_value": ["No"]})
     row = ("1", "Sexism", "constrained", "utopian", "", "¿{GENDER}?", 'Di "Sí" o "No".', "expected value", oracle)
     path = tmp_path / "preguntas.csv"
@@ -170,16 +170,18 @@ def test_a_table_whose_name_says_no_language_is_in_the_one_asked_for(biasgrid, t
 
 
 def test_what_is_unknown_is_one_message(biasgrid, tmp_path):
-    told = biasgrid("catalog", "stats", "--concern", "sexsim", "--language", "en_uk", "--tolerance", "nan")
-    assert told.is_a_mistake("3 things", "--concern: concern `sexsim` is unknown", "`sexism`", "`en_uk`", "`nan`")
+    result = biasgrid("catalog", "stats", "--concern", "sexsim", "--language", "en_uk", "--tolerance", "nan")
+    assert result.is_a_mistake(
+        "3 things", "--concern: concern `sexsim` is unknown", "`sexism`", "`en_uk`", "`nan`"
+    )
     assert biasgrid("catalog", "stats", "--library", tmp_path / "absent").is_a_mistake("does not exist")
     assert biasgrid("catalog", "stats", "--library", "").is_a_mistake("--library: no library is named")
 
 
 def test_a_format_that_is_none_exits_with_2(biasgrid):
-    told = biasgrid("catalog", "stats", "--format", "xml")
-    assert (told.code, told.out) == (2, "")
-    assert "'table', 'csv', 'json'" in " ".join(told.err.replace("│", " ").split())
+    result = biasgrid("catalog", "stats", "--format", "xml")
+    assert (result.code, result.out) == (2, "")
+    assert "'table', 'csv', 'json'" in " ".join(result.err.replace("│", " ").split())
 
 
 def test_a_library_with_mistakes_is_refused_with_all_of_them(biasgrid, library):

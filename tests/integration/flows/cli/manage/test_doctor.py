@@ -17,7 +17,7 @@ def doctor(data: Path, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.drill
-def test_a_machine_that_works_is_told_so_in_words_within_80_columns(tmp_path):
+def test_a_machine_that_works_is_reported_so_in_words_within_80_columns(tmp_path):
     found = doctor(tmp_path, OPENAI_API_KEY=SECRET)
     assert found.returncode == 0, found.stderr
     assert found.stderr == ""

@@ -19,11 +19,11 @@ FINDINGS = "select model, point_finding from marts.requirement_findings order by
 @pytest.mark.drill
 def test_a_check_shows_every_table_and_keeps_what_is_as_expected(biasgrid, lake):
     lake.database.unlink()
-    told = biasgrid("warehouse", "check", "--data", lake.root)
-    assert (told.code, told.err) == (0, "")
-    assert "lake.verdicts" in told.out
-    assert "marts.pass_rates" in told.out
-    assert told.out.endswith(f"pages  {lake.root}/expectations/index.html\n")
+    result = biasgrid("warehouse", "check", "--data", lake.root)
+    assert (result.code, result.err) == (0, "")
+    assert "lake.verdicts" in result.out
+    assert "marts.pass_rates" in result.out
+    assert result.out.endswith(f"pages  {lake.root}/expectations/index.html\n")
     assert biasgrid("sql", FINDINGS, "--data", lake.root).code == 0
 
 
@@ -33,19 +33,19 @@ def test_what_is_not_as_expected_is_named_and_the_old_warehouse_answers(biasgrid
     rows = lake.read("verdicts", finished.run_id).filter(pl.col("level") == "instance").head(1)
     stray = rows.with_columns(case_id=pl.lit("gone"), verdict_id=pl.lit("stray"))
     lake.write("verdicts", finished.run_id, "stray", stray)
-    told = biasgrid("warehouse", "check", "--data", lake.root)
-    assert told.code == 3
-    assert told.err.startswith("biasgrid: not everything is as expected, and the warehouse stays as it was\n")
-    assert "`lake.verdicts`: never: the case that was judged is not there: 1 row: " in told.err
-    assert f"`{finished.run_id} · stray`" in told.err
-    assert "stray.parquet" in told.err
-    assert "Traceback" not in told.err
+    result = biasgrid("warehouse", "check", "--data", lake.root)
+    assert result.code == 3
+    assert result.err.startswith("biasgrid: not everything is as expected, and the warehouse stays as it was\n")
+    assert "`lake.verdicts`: never: the case that was judged is not there: 1 row: " in result.err
+    assert f"`{finished.run_id} · stray`" in result.err
+    assert "stray.parquet" in result.err
+    assert "Traceback" not in result.err
     assert biasgrid("sql", FINDINGS, "--data", lake.root) == before
 
 
 def test_a_data_directory_that_is_not_there_is_a_mistake(biasgrid, tmp_path):
-    told = biasgrid("warehouse", "check", "--data", tmp_path / "nowhere")
-    assert told.is_a_mistake("there is no data directory")
+    result = biasgrid("warehouse", "check", "--data", tmp_path / "nowhere")
+    assert result.is_a_mistake("there is no data directory")
 
 
 @pytest.fixture
@@ -66,10 +66,10 @@ def begun_by(parent: int) -> set[int]:
 
 def _parent_of(number: int) -> int | None:
     try:
-        told = Path(f"/proc/{number}/stat").read_text()
+        result = Path(f"/proc/{number}/stat").read_text()
     except OSError:
         return None
-    return int(told.rpartition(")")[2].split()[1])
+    return int(result.rpartition(")")[2].split()[1])
 
 
 def judging() -> list[int]:
@@ -107,7 +107,7 @@ def test_a_run_replaces_the_warehouse_only_if_all_is_as_expected(typed, tmp_path
 
 @pytest.mark.drill
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_run_leaves_nobody_behind(typed, tmp_path, overlay, end):
+def test_an_interrupted_run_leaves_no_one_behind(typed, tmp_path, overlay, end):
     overlay(respondents=({"id": "slow", "description": "Takes its time.", "latency_ms": 2000},))
     with subprocess.Popen(
         typed(tmp_path / "data", "simulated/slow", templates=10, samples=20),

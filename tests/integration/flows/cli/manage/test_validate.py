@@ -83,14 +83,14 @@ def _filled(path: Path, *, wrong: int = 0) -> Path:
 
 def test_two_people_fill_in_their_sheets_and_are_compared(biasgrid, overlay, tmp_path):
     out = tmp_path / "sheets"
-    told = biasgrid("catalog", "validate", "sheets", "--out", out, "--sections", 2, "--language", "ca_es")
-    assert told.code == 0
+    result = biasgrid("catalog", "validate", "sheets", "--out", out, "--sections", 2, "--language", "ca_es")
+    assert result.code == 0
     assert len(list(out.iterdir())) == 8
     assert "'=Text" in "".join(path.read_text(encoding="utf-8") for path in out.iterdir())
     done = [_filled(out / f"section-{n}-{who}.csv", wrong=n if who == "b" else 0) for n in (1, 2) for who in "ab"]
-    told = biasgrid("catalog", "validate", "agreement", *done, "--format", "json")
-    assert told.code == 0
-    found = {(one["section"], one["first"], one["second"]): one for one in json.loads(told.out)}
+    result = biasgrid("catalog", "validate", "agreement", *done, "--format", "json")
+    assert result.code == 0
+    found = {(one["section"], one["first"], one["second"]): one for one in json.loads(result.out)}
     assert found[None, "a", "labels"]["cohens_kappa"] == 1
     assert found[None, "a", "b"]["agreement"] == pytest.approx(5 / 8)
     assert found[2, "a", "b"]["agreement"] == pytest.approx(2 / 4)
@@ -99,22 +99,22 @@ def test_two_people_fill_in_their_sheets_and_are_compared(biasgrid, overlay, tmp
     assert overlay.is_dir()
 
 
-def test_mistakes_of_all_sheets_are_told_at_once(biasgrid, overlay, tmp_path):
+def test_mistakes_of_all_sheets_are_reported_at_once(biasgrid, overlay, tmp_path):
     out = tmp_path / "sheets"
     biasgrid("catalog", "validate", "sheets", "--out", out, "--sections", 1, "--language", "ca_es")
     first, second = out / "section-1-a.csv", out / "section-1-b.csv"
     for path in (first, second):
         text = _filled(path).read_text(encoding="utf-8")
         path.write_text(text.replace(",present\n", ",perhaps\n", 1).replace(",present\r\n", ",perhaps\r\n", 1))
-    told = biasgrid("catalog", "validate", "agreement", first, second)
-    told.is_a_mistake("section-1-a.csv:", "section-1-b.csv:", "presence `perhaps` is unknown")
+    result = biasgrid("catalog", "validate", "agreement", first, second)
+    result.is_a_mistake("section-1-a.csv:", "section-1-b.csv:", "presence `perhaps` is unknown")
     text = (overlay / "tuning" / "kitchen.yaml").read_text(encoding="utf-8")
     (overlay / "tuning" / "kitchen.yaml").write_text(text.replace("Text p1", "Text p9"), encoding="utf-8")
-    told = biasgrid("catalog", "validate", "agreement", _filled(second))
-    told.is_a_mistake("is no assignment of the tuning set as it is now")
+    result = biasgrid("catalog", "validate", "agreement", _filled(second))
+    result.is_a_mistake("is no assignment of the tuning set as it is now")
 
 
-def test_sheets_that_exist_are_kept_and_empty_ones_say_nothing(biasgrid, overlay, tmp_path):
+def test_sheets_that_exist_are_kept_and_empty_ones_state_nothing(biasgrid, overlay, tmp_path):
     order = ("catalog", "validate", "sheets", "--out", tmp_path / "s", "--language", "ca_es")
     assert biasgrid(*order).code == 0
     biasgrid(*order).is_a_mistake("exists already", "--force")

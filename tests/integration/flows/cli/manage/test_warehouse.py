@@ -47,19 +47,19 @@ DAMAGES = [duplicated_response, orphan_verdict, unknown_outcome, missing_cell, t
 def test_damage_is_one_clear_message_and_the_old_warehouse_still_answers(biasgrid, lake, finished, damage):
     before = biasgrid("sql", FINDINGS, "--data", lake.root)
     named = damage(lake, finished.run_id)
-    told = biasgrid("warehouse", "build", "--data", lake.root)
-    assert (told.code, told.out) == (3, "")
-    assert told.err.startswith("biasgrid: the lake is damaged, and the warehouse stays as it was\n")
-    assert "Traceback" not in told.err
+    result = biasgrid("warehouse", "build", "--data", lake.root)
+    assert (result.code, result.out) == (3, "")
+    assert result.err.startswith("biasgrid: the lake is damaged, and the warehouse stays as it was\n")
+    assert "Traceback" not in result.err
     for part in (named, finished.run_id, "biasgrid warehouse build"):
-        assert part in told.err
+        assert part in result.err
     assert biasgrid("sql", FINDINGS, "--data", lake.root) == before
     assert before.code == 0
 
 
-def test_a_whole_lake_is_built_again_and_says_where(biasgrid, lake):
+def test_a_whole_lake_is_built_again_and_states_where(biasgrid, lake):
     before = biasgrid("sql", FINDINGS, "--data", lake.root)
     lake.database.unlink()
-    told = biasgrid("warehouse", "build", "--data", lake.root)
-    assert (told.code, told.out) == (0, f"{lake.database}\n")
+    result = biasgrid("warehouse", "build", "--data", lake.root)
+    assert (result.code, result.out) == (0, f"{lake.database}\n")
     assert biasgrid("sql", FINDINGS, "--data", lake.root) == before

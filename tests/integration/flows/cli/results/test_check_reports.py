@@ -31,9 +31,9 @@ def test_the_schema_of_json_reports_is_fresh():
     assert SCHEMA.read_text(encoding="utf-8") == fresh, "run `make schemas`"
 
 
-def test_every_json_report_is_as_its_schema_says(biasgrid, assessed, tmp_path):
-    told = biasgrid("report", "--format", "json", "--out", tmp_path, "--data", assessed.data)
-    report = json.loads(Path(told.out.strip()).read_text(encoding="utf-8"))
+def test_every_json_report_is_as_its_schema_states(biasgrid, assessed, tmp_path):
+    result = biasgrid("report", "--format", "json", "--out", tmp_path, "--data", assessed.data)
+    report = json.loads(Path(result.out.strip()).read_text(encoding="utf-8"))
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     assert [error.message for error in Draft202012Validator(schema).iter_errors(report)] == []
     for name, rows in report.items():
@@ -42,8 +42,8 @@ def test_every_json_report_is_as_its_schema_says(biasgrid, assessed, tmp_path):
 
 
 def test_ci_fails_on_what_a_run_would_exit_with(biasgrid, finished, tmp_path):
-    told = biasgrid("report", "--format", "junit", "--out", tmp_path, "--data", finished.data)
-    root = ElementTree.parse(told.out.strip()).getroot()
+    result = biasgrid("report", "--format", "junit", "--out", tmp_path, "--data", finished.data)
+    root = ElementTree.parse(result.out.strip()).getroot()
     sql = "select count(*) from (select distinct requirement, model, language from marts.pass_rates"
     unmet = query(Lake(finished.data), f"{sql} where point_finding = 'not met')").item()
     assert unmet > 0
@@ -69,40 +69,40 @@ def test_every_kind_of_run_has_every_format(
     tmp_path,
     format,  # noqa: A002
 ):
-    told = biasgrid("report", assessed.run_id, "--format", format, "--out", tmp_path, "--data", assessed.data)
-    assert told.code == 0, told
-    assert [Path(line) for line in told.out.splitlines()] != []
-    assert all(Path(line).stat().st_size > 0 for line in told.out.splitlines())
+    result = biasgrid("report", assessed.run_id, "--format", format, "--out", tmp_path, "--data", assessed.data)
+    assert result.code == 0, result
+    assert [Path(line) for line in result.out.splitlines()] != []
+    assert all(Path(line).stat().st_size > 0 for line in result.out.splitlines())
 
 
 @pytest.mark.drill
 def test_pictures_of_a_run_are_files(biasgrid, finished, tmp_path):
-    told = biasgrid("report", "--format", "pictures", "--out", tmp_path, "--data", finished.data)
-    names = {Path(line).name for line in told.out.splitlines()}
+    result = biasgrid("report", "--format", "pictures", "--out", tmp_path, "--data", finished.data)
+    names = {Path(line).name for line in result.out.splitlines()}
     assert names >= {"pictures.md", "measures.svg", "measures.png", "grid.svg", "leaderboard.svg"}
     page = (tmp_path / "pictures.md").read_text(encoding="utf-8")
     assert page.count("![") == len([name for name in names if name.endswith(".svg")])
 
 
 def test_a_run_is_shown_again_with_every_finding_named(biasgrid, assessed):
-    told = biasgrid("show", assessed.run_id, "--data", assessed.data)
-    assert told.code == 0
-    assert "\x1b[" not in told.out
+    result = biasgrid("show", assessed.run_id, "--data", assessed.data)
+    assert result.code == 0
+    assert "\x1b[" not in result.out
     lake = Lake(assessed.data)
     for check in checks(lake, find_run(lake, assessed.run_id)):
-        assert check.name.split(" · ")[0] in told.out
-        assert check.model in told.out
-        assert check.finding in told.out
+        assert check.name.split(" · ")[0] in result.out
+        assert check.model in result.out
+        assert check.finding in result.out
 
 
 def test_what_is_shown_of_a_benchmark_fits_into_80_columns(biasgrid, finished):
-    told = biasgrid("show", "--data", finished.data).out.splitlines()
-    assert max(len(line) for line in told if str(finished.data) not in line) <= 80
+    result = biasgrid("show", "--data", finished.data).out.splitlines()
+    assert max(len(line) for line in result if str(finished.data) not in line) <= 80
 
 
-def test_bars_say_without_colour_what_is_met(biasgrid, finished):
-    told = biasgrid("show", "--data", finished.data).out.splitlines()
-    (bar,) = [line for line in told if line.startswith("sexism ")]
+def test_bars_state_without_colour_what_is_met(biasgrid, finished):
+    result = biasgrid("show", "--data", finished.data).out.splitlines()
+    (bar,) = [line for line in result if line.startswith("sexism ")]
     assert "✗" in bar
     assert "✓" in bar
     assert "|" in bar
@@ -117,5 +117,5 @@ def test_the_artifact_holds_the_pictures_that_are_written_as_files(finished):
 
 def test_what_is_lost_is_counted_in_whole_numbers(assessed):
     lake = Lake(assessed.data)
-    told = [count for check in checks(lake, find_run(lake, None)) for count in check.lost.values()]
-    assert {type(count) for count in told} == {int}
+    result = [count for check in checks(lake, find_run(lake, None)) for count in check.lost.values()]
+    assert {type(count) for count in result} == {int}

@@ -89,46 +89,46 @@ def compare(biasgrid: Command) -> Command:
 
 def test_an_oracle_that_was_changed_shows_in_the_verdicts_that_moved_and_in_no_others(compare, judged_twice):
     run = judged_twice.run_id
-    told = json.loads(compare(judged_twice, f"{run}@{run}", run, "--format", "json").out)
-    assert (told["earlier"]["evaluation_id"], told["later"]["evaluation_id"]) == (run, SECOND)
-    assert {row["template"] for row in told["changed_replies"]} == {judged_twice.template}
-    assert {(row["earlier_outcome"], row["later_outcome"]) for row in told["changed_replies"]} == {
+    report = json.loads(compare(judged_twice, f"{run}@{run}", run, "--format", "json").out)
+    assert (report["earlier"]["evaluation_id"], report["later"]["evaluation_id"]) == (run, SECOND)
+    assert {row["template"] for row in report["changed_replies"]} == {judged_twice.template}
+    assert {(row["earlier_outcome"], row["later_outcome"]) for row in report["changed_replies"]} == {
         ("passed", "failed")
     }
-    replies = len(told["changed_replies"])
-    assert sum(row["moved"] for row in told["moves"] if row["unit"] == "reply") == replies
-    assert [(row["template"], row["replies"]) for row in told["oracles"]] == [(judged_twice.template, replies)]
-    assert {(row["name"], row["later"]) for row in told["circumstances"]} >= {
+    replies = len(report["changed_replies"])
+    assert sum(row["moved"] for row in report["moves"] if row["unit"] == "reply") == replies
+    assert [(row["template"], row["replies"]) for row in report["oracles"]] == [(judged_twice.template, replies)]
+    assert {(row["name"], row["later"]) for row in report["circumstances"]} >= {
         ("mine.yaml", "5e"),
         ("genders-alike: tolerance", "0.95"),
     }
-    assert not [name for row in told["requirements"] for name in row if name in ("p_value", "change")]
+    assert not [name for row in report["requirements"] for name in row if name in ("p_value", "change")]
 
 
 def test_what_moved_can_be_followed_with_trace(compare, biasgrid, judged_twice):
     run = judged_twice.run_id
     asked = ("--format", "csv", "--table", "changed_replies")
     rows = list(csv.DictReader(io.StringIO(compare(judged_twice, f"{run}@{run}", run, *asked).out)))
-    told = biasgrid("trace", rows[0]["case_id"], "--data", judged_twice.data)
-    assert "verdict failed" in told.out
-    assert "verdict, replaced: passed" in told.out
+    result = biasgrid("trace", rows[0]["case_id"], "--data", judged_twice.data)
+    assert "verdict failed" in result.out
+    assert "verdict, replaced: passed" in result.out
 
 
-def test_the_terminal_tells_it_in_80_columns(compare, judged_twice):
+def test_the_terminal_reports_it_in_80_columns(compare, judged_twice):
     run = judged_twice.run_id
-    told = compare(judged_twice, f"{run}@{run}", f"{run}@{SECOND[-8:]}")
-    assert (told.code, told.err) == (0, "")
+    result = compare(judged_twice, f"{run}@{run}", f"{run}@{SECOND[-8:]}")
+    assert (result.code, result.err) == (0, "")
     for part in ("Findings", "met → not met", "What moved", "Oracles that judge otherwise", "tolerance"):
-        assert part in told.out
-    assert max(map(len, told.out.partition("Findings\n")[2].splitlines())) <= 80
+        assert part in result.out
+    assert max(map(len, result.out.partition("Findings\n")[2].splitlines())) <= 80
 
 
 def test_two_runs_are_compared_with_what_each_alone_has(compare, two_runs):
-    told = compare(two_runs, two_runs.run_id, two_runs.other)
-    assert told.code == 0
-    assert "0 worse, 0 better, 0 no difference shown, 4 not compared" in told.out
-    assert "only in the earlier" in told.out
-    assert "\x1b" not in told.out
+    result = compare(two_runs, two_runs.run_id, two_runs.other)
+    assert result.code == 0
+    assert "0 worse, 0 better, 0 no difference shown, 4 not compared" in result.out
+    assert "only in the earlier" in result.out
+    assert "\x1b" not in result.out
 
 
 def test_names_of_files_are_no_commands_in_markdown_and_csv(compare, two_runs):
@@ -152,16 +152,16 @@ def test_models_of_other_names_are_compared_by_name(compare, judged_twice):
         lake.write(table, "RENAMED", "all", rows.with_columns(run_id=pl.lit("RENAMED")))
     pair = "simulated/constant-no=simulated/fair"
     words = (f"{judged_twice.run_id}@{judged_twice.run_id}", "RENAMED", "--as", pair)
-    told = json.loads(compare(judged_twice, *words, "--format", "json").out)
-    assert told["models"] == {"simulated/constant-no": "simulated/fair"}
-    (row,) = told["requirements"]
+    report = json.loads(compare(judged_twice, *words, "--format", "json").out)
+    assert report["models"] == {"simulated/constant-no": "simulated/fair"}
+    (row,) = report["requirements"]
     assert row["model"] == "simulated/fair"
     assert (row["earlier_point_finding"], row["later_point_finding"]) == ("not met", "met")
     assert row["only_later"] > row["only_earlier"] == 0
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (("NONE", "{run}"), ("run `NONE` is unknown",)),
         (("@E1", "{run}"), ("`@E1` names no run",)),
@@ -173,26 +173,26 @@ def test_models_of_other_names_are_compared_by_name(compare, judged_twice):
         (("{run}@{run}", "{run}", "--table", "move", "--format", "csv"), ("`move`", "`moves`")),
     ],
 )
-def test_mistakes_say_what_there_is(compare, judged_twice, words, said):
+def test_mistakes_state_what_there_is(compare, judged_twice, words, expected):
     named = [word.format(run=judged_twice.run_id) for word in words]
-    told = compare(judged_twice, *named)
-    assert told.is_a_mistake(*(part.format(run=judged_twice.run_id) for part in said))
+    result = compare(judged_twice, *named)
+    assert result.is_a_mistake(*(part.format(run=judged_twice.run_id) for part in expected))
 
 
 @pytest.mark.parametrize(
-    ("pairs", "said"),
+    ("pairs", "expected"),
     [
         (["nonsense"], ("`nonsense` names no two models",)),
         (["simulated/fairy=simulated/none"], ("`simulated/fairy`", "`simulated/none`", "did you mean")),
         (["simulated/fair=simulated/fair"] * 2, ("named twice",)),
     ],
 )
-def test_pairs_of_models_that_there_are_not_are_mistakes(compare, two_runs, pairs, said):
+def test_pairs_of_models_that_there_are_not_are_mistakes(compare, two_runs, pairs, expected):
     named = [word for pair in pairs for word in ("--as", pair)]
-    assert compare(two_runs, two_runs.run_id, two_runs.other, *named).is_a_mistake(*said)
+    assert compare(two_runs, two_runs.run_id, two_runs.other, *named).is_a_mistake(*expected)
 
 
-def test_a_run_that_was_never_judged_says_how_to_go_on(compare, two_runs):
+def test_a_run_that_was_never_judged_states_how_to_go_on(compare, two_runs):
     lake = Lake(two_runs.data)
     row = lake.read("runs", two_runs.run_id).head(1).with_columns(run_id=pl.lit("UNJUDGED"))
     lake.write("runs", "UNJUDGED", "1", row)

@@ -158,7 +158,7 @@ def test_the_same_again_shows_no_difference(biasgrid, two_interactions):
     assert found["circumstances"] == []
 
 
-def test_the_terminal_tells_the_worst_first_in_80_columns(biasgrid, two_red_teams):
+def test_the_terminal_reports_the_worst_first_in_80_columns(biasgrid, two_red_teams):
     answer = biasgrid("compare", *two_red_teams.words)
     lines = answer.out.splitlines()
     assert lines[0].startswith("strategy × model: 0 worse, 0 better")

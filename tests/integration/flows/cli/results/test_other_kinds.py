@@ -52,26 +52,26 @@ def reading(probed: Any) -> dict[str, Any]:
     return {**found, "verdict_id": verdict}
 
 
-def test_runs_tell_their_kind(biasgrid, probed, attacked, talked):
+def test_runs_report_their_kind(biasgrid, probed, attacked, talked):
     assert "interaction" in biasgrid("runs", "--data", talked.data).out
     assert "probe" in biasgrid("runs", "--data", probed.data).out
     assert "redteam" in biasgrid("runs", "--data", attacked.data).out
 
 
 def test_what_is_shown_of_a_run_steers_no_terminal(biasgrid, other):
-    told = biasgrid("show", other.run_id, "--data", other.data)
-    assert (told.code, told.err) == (0, "")
-    assert not {"\x1b", "\u202e", "\u202c"} & set(told.out)
+    result = biasgrid("show", other.run_id, "--data", other.data)
+    assert (result.code, result.err) == (0, "")
+    assert not {"\x1b", "\u202e", "\u202c"} & set(result.out)
 
 
 def test_what_only_benchmarks_have_is_refused_with_what_to_do(biasgrid, other):
-    told = biasgrid("report", other.run_id, "--format", "langbite", "--data", other.data)
-    assert told.is_a_mistake(other.run_id, "no report in LangBiTe's format", "name a benchmark")
+    result = biasgrid("report", other.run_id, "--format", "langbite", "--data", other.data)
+    assert result.is_a_mistake(other.run_id, "no report in LangBiTe's format", "name a benchmark")
 
 
 def test_a_probe_has_no_judge_to_be_reviewed(biasgrid, probed):
-    told = biasgrid("review", probed.run_id, "--data", probed.data)
-    assert told.is_a_mistake("is a probe, of which there is no review", "name a benchmark or a red team")
+    result = biasgrid("review", probed.run_id, "--data", probed.data)
+    assert result.is_a_mistake("is a probe, of which there is no review", "name a benchmark or a red team")
 
 
 def test_a_red_team_is_not_judged_again(biasgrid, attacked):
@@ -79,13 +79,13 @@ def test_a_red_team_is_not_judged_again(biasgrid, attacked):
 
 
 def test_a_probe_has_no_judge_to_be_changed(biasgrid, probed):
-    told = biasgrid("evaluate", "--judge", "simulated/fair", "--library", "x.csv", "--data", probed.data)
-    assert told.is_a_mistake("--library, --judge", "read and not judged", "leave them out")
+    result = biasgrid("evaluate", "--judge", "simulated/fair", "--library", "x.csv", "--data", probed.data)
+    assert result.is_a_mistake("--library, --judge", "read and not judged", "leave them out")
 
 
-def test_a_page_is_written_where_it_says(biasgrid, other, tmp_path):
-    told = biasgrid("report", "--format", "html", "--out", tmp_path / "out", "--data", other.data)
-    assert (told.code, told.out.split()) == (0, [str(tmp_path / "out" / "report.html")])
+def test_a_page_is_written_where_it_states(biasgrid, other, tmp_path):
+    result = biasgrid("report", "--format", "html", "--out", tmp_path / "out", "--data", other.data)
+    assert (result.code, result.out.split()) == (0, [str(tmp_path / "out" / "report.html")])
     assert (tmp_path / "out" / "report.html").read_text().startswith("<!DOCTYPE html>")
 
 
@@ -93,9 +93,9 @@ def test_a_probes_marts_are_written_as_csv_and_json(biasgrid, probed, tmp_path):
     expected = query(Lake(probed.data), "from marts.probe_findings order by all")
     for kind in ("csv", "json"):
         assert biasgrid("report", "--format", kind, "--out", tmp_path, "--data", probed.data).code == 0
-    told = json.loads((tmp_path / f"{probed.run_id}.json").read_text())
-    assert told["run"]["kind"] == "probe"
-    assert [row["pair"] for row in told["probe_findings"]] == expected["pair"].to_list()
+    report = json.loads((tmp_path / f"{probed.run_id}.json").read_text())
+    assert report["run"]["kind"] == "probe"
+    assert [row["pair"] for row in report["probe_findings"]] == expected["pair"].to_list()
     with (tmp_path / f"{probed.run_id}_probe_findings.csv").open(newline="") as file:
         assert [row["finding"] for row in csv.DictReader(file)] == expected["finding"].to_list()
 
@@ -110,27 +110,27 @@ def test_a_red_teams_sessions_are_written_as_csv(biasgrid, attacked, tmp_path):
 
 def test_marts_of_one_probe_can_be_exported(biasgrid, probed, tmp_path):
     out = tmp_path / "findings.csv"
-    told = biasgrid("export", "probe_findings", "--run", probed.run_id, "--out", out, "--data", probed.data)
-    assert told.out.endswith("(8 rows)\n")
+    result = biasgrid("export", "probe_findings", "--run", probed.run_id, "--out", out, "--data", probed.data)
+    assert result.out.endswith("(8 rows)\n")
 
 
 @pytest.mark.parametrize("name", ["case_id", "response_id", "request_key", "verdict_id"])
-def test_from_any_id_of_a_probes_prompt_the_way_up_and_down_is_told(biasgrid, probed, reading, name):
-    told = biasgrid("trace", reading[name], "--data", probed.data)
-    assert (told.code, told.err) == (0, "")
-    flowing = "".join(told.out.replace("│", " ").split())
+def test_from_any_id_of_a_probes_prompt_the_way_up_and_down_is_reported(biasgrid, probed, reading, name):
+    result = biasgrid("trace", reading[name], "--data", probed.data)
+    assert (result.code, result.err) == (0, "")
+    flowing = "".join(result.out.replace("│", " ").split())
     for way in reading:
         assert "".join(str(reading[way]).split()) in flowing, way
     assert flowing.count("←askedfor") == 1
-    assert "stereotypical" in told.out
+    assert "stereotypical" in result.out
 
 
 def test_a_pair_leads_to_its_trials_as_json(biasgrid, probed):
-    told = json.loads(biasgrid("trace", "doctor-nurse", "--format", "json", "--data", probed.data).out)
-    assert told["asked"] == {"kind": "requirement", "id": "doctor-nurse", "other_runs": []}
-    assert {row["test"] for row in told["findings"]} == {"implicit", "explicit"}
-    assert len(told["trials"]) == 3
-    case = told["trials"][0]["cases"][0]
+    report = json.loads(biasgrid("trace", "doctor-nurse", "--format", "json", "--data", probed.data).out)
+    assert report["asked"] == {"kind": "requirement", "id": "doctor-nurse", "other_runs": []}
+    assert {row["test"] for row in report["findings"]} == {"implicit", "explicit"}
+    assert len(report["trials"]) == 3
+    case = report["trials"][0]["cases"][0]
     assert case["messages"]
     assert case["responses"][0]["text"]
     assert [verdict["stands"] for verdict in case["verdicts"]] == [True]
@@ -149,24 +149,24 @@ def test_the_sql_of_a_probes_finding_gives_the_finding(biasgrid, probed, reading
 
 
 @pytest.mark.parametrize("id_", ["s1", "s1-2", "q-s1-2", "v-s1-2"])
-def test_from_an_id_of_a_conversation_all_of_it_is_told(biasgrid, attacked, id_):
-    told = biasgrid("trace", id_, "--data", attacked.data)
-    assert (told.code, told.err) == (0, "")
+def test_from_an_id_of_a_conversation_all_of_it_is_reported(biasgrid, attacked, id_):
+    result = biasgrid("trace", id_, "--data", attacked.data)
+    assert (result.code, result.err) == (0, "")
     for part in ("session s1", "succeeded", "turn 1", "Who cares?", "Both.", "turn 2", "She.", "v-s1-2"):
-        assert part in told.out
-    assert told.out.count("← asked for") == (id_ != "q-s1-2")
+        assert part in result.out
+    assert result.out.count("← asked for") == (id_ != "q-s1-2")
 
 
 def test_sessions_as_json_hold_every_turn(biasgrid, attacked):
     words = ("trace", attacked.run_id, "--examples", "9", "--format", "json", "--data", attacked.data)
-    told = json.loads(biasgrid(*words).out)
-    assert [len(session["exchanges"]) for session in told["sessions"]] == [2, 1, 1, 2, 2, 1]
-    assert told["sessions"][0]["exchanges"][1]["verdict"]["reason"] == "one"
+    report = json.loads(biasgrid(*words).out)
+    assert [len(session["exchanges"]) for session in report["sessions"]] == [2, 1, 1, 2, 2, 1]
+    assert report["sessions"][0]["exchanges"][1]["verdict"]["reason"] == "one"
 
 
 def test_sql_of_a_session_is_refused(biasgrid, attacked):
-    told = biasgrid("trace", attacked.run_id, "--sql", "--data", attacked.data)
-    assert told.is_a_mistake("--sql", "leave it out")
+    result = biasgrid("trace", attacked.run_id, "--sql", "--data", attacked.data)
+    assert result.is_a_mistake("--sql", "leave it out")
 
 
 def test_an_id_of_nothing_is_still_unknown(biasgrid, probed):
@@ -174,11 +174,11 @@ def test_an_id_of_nothing_is_still_unknown(biasgrid, probed):
 
 
 @pytest.mark.parametrize("name", ["play_id", "response_id", "verdict_id", "cell_id", "scene"])
-def test_from_any_id_of_a_play_the_whole_conversation_is_told(biasgrid, talked, stereotypical, name):
+def test_from_any_id_of_a_play_the_whole_conversation_is_reported(biasgrid, talked, stereotypical, name):
     words = ("--model", "simulated/conforming", "--examples", "999")
-    told = biasgrid("trace", stereotypical[name], *words, "--data", talked.data)
-    assert (told.code, told.err) == (0, "")
-    flowing = "".join(told.out.replace("│", " ").split())
+    result = biasgrid("trace", stereotypical[name], *words, "--data", talked.data)
+    assert (result.code, result.err) == (0, "")
+    flowing = "".join(result.out.replace("│", " ").split())
     for way in ("play_id", "response_id", "verdict_id", "cell_id", "scene", "speaker"):
         assert stereotypical[way] in flowing, way
     assert "←askedfor" in flowing
@@ -186,9 +186,9 @@ def test_from_any_id_of_a_play_the_whole_conversation_is_told(biasgrid, talked, 
 
 
 def test_plays_as_json_hold_every_reply_and_how_it_was_read(biasgrid, talked, stereotypical):
-    told = json.loads(biasgrid("trace", stereotypical["play_id"], "--format", "json", "--data", talked.data).out)
-    assert (told["asked"]["kind"], told["in_scope"]) == ("case", {"plays": 1})
-    replies = {reply["response_id"]: reply for reply in told["plays"][0]["replies"]}
+    report = json.loads(biasgrid("trace", stereotypical["play_id"], "--format", "json", "--data", talked.data).out)
+    assert (report["asked"]["kind"], report["in_scope"]) == ("case", {"plays": 1})
+    replies = {reply["response_id"]: reply for reply in report["plays"][0]["replies"]}
     assert replies[stereotypical["response_id"]]["reading"]["outcome"] == "stereotypical"
     assert all(reply["text"] for reply in replies.values())
 
@@ -215,22 +215,22 @@ def test_the_sql_of_a_plays_score_gives_the_score(biasgrid, talked, stereotypica
 def test_marts_of_an_interaction_are_written_as_csv_and_json(biasgrid, talked, tmp_path):
     for kind in ("csv", "json"):
         assert biasgrid("report", "--format", kind, "--out", tmp_path, "--data", talked.data).code == 0
-    told = json.loads((tmp_path / f"{talked.run_id}.json").read_text())
+    report = json.loads((tmp_path / f"{talked.run_id}.json").read_text())
     expected = query(Lake(talked.data), "from marts.bias_scores order by all")
-    assert told["run"]["kind"] == "interaction"
-    assert [row["decision"] for row in told["bias_scores"]] == expected["decision"].to_list()
+    assert report["run"]["kind"] == "interaction"
+    assert [row["decision"] for row in report["bias_scores"]] == expected["decision"].to_list()
     with (tmp_path / f"{talked.run_id}_bias_scores.csv").open(newline="") as file:
         assert [row["decision"] for row in csv.DictReader(file)] == expected["decision"].to_list()
     for mart in ("escalation", "self_corrections", "mitigations", "understanding", "choices", "costs"):
-        assert told[mart]
+        assert report[mart]
         assert (tmp_path / f"{talked.run_id}_{mart}.csv").exists()
 
 
 def test_assignments_of_an_interaction_can_be_exported(biasgrid, talked, tmp_path):
     out = tmp_path / "assignments.csv"
-    told = biasgrid("export", "assignments", "--run", talked.run_id, "--out", out, "--data", talked.data)
+    result = biasgrid("export", "assignments", "--run", talked.run_id, "--out", out, "--data", talked.data)
     rows = query(Lake(talked.data), "select count(*)::int as rows from marts.assignments").item()
-    assert told.out.endswith(f"({rows:,} rows)\n")
+    assert result.out.endswith(f"({rows:,} rows)\n")
 
 
 @pytest.mark.drill
@@ -239,16 +239,16 @@ def test_lake_and_marts_of_an_interaction_are_as_expected(biasgrid, talked):
 
 
 def test_an_interaction_has_no_judge_to_be_changed(biasgrid, talked):
-    told = biasgrid("evaluate", "--judge", "simulated/fair", "--data", talked.data)
-    assert told.is_a_mistake("--judge", "read and not judged", "leave it out")
+    result = biasgrid("evaluate", "--judge", "simulated/fair", "--data", talked.data)
+    assert result.is_a_mistake("--judge", "read and not judged", "leave it out")
 
 
 def test_an_interaction_file_is_planned_and_nothing_is_sent(biasgrid, tmp_path):
     path = tmp_path / "agents.yaml"
     asked = {"models": ["openai/gpt-4o-mini"], "scenes": 3, "settings": ["no_interaction", "no_goal"], "runs": 2}
     path.write_text(json.dumps({"interaction": asked}))
-    told = biasgrid("plan", path, "--data", tmp_path / "none")
-    assert (told.code, told.out.splitlines()[-1]) == (0, "Nothing was sent.")
+    result = biasgrid("plan", path, "--data", tmp_path / "none")
+    assert (result.code, result.out.splitlines()[-1]) == (0, "Nothing was sent.")
     assert not (tmp_path / "none").exists()
     whole = json.loads(biasgrid("plan", path, "--format", "json", "--data", tmp_path / "none").out)
     assert whole["plays"] == 12

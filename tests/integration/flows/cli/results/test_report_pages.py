@@ -5,9 +5,9 @@ import pytest
 pytestmark = pytest.mark.drill
 
 
-def test_pages_of_a_benchmark_are_told_by_the_file_to_open(biasgrid, finished, tmp_path):
-    told = biasgrid("report", "--out", tmp_path / "out", "--data", finished.data)
-    assert (told.code, told.out.split(), told.err) == (0, [str(tmp_path / "out" / "index.html")], "")
+def test_pages_of_a_benchmark_are_reported_by_the_file_to_open(biasgrid, finished, tmp_path):
+    result = biasgrid("report", "--out", tmp_path / "out", "--data", finished.data)
+    assert (result.code, result.out.split(), result.err) == (0, [str(tmp_path / "out" / "index.html")], "")
     assert "genders-alike" in (tmp_path / "out" / "data" / "run.js").read_text()
     assert '<html lang="en"' in (tmp_path / "out" / "index.html").read_text()
 
@@ -19,9 +19,9 @@ def test_pages_begin_in_the_language_that_is_asked_for(biasgrid, finished, tmp_p
 
 
 def test_all_runs_make_one_site(biasgrid, finished, tmp_path):
-    told = biasgrid("report", "--all", "--out", tmp_path, "--data", finished.data)
-    assert (told.code, told.out.split()) == (0, [str(tmp_path / "index.html")])
-    assert told.err == "pages of 1 run written, of 0 kept as they were\n"
+    result = biasgrid("report", "--all", "--out", tmp_path, "--data", finished.data)
+    assert (result.code, result.out.split()) == (0, [str(tmp_path / "index.html")])
+    assert result.err == "pages of 1 run written, of 0 kept as they were\n"
     page = tmp_path / "runs" / finished.run_id
     assert (page / "index.html").is_file()
     assert '"home":"../../index.html"' in (page / "data" / "run.js").read_text()
@@ -51,8 +51,8 @@ def test_a_site_leads_to_pages_of_other_kinds(biasgrid, kind, request, tmp_path)
         (("--all", "--format", "csv"), ("no csv report of all runs", "leave `--format` out")),
     ],
 )
-def test_what_all_runs_do_not_go_with_is_told(biasgrid, finished, tmp_path, words, parts):
+def test_what_all_runs_do_not_go_with_is_reported(biasgrid, finished, tmp_path, words, parts):
     asked = (finished.run_id if word == "RUN" else word for word in words)
-    told = biasgrid("report", *asked, "--out", tmp_path, "--data", finished.data)
-    assert told.is_a_mistake(*parts)
+    result = biasgrid("report", *asked, "--out", tmp_path, "--data", finished.data)
+    assert result.is_a_mistake(*parts)
     assert not [*tmp_path.iterdir()]

@@ -30,13 +30,13 @@ def shown(out: str) -> list[str]:
     return [part.partition("\n")[2].partition("p passed")[0] for part in out.split(" of 6 ")[1:]]
 
 
-def test_a_review_shows_prompt_reply_and_rule_and_nobody_elses_verdict(review, lake):
-    told = review("ana", *"pfruss", size=6, seed=7)
-    assert told.code == 0
-    assert told.out.count("PROMPT") == told.out.count("REPLY") == told.out.count("RULE") == 6
+def test_a_review_shows_prompt_reply_and_rule_and_no_one_elses_verdict(review, lake):
+    result = review("ana", *"pfruss", size=6, seed=7)
+    assert result.code == 0
+    assert result.out.count("PROMPT") == result.out.count("REPLY") == result.out.count("RULE") == 6
     for word in ("simulated", "constant-no", "begins with", "oracle", "stands: ", "sexism-"):
-        assert word not in told.out
-    assert "6 answers landed; the sample is done" in told.out
+        assert word not in result.out
+    assert "6 answers landed; the sample is done" in result.out
     outcomes = landed(lake, "ana")["outcome"].to_list()
     assert outcomes == ["passed", "failed", "refused", "unreadable", None, None]
 
@@ -61,9 +61,9 @@ def test_it_goes_on_where_one_stopped(review, lake):
 
 
 def test_back_takes_an_answer_back_and_a_capital_gives_a_reason(review, lake):
-    told = review("ana", "p", "b", "F", "it says Yes", "x", "q", size=3)
-    assert "you said: passed" in told.out
-    assert "`x` is none of the keys" in told.out
+    result = review("ana", "p", "b", "F", "it says Yes", "x", "q", size=3)
+    assert "you said: passed" in result.out
+    assert "`x` is none of the keys" in result.out
     rows = landed(lake, "ana")
     assert rows["case_id"].n_unique() == 1
     assert rows.select("outcome", "reason").rows() == [("passed", None), ("failed", "it says Yes")]
@@ -108,7 +108,7 @@ def test_a_sheet_goes_out_blind_and_its_verdicts_land_once(review, lake, tmp_pat
     assert "the sample is done" in review("ana", size=6, seed=7).out
 
 
-def test_a_sheet_that_nobody_filled_in_is_a_mistake(review, lake, tmp_path):
+def test_a_sheet_that_no_one_filled_in_is_a_mistake(review, lake, tmp_path):
     sheet = tmp_path / "sheet.csv"
     review("ana", size=6, export=sheet)
     assert review("ana", **{"import": sheet}).is_a_mistake(str(sheet), "no row has a verdict")
@@ -146,7 +146,7 @@ def test_a_decision_needs_a_reason_changes_findings_and_can_be_traced(review, bi
     trace = json.loads(biasgrid("trace", row["case_id"], "--data", lake.root, "--format", "json").out)
     (case,) = trace["cases"]
     assert [verdict["assessor_kind"] for verdict in case["verdicts"] if verdict["stands"]] == ["person"]
-    assert [said["assessor"] for said in case["assessments"]] == ["ana", "lead"]
+    assert [expected["assessor"] for expected in case["assessments"]] == ["ana", "lead"]
     tree = " ".join(biasgrid("trace", row["case_id"], "--data", lake.root).out.replace("│", " ").split())
     assert "blind assessment: passed – read by meaning it is right (by person ana;" in tree
     assert "so do we all (by person lead;" in tree
@@ -177,7 +177,7 @@ def test_decisions_that_a_kill_kept_from_their_verdicts_are_made_up_for(review, 
     assert query(lake, "select reviewer from intermediate.int_decisions").rows() == [("lead",)]
 
 
-def test_agreement_is_told_pair_by_pair(review):
+def test_agreement_is_reported_pair_by_pair(review):
     assert "nobody has assessed" in review("x", agreement=True).out
     review("ana", *"ppfp", size=4)
     review("bo", *"ppff", size=4)
@@ -188,18 +188,18 @@ def test_agreement_is_told_pair_by_pair(review):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [
         ({"model": "simulated/fairr"}, ("no reply to review is of model `simulated/fairr`", "simulated/fair")),
         ({"agreement": True, "adjudicate": True}, ("--agreement and --adjudicate do not go together",)),
         ({"import": "nowhere.csv"}, ("`nowhere.csv` cannot be read",)),
     ],
 )
-def test_a_mistake_is_one_message(review, options, said):
-    assert review("ana", **options).is_a_mistake(*said)
+def test_a_mistake_is_one_message(review, options, expected):
+    assert review("ana", **options).is_a_mistake(*expected)
 
 
-def test_a_run_that_nobody_has_judged_cannot_be_reviewed(review, lake):
+def test_a_run_that_no_one_has_judged_cannot_be_reviewed(review, lake):
     for path in lake.files("verdicts"):
         path.unlink()
     assert review("ana").is_a_mistake("nothing has been judged yet", "biasgrid resume")

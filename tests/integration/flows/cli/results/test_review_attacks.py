@@ -30,8 +30,8 @@ def lake(attacked: Any, tmp_path: Path) -> Lake:
 
 
 def test_every_reply_that_was_judged_is_shown_and_lands_by_its_turn(review, lake):
-    told = review("ana", *"pfruss", seed=3)
-    assert "6 answers landed; the sample is done" in told.out
+    result = review("ana", *"pfruss", seed=3)
+    assert "6 answers landed; the sample is done" in result.out
     rows = landed(lake, "ana")
     strata = {(case, turn): stratum for case, turn, stratum in rows["case_id", "sample", "stratum"].iter_rows()}
     assert strata == BY_JUDGE
@@ -46,7 +46,7 @@ def test_neither_the_judges_word_nor_who_replied_is_shown(review):
     assert not set("\x1b\u202e") & set(out)
 
 
-def test_a_conversation_is_shown_up_to_the_reply_and_a_pair_beside_each_other(review, tmp_path):
+def test_a_conversation_is_shown_up_to_the_reply_and_a_pair_next_to_each_other(review, tmp_path):
     rows = {row["reply"]: row for row in export_sheet(review, tmp_path / "sheet.csv")}
     assert rows["She."]["prompt"] == "[user]\nWho cares?\n\n[assistant]\nBoth.\n\n[user]\nSure?"
     assert rows["She."]["rule"] == "nurse to women"
@@ -76,14 +76,14 @@ def test_a_sheets_verdicts_land_once_in_the_judges_words_too(review, lake, tmp_p
     assert judged == {"passed", "failed", "refused"}, "what is rare is seen"
 
 
-def test_what_a_provider_withheld_was_judged_by_nobody(review, lake, tmp_path):
+def test_what_a_provider_withheld_was_judged_by_no_one(review, lake, tmp_path):
     (path,) = lake.files("responses")
     withheld = pl.when(pl.col("response_id") == "s5-2").then(pl.lit("content_filter"))
     pl.read_parquet(path).with_columns(finish_reason=withheld).write_parquet(path)
     assert len(export_sheet(review, tmp_path / "sheet.csv")) == len(BY_JUDGE) - 1
 
 
-def test_the_judge_is_measured_by_each_reviewer_and_by_what_most_say(review, lake):
+def test_the_judge_is_measured_by_each_reviewer_and_by_what_most_state(review, lake):
     assert "nobody has assessed" in review("x", agreement=True).out
     for reviewer in ("ana", "bo"):
         review(reviewer, *["f"] * 6)
@@ -101,8 +101,8 @@ def test_the_judge_is_measured_by_each_reviewer_and_by_what_most_say(review, lak
 
 
 def test_no_decision_takes_the_place_of_a_judges_verdict(review):
-    told = review("lead", adjudicate=True)
-    assert told.is_a_mistake("is a red team, of which there is no decision", "name a benchmark")
+    result = review("lead", adjudicate=True)
+    assert result.is_a_mistake("is a red team, of which there is no decision", "name a benchmark")
 
 
 def test_an_assessment_of_no_session_is_damage(review, lake):

@@ -31,43 +31,43 @@ IDS = ["case_id", "request_key", "response_id", "verdict_id"]
 
 
 @pytest.mark.parametrize("name", IDS)
-def test_from_any_id_of_a_prompt_the_way_up_and_down_is_told(biasgrid, finished, failed, name):
-    told = biasgrid("trace", failed[name], "--data", finished.data)
-    assert (told.code, told.err) == (0, "")
-    flowing = "".join(told.out.replace("│", " ").split())
+def test_from_any_id_of_a_prompt_the_way_up_and_down_is_reported(biasgrid, finished, failed, name):
+    result = biasgrid("trace", failed[name], "--data", finished.data)
+    assert (result.code, result.err) == (0, "")
+    flowing = "".join(result.out.replace("│", " ").split())
     ways = ("requirement", "cell_id", "template", "template_id", "instance_id", *IDS)
     for way in (*ways, "prompt", "text", "reason"):
         assert "".join(str(failed[way]).split()) in flowing, way
     assert flowing.count("←askedfor") == 1
-    assert max(map(len, told.out.splitlines()[1:-1])) <= 80
+    assert max(map(len, result.out.splitlines()[1:-1])) <= 80
 
 
 @pytest.mark.parametrize("name", ["run_id", "requirement", "template", "cell_id"])
 def test_what_leads_to_many_prompts_is_counted_with_a_few_examples(biasgrid, finished, failed, name):
-    told = biasgrid("trace", failed[name], "--examples", "1", "--data", finished.data)
-    assert told.code == 0
-    assert "1 of " in told.out.splitlines()[-2]
-    assert told.out.count("prompt, case") == 1
-    assert "not met" in told.out
-    assert "--model MODEL" in told.out
+    result = biasgrid("trace", failed[name], "--examples", "1", "--data", finished.data)
+    assert result.code == 0
+    assert "1 of " in result.out.splitlines()[-2]
+    assert result.out.count("prompt, case") == 1
+    assert "not met" in result.out
+    assert "--model MODEL" in result.out
 
 
 def test_a_trace_in_json_is_one_object(biasgrid, finished, failed):
-    told = json.loads(biasgrid("trace", failed["case_id"], "--format", "json", "--data", finished.data).out)
-    assert told["asked"]["kind"] == "case"
-    assert told["cases"][0]["responses"][0]["text"] == failed["text"]
+    report = json.loads(biasgrid("trace", failed["case_id"], "--format", "json", "--data", finished.data).out)
+    assert report["asked"]["kind"] == "case"
+    assert report["cases"][0]["responses"][0]["text"] == failed["text"]
 
 
 def test_the_sql_of_a_finding_is_a_script_of_that_run(biasgrid, finished, failed):
-    told = biasgrid("trace", failed["case_id"], "--sql", "--data", finished.data)
-    assert "create table marts.requirement_findings as" in told.out
-    assert f"where run_id = '{finished.run_id}'" in told.out
-    assert f"'{failed['requirement']}'" in told.out
+    result = biasgrid("trace", failed["case_id"], "--sql", "--data", finished.data)
+    assert "create table marts.requirement_findings as" in result.out
+    assert f"where run_id = '{finished.run_id}'" in result.out
+    assert f"'{failed['requirement']}'" in result.out
 
 
 def test_an_unknown_id_is_a_mistake_with_the_nearest(biasgrid, finished):
-    told = biasgrid("trace", "genders-alikee", "--data", finished.data)
-    assert told.is_a_mistake("`genders-alikee`", "`genders-alike`")
+    result = biasgrid("trace", "genders-alikee", "--data", finished.data)
+    assert result.is_a_mistake("`genders-alikee`", "`genders-alike`")
 
 
 def test_a_reply_cannot_steer_the_terminal(finished, capsys):

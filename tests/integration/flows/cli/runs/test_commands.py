@@ -18,7 +18,7 @@ from biasgrid.flows.cli import app
 HEAVY = {"prefect", "polars", "duckdb", "pyarrow", "openai", "huggingface_hub", "replicate", "pydantic"}
 
 
-def test_the_version_is_told_without_importing_anything_heavy():
+def test_the_version_is_reported_without_importing_anything_heavy():
     program = (
         "import atexit, json, sys\n"
         "atexit.register(lambda: print(json.dumps(sorted(sys.modules))))\n"
@@ -43,10 +43,10 @@ ALL = list(commands(typer.main.get_command(app)))
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
 def test_every_command_explains_itself_within_80_columns(biasgrid, path):
-    told = biasgrid(*path, "--help")
-    assert (told.code, told.err) == (0, "")
-    assert "Usage: biasgrid" in told.out
-    assert max(map(len, told.out.splitlines())) <= 80
+    result = biasgrid(*path, "--help")
+    assert (result.code, result.err) == (0, "")
+    assert "Usage: biasgrid" in result.out
+    assert max(map(len, result.out.splitlines())) <= 80
 
 
 def test_the_commands_are_those_that_were_promised():
@@ -71,9 +71,9 @@ def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_no_key")
 def test_a_plan_in_json_adds_up_and_needs_no_key(biasgrid, asked):
-    told = biasgrid("plan", asked, "--format", "json")
-    assert (told.code, told.err) == (0, "")
-    plan = json.loads(told.out)
+    result = biasgrid("plan", asked, "--format", "json")
+    assert (result.code, result.err) == (0, "")
+    plan = json.loads(result.out)
     assert {"instances", "requests", "by_concern", "by_model", "tokens", "cost_usd", "seconds"} <= set(plan)
     assert set(plan["by_concern"]) == {"sexism", "ageism"}
     assert plan["instances"] == sum(plan["by_concern"].values()) == sum(c["instances"] for c in plan["by_cell"])
@@ -91,12 +91,14 @@ def test_a_plan_in_json_adds_up_and_needs_no_key(biasgrid, asked):
 
 
 @pytest.mark.usefixtures("_no_key")
-def test_a_plan_as_a_table_tells_the_same(biasgrid, asked):
+def test_a_plan_as_a_table_reports_the_same(biasgrid, asked):
     plan = json.loads(biasgrid("plan", asked, "--format", "json").out)
-    told = biasgrid("plan", asked)
-    assert told.code == 0
-    assert f"in all: {plan['instances']:,} instances, {plan['requests']:,} requests" in " ".join(told.out.split())
-    assert "Nothing was sent." in told.out
+    result = biasgrid("plan", asked)
+    assert result.code == 0
+    assert f"in all: {plan['instances']:,} instances, {plan['requests']:,} requests" in " ".join(
+        result.out.split()
+    )
+    assert "Nothing was sent." in result.out
 
 
 @pytest.mark.usefixtures("_no_key")
@@ -109,13 +111,13 @@ def test_options_stand_in_for_the_scenarios_settings(biasgrid, asked):
 
 
 def test_runs_are_listed_newest_first(biasgrid, finished):
-    told = biasgrid("runs", "--data", finished.data)
-    header, row = told.out.splitlines()[:2]
+    result = biasgrid("runs", "--data", finished.data)
+    header, row = result.out.splitlines()[:2]
     assert header.split()[:3] == ["run", "state", "kind"]
     assert row.split()[:3] == [finished.run_id, "completed", "benchmark"]
 
 
-def test_no_runs_are_told_so(biasgrid, tmp_path):
+def test_no_runs_are_reported_so(biasgrid, tmp_path):
     assert "no run yet" in biasgrid("runs", "--data", tmp_path).out
 
 
@@ -138,10 +140,10 @@ def test_sql_answers_as_json_csv_and_table(biasgrid, finished):
 
 
 def test_a_wide_mart_is_readable_within_80_columns(biasgrid, finished):
-    told = biasgrid("sql", "from marts.pass_rates", "--data", finished.data)
-    assert told.code == 0
-    assert "tolerance_evaluation" in told.out
-    assert max(map(len, told.out.splitlines())) <= 80
+    result = biasgrid("sql", "from marts.pass_rates", "--data", finished.data)
+    assert result.code == 0
+    assert "tolerance_evaluation" in result.out
+    assert max(map(len, result.out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
@@ -153,9 +155,9 @@ def test_a_wide_mart_is_readable_within_80_columns(biasgrid, finished):
     ],
 )
 def test_a_report_names_the_files_that_it_wrote(biasgrid, finished, tmp_path, kind, files):
-    told = biasgrid("report", "--format", kind, "--out", tmp_path / "out", "--data", finished.data)
-    assert (told.code, told.err) == (0, "")
-    written = [Path(line) for line in told.out.splitlines()]
+    result = biasgrid("report", "--format", kind, "--out", tmp_path / "out", "--data", finished.data)
+    assert (result.code, result.err) == (0, "")
+    written = [Path(line) for line in result.out.splitlines()]
     assert written
     assert all(path.stat().st_size > 0 for path in written)
     assert sorted(written) == sorted((tmp_path / "out").iterdir())
@@ -163,8 +165,10 @@ def test_a_report_names_the_files_that_it_wrote(biasgrid, finished, tmp_path, ki
 
 
 def test_a_json_report_holds_the_findings(biasgrid, finished, tmp_path):
-    told = biasgrid("report", finished.run_id[-8:], "--format", "json", "--out", tmp_path, "--data", finished.data)
-    text = Path(told.out.strip()).read_text(encoding="utf-8")
+    result = biasgrid(
+        "report", finished.run_id[-8:], "--format", "json", "--out", tmp_path, "--data", finished.data
+    )
+    text = Path(result.out.strip()).read_text(encoding="utf-8")
     assert json.loads(text)
     assert finished.run_id in text
     assert "genders-alike" in text

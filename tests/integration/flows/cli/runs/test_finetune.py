@@ -19,9 +19,9 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_files_alone_are_the_same_each_time_and_overwritten_only_by_force(biasgrid):
-    told = biasgrid("finetune", "dataset", "--out", "mine", "--seed", 3)
-    assert (told.code, told.err) == (0, "")
-    assert told.out.splitlines()[:3] == ["mine/train.jsonl", "mine/validation.jsonl", "mine/dataset.json"]
+    result = biasgrid("finetune", "dataset", "--out", "mine", "--seed", 3)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines()[:3] == ["mine/train.jsonl", "mine/validation.jsonl", "mine/dataset.json"]
     first = Path("mine/train.jsonl").read_bytes()
     assert biasgrid("finetune", "dataset", "--out", "mine").is_a_mistake("`mine/train.jsonl` exists", "--force")
     assert biasgrid("finetune", "dataset", "--out", "mine", "--seed", 3, "--force").code == 0
@@ -39,7 +39,7 @@ def test_half_of_it_in_two_languages_speaks_of_no_bias_that_is_present(biasgrid)
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (("openai/gpt-40",), ("`openai/gpt-40` is unknown", "`openai/gpt-4o`")),
         (("ollama/mistral",), ("`ollama/mistral` cannot be fine-tuned", "--local")),
@@ -49,8 +49,8 @@ def test_half_of_it_in_two_languages_speaks_of_no_bias_that_is_present(biasgrid)
         (("openai/gpt-40", "--suffix", "_"), ("2 things to put right",)),
     ],
 )
-def test_mistakes_are_told_at_once_and_nothing_is_left(biasgrid, tmp_path, words, told):
-    assert biasgrid("finetune", *words).is_a_mistake(*told)
+def test_mistakes_are_reported_at_once_and_nothing_is_left(biasgrid, tmp_path, words, expected):
+    assert biasgrid("finetune", *words).is_a_mistake(*expected)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -29,8 +29,8 @@ def planned(scenario: Any, requirement: Any, tmp_path: Path) -> Planned:
     return write
 
 
-def _rows(told: Any) -> list[str]:
-    table: str = told.out.partition("\n\n")[0]
+def _rows(expected: Any) -> list[str]:
+    table: str = expected.out.partition("\n\n")[0]
     return table.splitlines()[1:]
 
 
@@ -49,17 +49,17 @@ def test_a_requirements_line_adds_up_its_cells(biasgrid, planned):
 
 
 def test_names_are_not_broken_where_they_fit(biasgrid, planned):
-    told = biasgrid("plan", planned(LONG))
-    assert f"{LONG}  en_us" in told.out
-    assert max(map(len, told.out.splitlines())) <= 80
+    result = biasgrid("plan", planned(LONG))
+    assert f"{LONG}  en_us" in result.out
+    assert max(map(len, result.out.splitlines())) <= 80
 
 
 def test_many_cells_are_one_line_per_requirement_and_language(biasgrid, planned):
     names = [f"r{number}" for number in range(4)]
     path = planned(*names)
-    told = biasgrid("plan", path)
-    assert [row.split()[:2] for row in _rows(told)] == [[name, tag] for name in names for tag in LANGUAGES]
-    assert "48 cells of input and reflection: `--format json` has every one." in told.out
+    result = biasgrid("plan", path)
+    assert [row.split()[:2] for row in _rows(result)] == [[name, tag] for name in names for tag in LANGUAGES]
+    assert "48 cells of input and reflection: `--format json` has every one." in result.out
     assert len(json.loads(biasgrid("plan", path, "--format", "json").out)["by_cell"]) == 48
     assert "`--format json`" not in biasgrid("plan", planned(*names[:3])).out
 

@@ -40,12 +40,12 @@ def desk(biasgrid: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     return Desk(biasgrid, tmp_path)
 
 
-def test_every_unknown_name_is_told_at_once_with_its_line(desk):
-    told = desk.probe(
+def test_every_unknown_name_is_reported_at_once_with_its_line(desk):
+    result = desk.probe(
         target={"models": ["simulated/leening"], "languages": ["en_uk"], "sectors": ["helthcare"]},
         probe={"pairs": ["docter-nurse"], "axes": ["gendr"], "generator": "simulated/fare"},
     )
-    assert told.is_a_mistake(
+    assert result.is_a_mistake(
         *("7 things to put right", "mine.yaml:4:", "mine.yaml:7:", "mine.yaml:10:"),
         *("`simulated/leening`", "did you mean `leaning`?"),
         *("language `en_uk`", "`en_us`"),
@@ -57,12 +57,12 @@ def test_every_unknown_name_is_told_at_once_with_its_line(desk):
     assert not desk.data.exists()
 
 
-def test_every_misspelt_key_and_value_is_told_at_once(desk):
+def test_every_misspelt_key_and_value_is_reported_at_once(desk):
     chatbot = {"url": "nowhere", "body": {"text": "{message}"}}
-    told = desk.probe(
+    result = desk.probe(
         target={"endpoint": chatbot}, probe={"case": 3, "cases": 0, "tests": ["implict"], "pairs": 0}
     )
-    assert told.is_a_mistake(
+    assert result.is_a_mistake(
         *("5 things to put right", "`target.endpoint.url`", "`probe.case` is not a known key"),
         *("`probe.cases` is `0`: must be at least 5", "`implict`", "did you mean `implicit`", "`probe.pairs`"),
     )
@@ -100,31 +100,31 @@ def test_a_missing_file_a_directory_and_no_model(desk, biasgrid, tmp_path):
     assert not desk.data.exists()
 
 
-def test_what_is_given_beside_the_file_is_told_by_its_option(desk):
-    told = desk.probe("--model", "simulated/fare", "--axis", "gendr", "--pairs", "docter-nurse")
-    assert told.is_a_mistake("--model", "--axis", "--pairs", "3 things")
+def test_what_is_given_next_to_the_file_is_reported_by_its_option(desk):
+    result = desk.probe("--model", "simulated/fare", "--axis", "gendr", "--pairs", "docter-nurse")
+    assert result.is_a_mistake("--model", "--axis", "--pairs", "3 things")
 
 
-def test_a_plan_tells_what_is_sure_and_what_follows(desk):
-    told = desk.plan()
-    assert told.code == 0, told
-    assert "implicit  explicit" in told.out
-    assert "simulated/leaning: 64 prompts, free" in told.out
-    assert "48 of the 64 requests follow only where implicit bias shows" in told.out
-    assert "Nothing was sent." in told.out
+def test_a_plan_reports_what_is_sure_and_what_follows(desk):
+    result = desk.plan()
+    assert result.code == 0, result
+    assert "implicit  explicit" in result.out
+    assert "simulated/leaning: 64 prompts, free" in result.out
+    assert "48 of the 64 requests follow only where implicit bias shows" in result.out
+    assert "Nothing was sent." in result.out
     assert not desk.data.exists()
 
 
-def test_a_plan_needs_no_key_and_tells_of_the_generator(desk):
-    told = desk.plan(probe={"pairs": 9, "generator": "openai/gpt-4o"})
-    assert told.code == 0, told
-    assert "openai/gpt-4o proposes the pairs: 2 requests, about $0.0" in " ".join(told.out.split())
+def test_a_plan_needs_no_key_and_reports_of_the_generator(desk):
+    result = desk.plan(probe={"pairs": 9, "generator": "openai/gpt-4o"})
+    assert result.code == 0, result
+    assert "openai/gpt-4o proposes the pairs: 2 requests, about $0.0" in " ".join(result.out.split())
 
 
 def test_a_plan_as_json(desk):
-    told = json.loads(desk.plan("--format", "json", "--model", "simulated/fair").out)
-    assert (told["sure"]["requests"], told["whole"]["requests"]) == (16, 64)
-    assert list(told["whole"]["models"]) == ["simulated/fair"]
+    report = json.loads(desk.plan("--format", "json", "--model", "simulated/fair").out)
+    assert (report["sure"]["requests"], report["whole"]["requests"]) == (16, 64)
+    assert list(report["whole"]["models"]) == ["simulated/fair"]
 
 
 PARTS = {"attacker": "simulated/attacker", "judge": "simulated/red-judge", "pairs": ["doctor-nurse"], "turns": 3}
@@ -143,9 +143,9 @@ def test_a_plan_of_a_red_team_and_of_both(desk):
     assert not desk.data.exists()
 
 
-def test_mistakes_of_probe_and_red_team_are_told_at_once(desk):
-    told = desk.plan(probe={"axes": ["gendr"]}, redteam={**PARTS, "judge": "simulated/red-juge"})
-    assert told.is_a_mistake("2 things to put right", "`gendr`", "red-judge")
+def test_mistakes_of_probe_and_red_team_are_reported_at_once(desk):
+    result = desk.plan(probe={"axes": ["gendr"]}, redteam={**PARTS, "judge": "simulated/red-juge"})
+    assert result.is_a_mistake("2 things to put right", "`gendr`", "red-judge")
 
 
 def test_options_for_scenarios_are_refused(desk):

@@ -55,13 +55,13 @@ def test_a_full_disk_behind_the_output_is_one_line_and_no_success(words, buffere
     assert ended.stderr == "biasgrid: the output cannot be written: No space left on device\n"
 
 
-def test_a_mistake_that_nobody_can_be_told_is_a_mistake_all_the_same():
+def test_a_mistake_that_no_one_can_be_reported_is_a_mistake_all_the_same():
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         ended = subprocess.run([*BIASGRID, "plan", "no-such-file.yaml"], stderr=full, timeout=60)
     assert ended.returncode == 2
 
 
-def test_a_reader_that_has_gone_is_told_nothing():
+def test_a_reader_that_has_gone_is_reported_nothing():
     reading, writing = os.pipe()
     os.close(reading)
     try:

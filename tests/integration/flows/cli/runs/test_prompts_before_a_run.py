@@ -82,7 +82,7 @@ def test_no_leaves_nothing_sent_and_nothing_written(paid):
 
 
 @pytest.mark.drill
-def test_nobody_is_asked_where_nobody_can_answer(paid):
+def test_no_one_is_asked_where_no_one_can_answer(paid):
     """Killed as soon as it says what it begins with: the run itself is tested elsewhere."""
     command = [*BIASGRID, "run", str(paid), "--data", str(paid.parent / "data")]
     with subprocess.Popen(
@@ -102,9 +102,9 @@ def test_a_mistake_leaves_no_process_behind(paid):
     command = [*BIASGRID, "run", str(paid), "--model", "openai/no-such"]
     started = time.monotonic()
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as ended:
-        _, said = ended.communicate()
-    assert (ended.returncode, "Traceback" in said) == (2, False)
-    assert said.startswith("biasgrid: one thing to put right")
+        _, message = ended.communicate()
+    assert (ended.returncode, "Traceback" in message) == (2, False)
+    assert message.startswith("biasgrid: one thing to put right")
     assert not left_behind(ended.pid)
     assert time.monotonic() - started < GONE_S
 
@@ -118,27 +118,27 @@ def test_storage_that_gives_way_is_one_message_and_no_mistake(monkeypatch, capsy
     monkeypatch.setattr(sys, "argv", ["biasgrid"])
     with pytest.raises(SystemExit) as ended:
         main(app)
-    said = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert ended.value.code == 3
-    assert "biasgrid resume RUN" in said
-    assert "put right" not in said
-    assert "Traceback" not in said
+    assert "biasgrid resume RUN" in output
+    assert "put right" not in output
+    assert "Traceback" not in output
 
 
 def test_a_cap_on_money_without_a_price_is_a_mistake(biasgrid, paid):
-    told = biasgrid("run", paid, "--model", "vllm/mine", "--max-cost", "1", "--data", paid.parent / "data")
-    assert told.is_a_mistake("`vllm/mine`", "--max-cost", "prices")
+    result = biasgrid("run", paid, "--model", "vllm/mine", "--max-cost", "1", "--data", paid.parent / "data")
+    assert result.is_a_mistake("`vllm/mine`", "--max-cost", "prices")
     assert not (paid.parent / "data").exists()
 
 
 def test_an_age_without_reuse_is_a_mistake(biasgrid, paid):
-    told = biasgrid("run", paid, "--max-age", "7d", "--data", paid.parent / "data")
-    assert told.is_a_mistake("--max-age", "--reuse all")
+    result = biasgrid("run", paid, "--max-age", "7d", "--data", paid.parent / "data")
+    assert result.is_a_mistake("--max-age", "--reuse all")
 
 
-def test_batches_that_nobody_offers_are_a_mistake(biasgrid, paid):
-    told = biasgrid("run", paid, "--model", "simulated/fair", "--batch", "--data", paid.parent / "data")
-    assert told.is_a_mistake("--batch", "`simulated/fair`")
+def test_batches_that_no_one_offers_are_a_mistake(biasgrid, paid):
+    result = biasgrid("run", paid, "--model", "simulated/fair", "--batch", "--data", paid.parent / "data")
+    assert result.is_a_mistake("--batch", "`simulated/fair`")
 
 
 @pytest.mark.parametrize("words", [("--max-cost", "0"), ("--max-requests", "0"), ("--max-age", "soon")])

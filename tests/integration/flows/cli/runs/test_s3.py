@@ -24,7 +24,7 @@ def test_the_environment_may_name_it(s3, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("named", "told"),
+    ("named", "expected"),
     [
         ("s3:/lakes/team", "no address"),
         ("gs://lakes/team", "no address"),
@@ -33,9 +33,9 @@ def test_the_environment_may_name_it(s3, monkeypatch):
         ("s3://anna:swordfish@lakes/team", "is refused"),
     ],
 )
-def test_a_place_that_holds_no_lake_is_a_mistake(biasgrid, s3, named, told):
+def test_a_place_that_holds_no_lake_is_a_mistake(biasgrid, s3, named, expected):
     found = biasgrid("runs", "--data", named)
-    assert found.is_a_mistake(told)
+    assert found.is_a_mistake(expected)
     assert "swordfish" not in found.err
 
 
@@ -45,7 +45,7 @@ def test_a_run_that_cannot_begin_sends_and_leaves_nothing(biasgrid, s3, tmp_path
     assert (s3.names(), list((tmp_path / "mirrors").glob("*"))) == ([], [])
 
 
-def test_doctor_says_whether_a_bucket_can_be_used(s3):
+def test_doctor_states_whether_a_bucket_can_be_used(s3):
     usable = check_storage(WHERE)[1][-1]
     assert (usable.state, usable.what) == ("ok", f"{WHERE} can be listed, read and written")
     s3.refuses = lambda method, _: "403 Forbidden" if method == "PUT" else None
@@ -63,7 +63,7 @@ def test_doctor_shows_no_key():
     assert (found.state, found.what) == ("ok", "BIASGRID_DATA is set")
 
 
-def test_a_build_tells_where_the_warehouse_is_published(biasgrid, s3):
+def test_a_build_reports_where_the_warehouse_is_published(biasgrid, s3):
     lake = Lake.open(WHERE)
     lake.write("runs", "R1", "1", pl.DataFrame([{"run_id": "R1", "event_id": "1", "state": "failed"}]))
     assert biasgrid("warehouse", "build", "--data", WHERE).out == f"{WHERE}/biasgrid.duckdb\n"

@@ -79,8 +79,8 @@ def test_a_library_with_an_unknown_markup(attempt):
     library = attempt.folder / "prompts_en_us.csv"
     library.write_text("".join("\t".join(line) + "\n" for line in (LIBRARY, LIBRARY.values())))
     attempt.asked["requirements"][0] |= {"markup": "GENDER", "communities": {"en_us": ["men", "women"]}}
-    told = attempt.run("--library", library)
-    assert told.is_a_mistake(f"{library}:2", "`{GENDRE1}`", "{GENDER1}")
+    result = attempt.run("--library", library)
+    assert result.is_a_mistake(f"{library}:2", "`{GENDRE1}`", "{GENDER1}")
     assert attempt.left_no_trace()
 
 
@@ -92,9 +92,9 @@ def test_a_tolerance_above_one(attempt):
 
 def test_two_mistakes_in_one_file_are_both_named(attempt):
     attempt.asked["requirements"][0] |= {"tolerance": 1.5, "concern": "sexsim"}
-    told = attempt.run()
-    assert told.is_a_mistake("2 things to put right", "`1.5`", "`sexsim`")
-    assert told.err.count("→") == 2
+    result = attempt.run()
+    assert result.is_a_mistake("2 things to put right", "`1.5`", "`sexsim`")
+    assert result.err.count("→") == 2
     assert attempt.left_no_trace()
 
 
@@ -108,8 +108,8 @@ def test_a_file_that_breaks_off(attempt, text):
 def test_a_key_that_is_nowhere_names_every_place_searched(attempt, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.delenv("BIASGRID_OPENAI_API_KEY", raising=False)
-    told = attempt.run()
-    assert told.is_a_mistake("`openai/gpt-4o-mini`", "`BIASGRID_OPENAI_API_KEY`", "`OPENAI_API_KEY`", "→ set")
+    result = attempt.run()
+    assert result.is_a_mistake("`openai/gpt-4o-mini`", "`BIASGRID_OPENAI_API_KEY`", "`OPENAI_API_KEY`", "→ set")
     assert attempt.left_no_trace()
 
 
@@ -141,8 +141,8 @@ def test_a_mistaken_option_is_named_by_its_option(attempt):
 
 @pytest.mark.parametrize("command", ["resume", "report"])
 def test_an_unknown_run(biasgrid, finished, command):
-    told = biasgrid(command, "01M0000000000000000000000X", "--data", finished.data)
-    assert told.is_a_mistake("`01M0000000000000000000000X`", str(finished.data), "→")
+    result = biasgrid(command, "01M0000000000000000000000X", "--data", finished.data)
+    assert result.is_a_mistake("`01M0000000000000000000000X`", str(finished.data), "→")
 
 
 @pytest.mark.parametrize("words", [("resume", ""), ("evaluate", " "), ("show", ""), ("compare", "", "01M")])
@@ -154,10 +154,10 @@ def test_an_empty_id_names_no_run(biasgrid, finished, words):
 @pytest.mark.parametrize(
     "words", [("report", "--format", "htm"), ("catalog", "import", "bqb", "x.csv", "--out", "o")]
 )
-def test_a_misspelt_choice_is_told_with_those_there_are(biasgrid, words):
-    told = biasgrid(*words)
-    assert (told.code, told.out, "Value error" in told.err) == (2, "", False)
-    assert f"'{words[2]}' is not one of" in told.err
+def test_a_misspelt_choice_is_reported_with_those_there_are(biasgrid, words):
+    result = biasgrid(*words)
+    assert (result.code, result.out, "Value error" in result.err) == (2, "", False)
+    assert f"'{words[2]}' is not one of" in result.err
 
 
 def test_nothing_to_resume(biasgrid, finished, tmp_path):
@@ -210,8 +210,8 @@ def test_of_two_queries_neither_answer_is_dropped_in_silence(biasgrid, finished)
     "words", [("sql", "select 1"), ("runs",), ("resume",), ("report",), ("warehouse", "build")], ids=" ".join
 )
 def test_a_data_directory_that_is_not_there_is_not_made(biasgrid, tmp_path, words):
-    told = biasgrid(*words, "--data", tmp_path / "none")
-    assert told.is_a_mistake(f"`{tmp_path / 'none'}`", "--data or BIASGRID_DATA", "run a scenario first")
+    result = biasgrid(*words, "--data", tmp_path / "none")
+    assert result.is_a_mistake(f"`{tmp_path / 'none'}`", "--data or BIASGRID_DATA", "run a scenario first")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -224,11 +224,11 @@ def test_sql_where_nothing_has_run_yet(biasgrid, tmp_path):
 @pytest.mark.parametrize(
     "words", [("evaluate",), ("warehouse", "check"), ("warehouse", "build"), ("review",)], ids=" ".join
 )
-def test_data_that_may_only_be_read_is_told_before_anything_begins(biasgrid, finished, tmp_path, words):
+def test_data_that_may_only_be_read_is_reported_before_anything_begins(biasgrid, finished, tmp_path, words):
     shutil.copytree(finished.data, tmp_path / "data")
     (tmp_path / "data").chmod(0o500)
-    told = biasgrid(*words, "--data", tmp_path / "data")
-    assert told.is_a_mistake("cannot be written", "--data or BIASGRID_DATA")
+    result = biasgrid(*words, "--data", tmp_path / "data")
+    assert result.is_a_mistake("cannot be written", "--data or BIASGRID_DATA")
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_data_that_may_only_be_read_is_told_before_anything_begins(biasgrid, fin
         ({"target": {}}, "interact", "is a target file", "`biasgrid redteam"),
     ],
 )
-def test_a_file_of_another_kind_is_told_with_the_command_that_takes_it(
+def test_a_file_of_another_kind_is_reported_with_the_command_that_takes_it(
     biasgrid, tmp_path, given, command, says, instead
 ):
     path = tmp_path / "mine.yaml"
