@@ -92,7 +92,7 @@ MEASURED = """
 """
 
 
-def measured(lake: Lake) -> dict[Key, Tests]:
+def read_rates(lake: Lake) -> dict[Key, Tests]:
     """The rates of the marts."""
     return {(row[0], row[1], row[2]): Tests(*row[3:]) for row in query(lake, MEASURED).iter_rows()}
 
@@ -100,7 +100,7 @@ def measured(lake: Lake) -> dict[Key, Tests]:
 ASKED = "select distinct concern, language, template from staging.stg_cases"
 
 
-def counted(lake: Lake, catalog: Catalog) -> dict[Key, Tests]:
+def count_rates(lake: Lake, catalog: Catalog) -> dict[Key, Tests]:
     """The rates that the library's text gives for the templates that were asked."""
     library = {(template.language, template.id): template for template in catalog.templates}
     found: dict[Key, Counter[str]] = {}
@@ -146,7 +146,7 @@ def measure(concerns: Iterable[str], languages: Iterable[str], templates: int) -
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake.open(Path(folder))
         asyncio.run(run_benchmark(lake, resolved))
-        found, wanted = measured(lake), counted(lake, resolved.catalog)
+        found, wanted = read_rates(lake), count_rates(lake, resolved.catalog)
     for key in sorted(found.keys() | wanted.keys()):
         yield Exact(key, found.get(key, NOTHING), wanted.get(key, NOTHING))
 

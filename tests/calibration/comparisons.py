@@ -52,10 +52,10 @@ def trials(strength: float, chance: random.Random) -> Rows:
     """Two names of each group to two attributes; where all are given the same, there is no score."""
     rate = 0.5 + strength / 2
     fell = [[chance.random() < rate for _ in range(4)] for _ in range(TRIALS)]
-    return [{"block": block, "score": _leaning(own)} for block, own in enumerate(fell)]
+    return [{"block": block, "score": _score_of(own)} for block, own in enumerate(fell)]
 
 
-def _leaning(fell: Any) -> float | None:
+def _score_of(fell: Any) -> float | None:
     a, d = sum(fell[:2]), sum(fell[2:])
     return None if abs(a - d) == 2 else a / (a + 2 - d) + d / (d + 2 - a) - 1
 
@@ -66,7 +66,7 @@ def mean_leaning(strength: float) -> float:
     found = [
         (score, rate ** sum(fell) * (1 - rate) ** (4 - sum(fell)))
         for fell in product((True, False), repeat=4)
-        if (score := _leaning(fell)) is not None
+        if (score := _score_of(fell)) is not None
     ]
     return sum(score * weight for score, weight in found) / sum(weight for _, weight in found)
 
@@ -173,21 +173,21 @@ KINDS = (
 
 def measure(replications: int) -> Iterator[tuple[str, bool]]:
     for kind in KINDS:
-        yield from compare(kind, replications)
+        yield from check_kind(kind, replications)
 
 
-def compare(kind: Kind, replications: int) -> Iterator[tuple[str, bool]]:
+def check_kind(kind: Kind, replications: int) -> Iterator[tuple[str, bool]]:
     for after in (kind.before, kind.after):
         truth = kind.truth(after) - kind.truth(kind.before)
-        rows = compared(kind, after, replications)
+        rows = compare_runs(kind, after, replications)
         covered = len(rows.filter(pl.lit(truth).is_between("low", "high"))) / replications
         found = len(rows.filter(pl.col("p_value") <= 0.05)) / replications
         line = f"{kind.name}, {truth:+.3f}: covered in {covered:.3f}, found in {found:.3f} of {replications}"
-        by_chance = truth or found <= 0.05 + harness.allowed(replications)
-        yield line, bool(by_chance) and abs(covered - 0.95) <= harness.allowed(replications)
+        by_chance = truth or found <= 0.05 + harness.margin(replications)
+        yield line, bool(by_chance) and abs(covered - 0.95) <= harness.margin(replications)
 
 
-def compared(kind: Kind, after: float, replications: int) -> pl.DataFrame:
+def compare_runs(kind: Kind, after: float, replications: int) -> pl.DataFrame:
     """The comparison's rows; each replication is a model."""
     chance = random.Random(f"{kind.name} {after}")
     runs = {"earlier": kind.before, "later": after}

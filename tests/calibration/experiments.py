@@ -62,7 +62,7 @@ class Share:
         return f"{self.of:<46} {self.measured:.3f}   {self.low:.3f} to {self.high:.3f}"
 
 
-def passed(random: Random, rate: float, rows: int) -> int:
+def draw_passes(random: Random, rate: float, rows: int) -> int:
     """How many rows of one template pass, whose own rate is drawn around `rate`."""
     strength = (1 - CORRELATION) / CORRELATION
     own = random.betavariate(rate * strength, (1 - rate) * strength)
@@ -72,7 +72,7 @@ def passed(random: Random, rate: float, rows: int) -> int:
 def land(lake: Lake, templates: int, rate: float, replications: int, seed: int) -> None:
     """One run: a model per replication, asked every template in ten instances."""
     random = Random(seed)
-    counts = [passed(random, rate, INSTANCES) for _ in range(templates * replications)]
+    counts = [draw_passes(random, rate, INSTANCES) for _ in range(templates * replications)]
     numbers = pl.DataFrame({"number": range(len(counts)), "passed": counts}).with_columns(
         model=pl.format("simulated/{}", pl.col("number") // templates),
         template_id=pl.format("template-{}", pl.col("number") % templates),
@@ -169,7 +169,7 @@ def differences(templates: int, rate: float, replications: int) -> Share:
     samples each."""
     random = Random(templates)
     rows = [
-        (replication, template, (passed_of(random, own, 2) - passed_of(random, own, 2)) / 2)
+        (replication, template, (count_passes(random, own, 2) - count_passes(random, own, 2)) / 2)
         for replication in range(replications)
         for template in range(templates)
         for own in [random.betavariate(rate * 7 / 3, (1 - rate) * 7 / 3)]
@@ -185,7 +185,7 @@ def differences(templates: int, rate: float, replications: int) -> Share:
     return Share(f"{templates} templates, no difference: found at 5%", found[0][0], low - wider, high + wider)
 
 
-def passed_of(random: Random, rate: float, rows: int) -> int:
+def count_passes(random: Random, rate: float, rows: int) -> int:
     return sum(random.random() < rate for _ in range(rows))
 
 

@@ -23,6 +23,6 @@ def run(measure: Callable[[int], Iterable[tuple[str, bool]]], separator: str = "
     sys.exit(0 if found and all(found) else 1)
 
 
-def allowed(replications: int) -> float:
+def margin(replications: int) -> float:
     """From .95 of 1,000 two hundredths; of fewer, three standard errors."""
     return max(0.02, 3 * sqrt(0.05 * 0.95 / replications) if replications < 1000 else 0)

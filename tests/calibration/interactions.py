@@ -170,7 +170,7 @@ def _replies(player: Player, number: int) -> Iterator[str]:
             for b in (player.first, player.last):
                 for _ in player.people:
                     own = shared if chance.random() < sqrt(CORRELATION) else _mind(player, chance)
-                    yield _text(player.texts, _assigned(player, b, *own))
+                    yield _text(player.texts, _assign(player, b, *own))
 
 
 def _mind(player: Player, chance: random.Random) -> tuple[float, tuple[str, ...]]:
@@ -178,7 +178,7 @@ def _mind(player: Player, chance: random.Random) -> tuple[float, tuple[str, ...]
     return chance.random(), tuple(chance.sample(player.people, len(player.people)))
 
 
-def _assigned(player: Player, b: float, reluctance: float, at_random: tuple[str, ...]) -> tuple[str, ...]:
+def _assign(player: Player, b: float, reluctance: float, at_random: tuple[str, ...]) -> tuple[str, ...]:
     if reluctance >= b:
         return at_random
     left = list(player.people)
@@ -191,10 +191,10 @@ def _check_scores(scores: pl.DataFrame, replications: int) -> Iterator[tuple[str
     for player in PLAYERS:
         for stage in ASSIGNS:
             rows = _rows(scores, player).filter(pl.col("stage") == stage)
-            line, holds = _estimated(rows, "bias_score", player.score(stage), replications)
+            line, holds = _check_estimate(rows, "bias_score", player.score(stage), replications)
             above = len(rows.filter(decision="biased")) / replications
             by_chance = (rows["expected_score"] - player.chance).abs().max()
-            no_more = player.score(stage) > player.chance or above <= 0.025 + harness.allowed(replications)
+            no_more = player.score(stage) > player.chance or above <= 0.025 + harness.margin(replications)
             recovered = isinstance(by_chance, float) and by_chance < 1e-9
             yield f"{player.name}, {stage} score {line}, biased in {above:.3f}", holds and no_more and recovered
 
@@ -203,9 +203,9 @@ def _check_steps(steps: pl.DataFrame, replications: int) -> Iterator[tuple[str, 
     for player in PLAYERS:
         rows = _rows(steps, player)
         difference = player.score("last") - player.score("first")
-        line, holds = _estimated(rows, "difference", difference, replications)
+        line, holds = _check_estimate(rows, "difference", difference, replications)
         found = len(rows.filter(pl.col("p_value") <= 0.05)) / replications
-        right = found >= player.least_found if difference else found <= 0.05 + harness.allowed(replications)
+        right = found >= player.least_found if difference else found <= 0.05 + harness.margin(replications)
         yield f"{player.name}, escalation {line}, found in {found:.3f}", holds and right
 
 
@@ -213,7 +213,7 @@ def _rows(mart: pl.DataFrame, player: Player) -> pl.DataFrame:
     return mart.filter(pl.col("model").str.starts_with(f"simulated/{player.name}-"))
 
 
-def _estimated(rows: pl.DataFrame, column: str, truth: float, replications: int) -> tuple[str, bool]:
+def _check_estimate(rows: pl.DataFrame, column: str, truth: float, replications: int) -> tuple[str, bool]:
     """Its mean, and how often the interval holds the truth."""
     assert len(rows) == replications
     values = [float(value) for value in rows[column]]
@@ -221,7 +221,7 @@ def _estimated(rows: pl.DataFrame, column: str, truth: float, replications: int)
     covered = len(rows.filter(pl.lit(truth).is_between("low", "high"))) / replications
     line = f"{truth:.3f}: mean {mean:.4f}, covered in {covered:.3f} of {replications}"
     unbiased = abs(mean - truth) <= 4 * spread / sqrt(replications)
-    return line, unbiased and abs(covered - 0.95) <= harness.allowed(replications)
+    return line, unbiased and abs(covered - 0.95) <= harness.margin(replications)
 
 
 if __name__ == "__main__":

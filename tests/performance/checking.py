@@ -3,7 +3,7 @@
 python tests/performance/checking.py
 """
 
-from rig.timing import timed
+from rig.timing import time_of
 
 from biasgrid.catalogs.lint.check import lint
 from biasgrid.catalogs.loading.catalog import load_catalog
@@ -11,9 +11,9 @@ from biasgrid.flows.catalog.coverage import coverage
 
 
 def main() -> None:
-    floor, catalog = timed(load_catalog)
-    checking, found = timed(lint)
-    counting, _ = timed(lambda: coverage(catalog, tolerance=0.9))
+    floor, catalog = time_of(load_catalog)
+    checking, found = time_of(lint)
+    counting, _ = time_of(lambda: coverage(catalog, tolerance=0.9))
     print(f"loading {len(catalog.templates):,} templates: {floor:.2f} s")
     print(
         f"checking every instance of them, loading included: {checking:.2f} s, {checking / floor:.1f} of loading"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rig.endpoint import Behaviour
 from rig.loopback import Loopback, loopback
-from rig.runs import INCOMPLETE, MET, NOT_MET, Setting, Whole, watched
+from rig.runs import INCOMPLETE, MET, NOT_MET, Setting, Whole, watch
 from rig.scenario import write_scenario
 from rig.table import at_least, at_most, table
 
@@ -34,7 +34,7 @@ def measure(name: str, behaviour: Behaviour, prompts: int, folder: Path) -> Whol
 def _run(name: str, server: Loopback, prompts: int, folder: Path) -> Whole:
     written = write_scenario(folder, server.base_url, prompts, CONCURRENCY)
     setting = Setting(written, folder.parent / "home", folder / "run")
-    return watched(name, prompts, setting.run("data"), server)
+    return watch(name, prompts, setting.run("data"), server)
 
 
 def report(whole: Whole) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 import yaml
-from rig.timing import timed
+from rig.timing import time_of
 
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.scenario.scenario import Overrides, ResolvedScenario, resolve
@@ -30,7 +30,7 @@ def parse_all() -> int:
     return sum(yaml.load(path.read_text(encoding="utf-8"), Loader=loader) is not None for path in paths)
 
 
-def filled(scenario: ResolvedScenario) -> list[pl.DataFrame]:
+def fill_templates(scenario: ResolvedScenario) -> list[pl.DataFrame]:
     settings, catalog = scenario.scenario.scenario, scenario.catalog
     return [
         instances(requirement, language, catalog, settings)
@@ -41,7 +41,7 @@ def filled(scenario: ResolvedScenario) -> list[pl.DataFrame]:
 
 def generate(scenario: ResolvedScenario) -> int:
     settings, targets = scenario.scenario.scenario, scenario.targets.values()
-    return sum(cases(frame, targets, settings, scenario.catalog).height for frame in filled(scenario))
+    return sum(cases(frame, targets, settings, scenario.catalog).height for frame in fill_templates(scenario))
 
 
 def land(scenario: ResolvedScenario) -> int:
@@ -49,7 +49,7 @@ def land(scenario: ResolvedScenario) -> int:
     with tempfile.TemporaryDirectory() as folder:
         planned = [
             land_cases(Lake(Path(folder)), "R1", frame, targets, settings, scenario.catalog)["planned"].sum()
-            for frame in filled(scenario)
+            for frame in fill_templates(scenario)
         ]
     return sum(map(int, planned))
 
@@ -67,17 +67,17 @@ def bare_loop(texts: Iterable[tuple[str, str]], models: Iterable[str]) -> int:
 
 def main() -> None:
     models = [f"ollama/model-{number}" for number in range(int(sys.argv[1]) if len(sys.argv) > 1 else 16)]
-    floor, files = timed(parse_all)
-    loading, catalog = timed(load_catalog)
+    floor, files = time_of(parse_all)
+    loading, catalog = time_of(load_catalog)
     read = f"{len(catalog.templates):,} templates of {files} files"
     print(f"loading {read}: {loading:.2f} s, {loading / floor:.1f} of the parser alone")
-    resolving, scenario = timed(lambda: resolve("full", Overrides(models=models)))
-    generating, count = timed(lambda: generate(scenario))
-    texts = [(text, "") for frame in filled(scenario) for text in frame["text"]]
-    bare, _ = timed(lambda: bare_loop(texts, models))
+    resolving, scenario = time_of(lambda: resolve("full", Overrides(models=models)))
+    generating, count = time_of(lambda: generate(scenario))
+    texts = [(text, "") for frame in fill_templates(scenario) for text in frame["text"]]
+    bare, _ = time_of(lambda: bare_loop(texts, models))
     print(f"resolving `full` for {len(models)} models, catalogs included: {resolving:.2f} s")
     print(f"generating {count:,} cases: {generating:.2f} s, {generating / bare:.1f} of a bare loop")
-    landing, landed = timed(lambda: land(scenario), times=1)
+    landing, landed = time_of(lambda: land(scenario), times=1)
     print(f"generating and landing {landed:,} cases as Parquet: {landing:.2f} s")
 
 

@@ -77,7 +77,7 @@ def overlay(folder: Path, endpoint: Loopback) -> Path:
     return catalog
 
 
-def interacted(asked: Path, catalog: Path, data: Path, endpoint: Loopback) -> Interacted:
+def interact(asked: Path, catalog: Path, data: Path, endpoint: Loopback) -> Interacted:
     """Runs an interaction as a process. Raises RuntimeError where it sent more or less than expected."""
     words = ["interact", asked, "--data", data, "--yes"]
     endpoint.forget()
@@ -107,7 +107,7 @@ def main(repeats: int) -> None:
         folder = Path(name)
         asked = interaction_file(folder, scenes_of_four(load_catalog()))
         catalog = overlay(folder, endpoint)
-        found = [interacted(asked, catalog, folder / f"data-{number}", endpoint) for number in range(repeats)]
+        found = [interact(asked, catalog, folder / f"data-{number}", endpoint) for number in range(repeats)]
     rows = [
         ["interact", REQUESTS, bound_s, one.traffic.span_s, one.traffic.span_s / bound_s, one.wall_s, one.cpu_s]
         for one in found

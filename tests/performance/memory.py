@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rig.endpoint import Behaviour
 from rig.loopback import Loopback, loopback
-from rig.runs import Setting, Whole, flaws, watched
+from rig.runs import Setting, Whole, flaws, watch
 from rig.scenario import write_scenario
 from rig.table import at_most, table
 
@@ -31,7 +31,7 @@ def measure(server: Loopback, folder: Path, instances: int, samples: int, api: s
     total, own = instances * samples, folder / f"{instances}-{samples}"
     written = write_scenario(own, server.base_url, instances, CONCURRENCY, samples=samples)
     setting = Setting(written, folder / "home", own / "run", api)
-    whole = watched(f"{total:,} prompts", total, setting.run("data"), server)
+    whole = watch(f"{total:,} prompts", total, setting.run("data"), server)
     for flaw in flaws(whole, total):
         print(f"  not to be counted: {flaw}")
     return whole

@@ -53,7 +53,7 @@ def overlay(folder: Path, base_url: str) -> Path:
     return catalog
 
 
-def probed(catalog: Path, data: Path, respondent: str) -> float:
+def run_probe(catalog: Path, data: Path, respondent: str) -> float:
     """Runs a probe as a process; returns its seconds."""
     words = ["--model", f"loopback/{respondent}", "--pairs", PAIRS, "--cases", CASES, "--data", data]
     started = time.perf_counter()
@@ -98,7 +98,7 @@ def main(repeats: int) -> None:
             catalog = overlay(folder / "again", server.base_url)
             for respondent in [name for _ in range(repeats) for name in RESPONDENTS]:
                 data = folder / f"data-{len(found)}"
-                wall_s = probed(catalog, data, respondent)
+                wall_s = run_probe(catalog, data, respondent)
                 found.append((respondent, wall_s, stages(data)))
     rows = [_row(*turn) for turn in found]
     title = f"{PAIRS} pairs × {CASES} prompts at {CONCURRENCY}, load {load():.1f}"

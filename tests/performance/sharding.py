@@ -27,7 +27,7 @@ from typing import Any
 import yaml
 from rig.endpoint import Behaviour
 from rig.loopback import loopback
-from rig.runs import homed
+from rig.runs import home_environment
 from rig.scenario import Written, write_scenario
 from rig.table import at_least, table
 
@@ -49,7 +49,7 @@ class Site:
 
     @property
     def environment(self) -> dict[str, str]:
-        return homed(self.folder / "home") | {
+        return home_environment(self.folder / "home") | {
             "PREFECT_API_URL": self.server.api,
             "BIASGRID_CATALOG": str(self.written.catalog),
             "BIASGRID_DATA": str(self.folder / "data"),
@@ -127,12 +127,12 @@ def night(made: Site, workers: int) -> Night:
         time.sleep(10)  # until all of them ask for work
         deployment = made.ask("/deployments/name/nightly/nightly")["id"]
         begun = made.ask(f"/deployments/{deployment}/create_flow_run", {})["id"]
-        ended = _ended(made, begun)
+        ended = _ended_run(made, begun)
         assert ended["state_type"] == "COMPLETED", ended["state"]["message"]
-        return _timed(made, workers, ended)
+        return _night_of(made, workers, ended)
 
 
-def _ended(made: Site, flow_run_id: str) -> dict[str, Any]:
+def _ended_run(made: Site, flow_run_id: str) -> dict[str, Any]:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         found: dict[str, Any] = made.ask(f"/flow_runs/{flow_run_id}")
@@ -142,7 +142,7 @@ def _ended(made: Site, flow_run_id: str) -> dict[str, Any]:
     raise TimeoutError(f"the night did not end within {PATIENCE_S:.0f} s")
 
 
-def _timed(made: Site, workers: int, ended: dict[str, Any]) -> Night:
+def _night_of(made: Site, workers: int, ended: dict[str, Any]) -> Night:
     (run,) = [tag for tag in ended["tags"] if tag.startswith("run:")]
     found = made.ask("/flow_runs/filter", {"flow_runs": {"tags": {"all_": [run]}}, "limit": 200})
     shards = [one for one in found if one["name"].startswith("shard")]

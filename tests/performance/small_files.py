@@ -39,7 +39,7 @@ def split(lake: Lake, files: int) -> None:
                 lake.write(name, run_id, f"{path.stem}-{number:05}", part)
 
 
-def measured(lake: Lake, **changed: int) -> tuple[float, float]:
+def measure_build(lake: Lake, **changed: int) -> tuple[float, float]:
     """Seconds and CPU seconds of a build with other limits than ours."""
     ours = {name: getattr(compaction, name) for name in changed}
     try:
@@ -53,9 +53,9 @@ def measured(lake: Lake, **changed: int) -> tuple[float, float]:
 
 def compare(lake: Lake) -> Iterator[tuple[str, float, float]]:
     build(lake, lake.root / "first.duckdb")  # modules and models are read once, files folded
-    yield "folded", *measured(lake)
-    yield "gathered", *measured(lake, MANY=sys.maxsize)
-    yield "through views", *measured(lake, SMALL=0)
+    yield "folded", *measure_build(lake)
+    yield "gathered", *measure_build(lake, MANY=sys.maxsize)
+    yield "through views", *measure_build(lake, SMALL=0)
 
 
 def main(files: int) -> None:

@@ -21,10 +21,10 @@ from pathlib import Path
 import duckdb
 import polars as pl
 from oracles import phrase_loop
-from rig.building import Built, built
+from rig.building import Built, build_alone
 from rig.nights import PER_CELL, land
 from rig.table import at_least, at_most, table
-from rig.timing import seconds, timed
+from rig.timing import seconds, time_of
 
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
@@ -60,16 +60,16 @@ def in_polars(lake: Lake) -> int:
     return rated.agg((pl.col("outcome") == "passed").mean()).collect(engine="streaming").height
 
 
-def growing(lakes: dict[int, Lake]) -> Iterator[tuple[int, Built, float, float]]:
+def measure_growth(lakes: dict[int, Lake]) -> Iterator[tuple[int, Built, float, float]]:
     """The build and both floors of each lake."""
     for size, lake in lakes.items():
         land(lake, size, len(lake.files("cases")) * PER_CELL)
-        build = built(lake.root)
+        build = build_alone(lake.root)
         yield size, build, seconds(lambda: in_sql(lake), times=1), seconds(lambda: in_polars(lake), times=1)  # noqa: B023
 
 
 def compare_builds(lakes: dict[int, Lake]) -> None:
-    found = list(growing(lakes))
+    found = list(measure_growth(lakes))
     columns = ("cases", "build s", "cases/s", "CPU s", "peak MB", "SQL s", "Polars s", "times SQL", "load")
     rows = [
         [
@@ -106,14 +106,14 @@ def judge_again(lake: Lake) -> None:
     async def judge() -> int:
         return sum([await evaluate_cell(lake, run_id, cell_id, Evaluation("again", catalog)) for cell_id in cells])
 
-    took, verdicts = timed(lambda: asyncio.run(judge()))
+    took, verdicts = time_of(lambda: asyncio.run(judge()))
     for path in lake.files("verdicts", run_id, "again-*"):
         path.unlink()
     print(table("judging again", ("verdicts", "s", "a second"), [[f"{verdicts:,}", took, verdicts / took]]))
     print(at_most(f"seconds for {len(cells) * PER_CELL:,} replies", took, AGAIN_S))
 
 
-def stored(lake: Lake, run_ids: Sequence[str], asked: str) -> pl.DataFrame:
+def stored_replies(lake: Lake, run_ids: Sequence[str], asked: str) -> pl.DataFrame:
     """Expected-value replies of some nights to one kind of input, with what an oracle needs to read them."""
     wanted = (pl.col("input") == asked) & (pl.col("oracle_type") == "expected value")
     nights = []
@@ -128,7 +128,7 @@ def batches(lake: Lake, asked: str) -> Iterator[list[pl.DataFrame]]:
     """As many batches at a time as are read at once."""
     nights = iter(lake.runs())
     while together := [part for _ in range(AT_ONCE) if (part := list(islice(nights, NIGHTS)))]:
-        yield [stored(lake, run_ids, asked) for run_ids in together]
+        yield [stored_replies(lake, run_ids, asked) for run_ids in together]
 
 
 def compare_oracles(lake: Lake) -> None:

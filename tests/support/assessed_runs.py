@@ -45,10 +45,10 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     asked = {"pairs": ["doctor-nurse", "lawfirm-shop"], "cases": 12, "statements": 2, "detailed": True}
     resolved = PROBE.prepare({"target": target, "probe": asked}).resolved
     prompts = asking(resolved, catalogued(resolved), ("implicit", "explicit"))
-    return Assessed(lake.root, asyncio.run(_probed(lake, resolved, prompts, asked_of(resolved))))
+    return Assessed(lake.root, asyncio.run(_run_probe(lake, resolved, prompts, asked_of(resolved))))
 
 
-async def _probed(lake: Any, resolved: Any, prompts: Any, asked: Any) -> str:
+async def _run_probe(lake: Any, resolved: Any, prompts: Any, asked: Any) -> str:
     from biasgrid.tasks.connectors.client.model_pool import ModelPool
     from biasgrid.tasks.evaluate.probe_verdicts import evaluate_trials
     from biasgrid.tasks.probe.cases import land_cases
@@ -96,10 +96,10 @@ def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     }
     given = {"name": "<i>Larkspur</i>", "interaction": {**who, **what, **settings}}
     resolved = INTERACTION.prepare(given).resolved
-    return Assessed(lake.root, asyncio.run(_talked(lake, resolved, planned)))
+    return Assessed(lake.root, asyncio.run(_run_interaction(lake, resolved, planned)))
 
 
-async def _talked(lake: Any, resolved: Any, planned: Any) -> str:
+async def _run_interaction(lake: Any, resolved: Any, planned: Any) -> str:
     from biasgrid.tasks.connectors.client.model_pool import ModelPool
     from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
     from biasgrid.tasks.interaction.task import PlayCell, interact_cell, land_plays
@@ -166,7 +166,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     run = begin_run(lake, "{}", json.dumps({"target": {"company": "Larkspur"}}), {}, 0, "redteam")
     rows: dict[str, list[dict[str, Any]]] = {"cases": [], "responses": [], "verdicts": []}
     for number, (session, expected) in enumerate(SESSIONS.items(), 1):
-        for table, row in _landed(run.run_id, session, number, *expected):
+        for table, row in _rows_of_session(run.run_id, session, number, *expected):
             rows[table].append(row)
     for table, own in rows.items():
         lake.write(table, run.run_id, "all", pl.DataFrame(own, infer_schema_length=None))
@@ -176,7 +176,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     return Assessed(lake.root, run.run_id)
 
 
-def _landed(
+def _rows_of_session(
     run_id: str, session: str, number: int, strategy: str, outcome: str, turns: list[Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     ids = {"run_id": run_id, "cell_id": strategy, "case_id": session}

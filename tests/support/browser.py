@@ -102,7 +102,7 @@ class Browser:
                     raise PageGone(result["error"]["message"])
                 assert "error" not in result, result["error"]
                 return dict(result["result"])
-            self._heard(result.get("method", ""), result.get("params", {}))
+            self._notify(result.get("method", ""), result.get("params", {}))
 
     def attach(self) -> None:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -117,39 +117,39 @@ class Browser:
             read = os.read(self.reading, 1 << 20)
             assert read, "the browser has gone"
             self._left += read
-        expected, self._left = self._left.split(b"\0", 1)
-        return dict(json.loads(expected))
+        found, self._left = self._left.split(b"\0", 1)
+        return dict(json.loads(found))
 
-    def _heard(self, method: str, given: dict[str, Any]) -> None:
+    def _notify(self, method: str, given: dict[str, Any]) -> None:
         listen = LISTENERS.get(method)
         if listen:
             listen(self, given)
 
 
-def _requested(browser: Browser, given: dict[str, Any]) -> None:
+def _on_request(browser: Browser, given: dict[str, Any]) -> None:
     browser.requests.append(given["request"]["url"])
 
 
-def _logged(browser: Browser, given: dict[str, Any]) -> None:
+def _on_log_entry(browser: Browser, given: dict[str, Any]) -> None:
     if given["entry"]["level"] in ("error", "warning"):
         browser.complaints.append(given["entry"]["text"])
 
 
-def _told(browser: Browser, given: dict[str, Any]) -> None:
+def _on_console_message(browser: Browser, given: dict[str, Any]) -> None:
     if given["type"] in ("error", "warning", "assert"):
         browser.complaints.append(str([one.get("value") for one in given["args"]]))
 
 
-def _thrown(browser: Browser, given: dict[str, Any]) -> None:
+def _on_exception(browser: Browser, given: dict[str, Any]) -> None:
     details = given["exceptionDetails"]
     browser.complaints.append(details.get("exception", {}).get("description", details["text"]))
 
 
 LISTENERS: dict[str, Callable[[Browser, dict[str, Any]], None]] = {
-    "Network.requestWillBeSent": _requested,
-    "Log.entryAdded": _logged,
-    "Runtime.consoleAPICalled": _told,
-    "Runtime.exceptionThrown": _thrown,
+    "Network.requestWillBeSent": _on_request,
+    "Log.entryAdded": _on_log_entry,
+    "Runtime.consoleAPICalled": _on_console_message,
+    "Runtime.exceptionThrown": _on_exception,
 }
 
 

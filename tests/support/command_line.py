@@ -17,7 +17,7 @@ from support.plain_runs import run_benchmark
 
 
 @dataclass(frozen=True)
-class Told:
+class CommandResult:
     """How a command ended and what it said."""
 
     code: int
@@ -34,7 +34,7 @@ class Told:
         return True
 
 
-Command = Callable[..., Told]
+Command = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -44,13 +44,13 @@ def biasgrid(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.delenv("BIASGRID_DATA", raising=False)
 
-    def run(*words: object) -> Told:
+    def run(*words: object) -> CommandResult:
         monkeypatch.setattr(sys, "argv", ["biasgrid", *map(str, words)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             main()
         output = capsys.readouterr()
-        return Told(int(ended.value.code or 0), output.out, output.err)
+        return CommandResult(int(ended.value.code or 0), output.out, output.err)
 
     return run
 

@@ -33,7 +33,7 @@ class ReceivedRequest:
 
 @dataclass
 class Loopback:
-    """Answers `says` by default; `then` queues what happens to the next requests, one behaviour each."""
+    """Answers with `text` by default; `then` queues what happens to the next requests, one behaviour each."""
 
     url: str = ""
     text: str = "Yes"
@@ -66,12 +66,12 @@ class Loopback:
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
             await asyncio.sleep(self.delay_s)
-            behaviour = self.script.popleft() if self.script else self.says(self.text)
+            behaviour = self.script.popleft() if self.script else self.replies_with(self.text)
             return await behaviour(incoming)
         finally:
             self.in_flight -= 1
 
-    def says(self, text: str, finish: str = "stop") -> Behaviour:
+    def replies_with(self, text: str, finish: str = "stop") -> Behaviour:
         async def behaviour(incoming: ReceivedRequest) -> web.StreamResponse:
             document = _prediction(text) if "predictions" in incoming.path else _completion(text, finish)
             return web.json_response(document)

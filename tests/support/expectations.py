@@ -51,9 +51,9 @@ class Rewritten:
     def __call__(self, lake: Lake, table: str, **changes: Any) -> None:
         for path in lake.files(table, "R1"):
             rows = pl.read_parquet(path)
-            lake.write(table, "R1", path.stem, self._changed(rows, changes))
+            lake.write(table, "R1", path.stem, self._with_changes(rows, changes))
 
-    def _changed(self, rows: pl.DataFrame, changes: dict[str, Any]) -> pl.DataFrame:
+    def _with_changes(self, rows: pl.DataFrame, changes: dict[str, Any]) -> pl.DataFrame:
         on_case = pl.col("case_id") == self.case if "case_id" in rows.columns else pl.lit(True)
         return rows.with_columns(
             pl.when(on_case).then(pl.lit(value).cast(rows.schema[name])).otherwise(pl.col(name)).alias(name)

@@ -29,7 +29,7 @@ from biasgrid.warehouse.storage.lake import Lake
 RUN = "01M00000000000000000000001"
 WITHHELD = "withheld"
 """Said by a model whose provider keeps the reply back."""
-Says = Callable[[Request], str | ConnectorError]
+ReplyTo = Callable[[Request], str | ConnectorError]
 
 
 def party(name: str, concurrency: int = 16) -> Participant:
@@ -48,7 +48,7 @@ def party(name: str, concurrency: int = 16) -> Participant:
 class Company:
     """Agents of any number of models. What each was sent is kept in the order of sending."""
 
-    says: Says = lambda request: f"reply {request.request_key[:8]}"
+    reply_to: ReplyTo = lambda request: f"reply {request.request_key[:8]}"
     pause_s: float = 0.001
     asked: list[tuple[str, Request]] = field(default_factory=list)
     """Model and request."""
@@ -77,7 +77,7 @@ class _Model:
         company.at_once.append(company.under_way[scene])
         await asyncio.sleep(company.pause_s)
         company.under_way[scene] -= 1
-        text = company.says(request)
+        text = company.reply_to(request)
         if isinstance(text, ConnectorError):
             raise text
         ended = "content_filter" if text == WITHHELD else "stop"
@@ -88,7 +88,7 @@ class _Model:
 
 
 @cache
-def resolved(file: str) -> ResolvedInteraction:
+def resolve_file(file: str) -> ResolvedInteraction:
     return resolve_interaction(json.loads(file))
 
 
@@ -99,14 +99,14 @@ class Stage:
     catalog: Catalog
     lake: Lake
 
-    def resolved(self, **own: Any) -> ResolvedInteraction:
+    def resolve_file(self, **own: Any) -> ResolvedInteraction:
         asking = own.pop("asking", {"seed": 7})
         usual = {"models": ["simulated/fair"], "scenes": ["office-server-migration"], "runs": 1}
-        return resolved(json.dumps({"interaction": usual | own, "asking": asking}))
+        return resolve_file(json.dumps({"interaction": usual | own, "asking": asking}))
 
     def plays(self, *models: str, run_id: str = RUN, **own: Any) -> list[Play]:
         """Of one player: a model, or a cast of several."""
-        return list(plays(run_id, self.player(*models), self.resolved(**own)))
+        return list(plays(run_id, self.player(*models), self.resolve_file(**own)))
 
     def player(self, *models: str) -> Player:
         parties = tuple(party(model) for model in models or ("one",))

@@ -26,7 +26,7 @@ RUN = "01M00000000000000000000001"
 class Model:
     """A user's own connector: a text, or what `says` gives for a request, an error included."""
 
-    says: Callable[[Request], str | ConnectorError] = lambda request: "No"
+    reply_of: Callable[[Request], str | ConnectorError] = lambda request: "No"
     takes_s: float = 0.0
     asked: list[Request] = field(default_factory=list)
 
@@ -36,7 +36,7 @@ class Model:
     async def ask(self, request: Request) -> Reply:
         self.asked.append(request)
         await asyncio.sleep(self.takes_s)
-        text = self.says(request)
+        text = self.reply_of(request)
         if isinstance(text, ConnectorError):
             raise text
         return Reply(text, "stop", input_tokens=10, output_tokens=2, model_reported="as-reported")

@@ -170,7 +170,7 @@ def pages(nights: Lake, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def read() -> Read:
     """What a page would be handed by a chunk of a report."""
 
-    def handed(folder: Path, name: str) -> dict[str, Any]:
+    def parse_chunk(folder: Path, name: str) -> dict[str, Any]:
         text = (folder / "data" / f"{name}.js").read_text(encoding="utf-8")
         found = re.fullmatch(r'biasgrid\("([a-z0-9-]+)",(.*)\);\n', text)
         assert found is not None
@@ -179,4 +179,4 @@ def read() -> Read:
         assert isinstance(content, dict)
         return content
 
-    return handed
+    return parse_chunk

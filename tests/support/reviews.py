@@ -25,7 +25,7 @@ def review(biasgrid: Callable[..., Any], lake: Lake, monkeypatch: pytest.MonkeyP
     return run
 
 
-def landed(lake: Lake, reviewer: str) -> pl.DataFrame:
+def landed_assessments(lake: Lake, reviewer: str) -> pl.DataFrame:
     """The assessments of a reviewer, in their order."""
     return lake.read("assessments").filter(pl.col("assessor") == reviewer).sort("assessed_at")
 

@@ -79,7 +79,7 @@ class Shell:
     def journals(self) -> list[Path]:
         return list(self.lake.root.glob("journal/*/*.jsonl"))
 
-    def arrived(self) -> dict[str, tuple[str, str]]:
+    def arrived_replies(self) -> dict[str, tuple[str, str]]:
         """request_key → (response_id, text) of every reply in a Parquet file or on a whole line of a journal."""
         landed = self.lake.read("responses").select("request_key", "response_id", "text").rows()
         lines = [line for path in self.journals() for line in path.read_bytes().splitlines(True)]

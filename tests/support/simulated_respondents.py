@@ -129,14 +129,14 @@ def instances_of(catalog: Catalog) -> Iterator[Instance]:
         ]
         for chosen in itertools.product(*choices):
             by_slot = dict(zip((slot.name for slot in order), itertools.chain(*chosen), strict=True))
-            yield Instance(one, _filled(text, one.language, by_slot), {n: c.id for n, c in by_slot.items()})
+            yield Instance(one, _fill(text, one.language, by_slot), {n: c.id for n, c in by_slot.items()})
 
 
 def _communities(catalog: Catalog, markup: str) -> tuple[Community, ...]:
     return next(found.communities for found in catalog.communities.values() if found.markup == markup)
 
 
-def _filled(text: str, language: str, by_slot: Mapping[str, Community]) -> str:
+def _fill(text: str, language: str, by_slot: Mapping[str, Community]) -> str:
     def form(place: re.Match[str]) -> str:
         name, forms = place["form"], by_slot[slot_of(place).name].forms[language]
         if name is None:

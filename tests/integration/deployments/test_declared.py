@@ -35,7 +35,7 @@ def automations() -> dict[str, dict[str, Any]]:
     return {one["name"].removeprefix("biasgrid · "): one for one in load_automations({})}
 
 
-def expected(automation: dict[str, Any]) -> set[str]:
+def expected_events(automation: dict[str, Any]) -> set[str]:
     return {event.rpartition(".")[2] for event in automation["trigger"]["expect"]}
 
 
@@ -101,12 +101,12 @@ def test_runs_in_containers_have_no_rights_and_a_limit(pool_type):
 
 
 def test_every_way_in_which_a_night_fails_is_reported_to_someone():
-    result = set().union(*(expected(one) for name, one in automations().items() if name != "a run is lost"))
+    result = set().union(*(expected_events(one) for name, one in automations().items() if name != "a run is lost"))
     assert result >= FAILING | {"Failed", "Crashed", "TimedOut", "Cancelled"}
 
 
 def test_a_run_that_ended_by_any_name_is_not_lost():
-    ends = expected(automations()["a run is lost"])
+    ends = expected_events(automations()["a run is lost"])
     assert ends >= FAILING | {"Completed", "Failed", "Crashed", "Cancelled", "heartbeat"}
 
 

@@ -51,7 +51,7 @@ async def ready(client: PrefectClient, listener: Any) -> Settings:
     return settings
 
 
-async def ended(client: PrefectClient, name: str, message: str = "") -> str:
+async def end_night(client: PrefectClient, name: str, message: str = "") -> str:
     """A night that ended by that name; the flow run's id."""
     state = await asyncio.to_thread(nightly, name, message, return_state=True)
     return str(state.state_details.flow_run_id)
@@ -126,7 +126,7 @@ async def test_a_regression_is_reported_with_its_message_and_the_address_stays_a
     client, ready, listener, server
 ):
     message = "`equal-treatment-of-genders` of `simulated/biased`: .91 → .62 {{ url }}"
-    run_id = await ended(client, "Regression", message)
+    run_id = await end_night(client, "Regression", message)
     await await_until(lambda: "biasgrid: worse than the night before" in listener.subjects())
     (notice,) = [one for one in listener.notices if one["subject"] == "biasgrid: worse than the night before"]
     assert message in notice["body"]
@@ -145,7 +145,7 @@ async def test_a_regression_is_reported_with_its_message_and_the_address_stays_a
     ],
 )
 async def test_each_way_to_fail_is_reported_as_what_it_is(client, ready, listener, name, subject):
-    await ended(client, name)
+    await end_night(client, name)
     await await_until(lambda: subject in listener.subjects())
 
 

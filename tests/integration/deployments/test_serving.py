@@ -117,7 +117,7 @@ def test_one_command_serves_a_schedule_a_night_and_the_ui_and_ends_as_one(servin
 
     deployment = ask(port, "/deployments/name/nightly/nightly")
     begun = ask(port, f"/deployments/{deployment['id']}/create_flow_run", {})
-    ended = wait_until(lambda: _ended(port, begun["id"]))
+    ended = wait_until(lambda: _ended_run(port, begun["id"]))
     assert ended["state_type"] == "COMPLETED", ended["state"]["message"]
     assert (tmp_path / "data" / "biasgrid.duckdb").exists()
 
@@ -127,7 +127,7 @@ def test_one_command_serves_a_schedule_a_night_and_the_ui_and_ends_as_one(servin
     assert _ours(tmp_path) == []
 
 
-def _ended(port: int, flow_run_id: str) -> Any:
+def _ended_run(port: int, flow_run_id: str) -> Any:
     found = ask(port, f"/flow_runs/{flow_run_id}")
     return found if found["state_type"] in {"COMPLETED", "FAILED", "CRASHED"} else None
 

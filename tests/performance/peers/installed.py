@@ -30,10 +30,10 @@ class Peer:
 
 def installed_peers() -> list[Peer]:
     """Installs what is missing. What cannot be installed is left out, and said."""
-    return list(_installed())
+    return list(_install())
 
 
-def _installed() -> Iterator[Peer]:
+def _install() -> Iterator[Peer]:
     for recipe in RECIPES:
         peer = Peer(recipe, _cache() / f"{recipe.NAME}-{recipe.VERSION}")
         if peer.home.exists() or _install(peer):

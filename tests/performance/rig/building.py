@@ -27,7 +27,7 @@ class Built:
     load: float
 
 
-def built(lake: Path) -> Built:
+def build_alone(lake: Path) -> Built:
     """Builds it anew: the file is deleted first."""
     (lake / "biasgrid.duckdb").unlink(missing_ok=True)
     busy = load()

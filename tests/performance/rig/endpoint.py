@@ -85,7 +85,7 @@ class Endpoint:
         reply = self._refusal(now)
         if reply is None:
             await asyncio.sleep(self.behaviour.latency_s)
-            headers = self._stated(now)
+            headers = self._limit_headers(now)
             reply = web.Response(body=BODY, content_type="application/json", headers=headers)
         self.book.statuses[reply.status] += 1
         self.book.last = time.monotonic()
@@ -93,7 +93,7 @@ class Endpoint:
 
     def _refusal(self, now: float) -> web.Response | None:
         """A fault where one is due, at once."""
-        if self._exhausted(now):
+        if self._is_exhausted(now):
             return self._too_many(self.book.admitted[-self.behaviour.per_minute] + MINUTE_S - now)  # type: ignore[operator]
         self.book.admitted.append(now)
         drawn = self.chance.random()
@@ -103,15 +103,15 @@ class Endpoint:
             return web.json_response({"error": {"message": "out of order"}}, status=500)
         return None
 
-    def _exhausted(self, now: float) -> bool:
+    def _is_exhausted(self, now: float) -> bool:
         limit = self.behaviour.per_minute
         return limit is not None and self.book.admitted_lately(now) >= limit
 
     def _too_many(self, retry_after_s: float) -> web.Response:
-        headers = {"Retry-After": f"{retry_after_s:g}"} | self._stated(time.monotonic())
+        headers = {"Retry-After": f"{retry_after_s:g}"} | self._limit_headers(time.monotonic())
         return web.json_response({"error": {"message": "slow down"}}, status=429, headers=headers)
 
-    def _stated(self, now: float) -> dict[str, str]:
+    def _limit_headers(self, now: float) -> dict[str, str]:
         limit = self.behaviour.per_minute
         if limit is None:
             return {}

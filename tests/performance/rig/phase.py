@@ -56,7 +56,9 @@ def run_phase(contender: str, base_url: str, count: int, concurrency: int, cells
     return Figures(count=count, load=load, **json.loads(fields.stdout))
 
 
-async def measured(contender: str, base_url: str, count: int, concurrency: int, cells: int) -> dict[str, float]:
+async def measure_phase(
+    contender: str, base_url: str, count: int, concurrency: int, cells: int
+) -> dict[str, float]:
     from rig.phases import CONTENDERS, Load
 
     load, prepared = Load(base_url, count, concurrency, cells), CONTENDERS[contender]
@@ -75,4 +77,4 @@ async def measured(contender: str, base_url: str, count: int, concurrency: int, 
 if __name__ == "__main__":
     name, url, *numbers = sys.argv[1:]
     count, concurrency, cells = map(int, numbers)
-    print(json.dumps(asyncio.run(measured(name, url, count, concurrency, cells))))
+    print(json.dumps(asyncio.run(measure_phase(name, url, count, concurrency, cells))))

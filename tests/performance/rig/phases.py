@@ -112,14 +112,14 @@ async def biasgrid(load: Load) -> AsyncIterator[Phase]:
 
         async def phase() -> None:
             async with ModelPool(catalog) as model_pool:
-                await _prompted(lake, cells, target, model_pool)
+                await _prompt_cells(lake, cells, target, model_pool)
 
         yield phase
         landed = lake.read("responses", "run").drop_nulls("text").height
         assert landed == load.count, f"{landed} of {load.count} replies landed"
 
 
-async def _prompted(lake: Lake, cells: list[str], target: Target, model_pool: ModelPool) -> None:
+async def _prompt_cells(lake: Lake, cells: list[str], target: Target, model_pool: ModelPool) -> None:
     from biasgrid.flows.runs.cells import Line
     from biasgrid.tasks.prompt.prompt import prompt_cell
 

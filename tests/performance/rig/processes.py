@@ -41,7 +41,7 @@ class Spent:
         return max((size for when, size in self.own_mb if when <= moment), default=0.0)
 
 
-def spent(launch: Launch) -> Spent:
+def run_measured(launch: Launch) -> Spent:
     """Run a command to its end. What it writes goes to `output.txt` in its folder."""
     log = launch.folder / "output.txt"
     with log.open("wb") as output:
@@ -59,7 +59,7 @@ def spent(launch: Launch) -> Spent:
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.monotonic() - started
         process.returncode = os.waitstatus_to_exitcode(status)
-        peak, own = sampler.stopped()
+        peak, own = sampler.stop()
     cpu = usage.ru_utime + usage.ru_stime
     return Spent(started, wall, cpu, peak, own, process.returncode, log.read_text(errors="replace"))
 
@@ -80,7 +80,7 @@ class Sampler(threading.Thread):
             self._peak = max(self._peak, sum(sizes))
             self._own.append((time.monotonic(), sizes[0]))
 
-    def stopped(self) -> tuple[float, tuple[tuple[float, float], ...]]:
+    def stop(self) -> tuple[float, tuple[tuple[float, float], ...]]:
         """The peak of all together, and the moments of the process alone, in MB."""
         self._ended.set()
         self.join()

@@ -8,7 +8,7 @@ from pathlib import Path
 from peers.recipe import Launch
 
 from rig.loopback import Loopback, Traffic
-from rig.processes import Spent, spent
+from rig.processes import Spent, run_measured
 from rig.scenario import Written
 from rig.timing import load
 
@@ -30,7 +30,7 @@ asyncio.run(empty())
 QUIET = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
 
 
-def homed(home: Path) -> dict[str, str]:
+def home_environment(home: Path) -> dict[str, str]:
     """The environment of a process whose Prefect keeps to `home`."""
     return QUIET | {"PREFECT_HOME": str(home)}
 
@@ -67,11 +67,11 @@ class Whole:
         return 1000 * self.spent.cpu_s / self.prompts
 
 
-def watched(name: str, prompts: int, launch: Launch, server: Loopback) -> Whole:
+def watch(name: str, prompts: int, launch: Launch, server: Loopback) -> Whole:
     """Run it, and ask the endpoint what came."""
     server.forget()
     busy = load()
-    took = spent(launch)
+    took = run_measured(launch)
     return Whole(name, prompts, took, server.traffic(), busy)
 
 
@@ -86,7 +86,7 @@ class Setting:
 
     @property
     def environment(self) -> dict[str, str]:
-        own = homed(self.home) | {"BIASGRID_CATALOG": str(self.written.catalog)}
+        own = home_environment(self.home) | {"BIASGRID_CATALOG": str(self.written.catalog)}
         return own | ({"PREFECT_API_URL": self.api} if self.api else {})
 
     def run(self, data: str, *options: str) -> Launch:

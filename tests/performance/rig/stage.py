@@ -10,8 +10,8 @@ from peers.installed import Peer
 from peers.recipe import Job, Launch
 
 from rig.loopback import Loopback
-from rig.processes import cpu_s, spent
-from rig.runs import Setting, Whole, flaws, watched
+from rig.processes import cpu_s, run_measured
+from rig.runs import Setting, Whole, flaws, watch
 from rig.scenario import as_texts, write_scenario
 from support.prefect_server import PrefectServer, prefect_server
 
@@ -38,7 +38,7 @@ class Contender:
     requests: int
     act: Callable[[int], Whole]
 
-    def measured(self, turn: int) -> list[Whole]:
+    def measure(self, turn: int) -> list[Whole]:
         """One whole process; none where it failed, or sent more or less than it should."""
         whole = self.act(turn)
         wrong = list(flaws(whole, self.requests))
@@ -75,12 +75,12 @@ class Stage:
         return Setting(written, self.folder / kind, self.folder / f"{kind}-{prompts}", api)
 
     def _bare(self, name: str, launch: Launch) -> Contender:
-        return Contender(name, 0, lambda turn: watched(name, 1, launch, self.server))
+        return Contender(name, 0, lambda turn: watch(name, 1, launch, self.server))
 
     def _run(self, name: str, setting: Setting, prompts: int, requests: int, *options: str) -> Contender:
         def act(turn: int) -> Whole:
             before = cpu_s(self.prefect.pid)
-            whole = watched(name, prompts, setting.run(f"data-{turn}", *options), self.server)
+            whole = watch(name, prompts, setting.run(f"data-{turn}", *options), self.server)
             return replace(whole, server_cpu_s=cpu_s(self.prefect.pid) - before) if setting.api else whole
 
         return Contender(name, requests, act)
@@ -90,7 +90,7 @@ class Stage:
             folder = self.folder / f"{peer.name}-{turn}"
             folder.mkdir()
             launch = peer.launch(Job(self.server.base_url, as_texts(prompts), CONCURRENCY, folder))
-            return watched(peer.name, prompts, launch, self.server)
+            return watch(peer.name, prompts, launch, self.server)
 
         return Contender(peer.name, prompts, act)
 
@@ -102,5 +102,5 @@ def staged(server: Loopback, folder: Path) -> Iterator[Stage]:
     os.environ.pop("PREFECT_API_URL", None)
     with prefect_server(folder / SERVED_HOME) as prefect:
         stage = Stage(server, folder, prefect)
-        spent(stage.setting(1, None).empty_flow())
+        run_measured(stage.setting(1, None).empty_flow())
         yield stage

@@ -8,7 +8,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def timed(act: Callable[[], T], times: int = 3) -> tuple[float, T]:
+def time_of(act: Callable[[], T], times: int = 3) -> tuple[float, T]:
     """The least of some durations, in seconds, and the last result."""
     took = []
     for _ in range(times):
@@ -20,7 +20,7 @@ def timed(act: Callable[[], T], times: int = 3) -> tuple[float, T]:
 
 def seconds(act: Callable[[], object], times: int = 3) -> float:
     """The least of some durations."""
-    return timed(act, times)[0]
+    return time_of(act, times)[0]
 
 
 def load() -> float:

@@ -49,7 +49,7 @@ def compare_whole(server: Loopback, prompts: int, repeats: int, each_s: float, *
     with scratch as folder, staged(server, Path(folder)) as stage:
         for turn in range(repeats):
             for contender in stage.contenders(prompts, peers):
-                found[contender.name] += contender.measured(turn)
+                found[contender.name] += contender.measure(turn)
     measured = {name: wholes for name, wholes in found.items() if wholes}
     title = f"whole processes, {prompts:,} prompts at {CONCURRENCY}"
     print(table(title, COLUMNS, [_row(wholes) for wholes in measured.values()]))

@@ -73,7 +73,7 @@ class Site:
     received: list[str]
     """Notices at the automation's webhook."""
 
-    def prepared(self, name: str) -> Any:
+    def prepare(self, name: str) -> Any:
         """A machine that may ask the models and write the lake."""
         return self.machine(
             name,
@@ -112,7 +112,7 @@ def site(
     own_limits = {model: {"limits": {"concurrency": AT_ONCE}} for model in MODELS}
     write_yaml(place / "catalog" / "models.yaml", {"providers": {"gateway": gateway}, "models": own_limits})
     made = Site(server, endpoint, machine, place, storage, received)
-    operator = made.prepared("operator")
+    operator = made.prepare("operator")
     operator.do(
         "biasgrid.deployments", "--webhook-from", "ALARMS", "--heartbeat-missed", str(MISSED_S), ALARMS=address
     )
@@ -143,7 +143,7 @@ def run_of(flow_run: dict[str, Any]) -> str:
 @pytest.fixture(scope="module")
 def night(site: Site) -> Night:
     """Eight models over two machines, each of which takes one at a time; one is lost when it has asked a while."""
-    kept, lost = site.prepared("kept"), site.prepared("lost")
+    kept, lost = site.prepare("kept"), site.prepare("lost")
     kept.work("biasgrid", "--limit", "1")
     lost.work("biasgrid", "--limit", "1")
     begun = site.server.start("nightly/nightly")
@@ -170,7 +170,7 @@ def test_without_the_servers_secret_nothing_is_answered(server):
 
 
 def test_a_worker_with_a_wrong_secret_is_refused(site):
-    stranger = site.prepared("stranger")
+    stranger = site.prepare("stranger")
     process = stranger.work("biasgrid", PREFECT_API_AUTH_STRING="drill:another")
     assert process.wait(60) != 0
     assert "401" in stranger.log

@@ -38,7 +38,7 @@ def killed_after(paths: list[str], more: int, late_s: float, process: subprocess
     return is_running
 
 
-def asked(case: dict[str, Any]) -> str:
+def digest_of(case: dict[str, Any]) -> str:
     return digest_messages([Message(message["role"], message["content"]) for message in case["messages"]])
 
 
@@ -62,7 +62,7 @@ def test_kills_at_random_moments_pay_nothing_twice_and_lose_nothing(served, shel
         assert code in (0, 1), err
     cases = killed.lake.read("cases").unique("request_key")
     answers = Counter(entry.messages for entry in served.journal.entries if entry.outcome == "answered")
-    assert answers == Counter(map(asked, cases.to_dicts()))
+    assert answers == Counter(map(digest_of, cases.to_dicts()))
     assert all(entry.batch for entry in served.journal.entries)
     replies = killed.lake.read("responses").filter(pl.col("text").is_not_null())
     assert sorted(replies["request_key"]) == sorted(cases["request_key"])

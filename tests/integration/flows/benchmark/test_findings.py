@@ -75,7 +75,7 @@ def test_every_case_is_judged_once(starter):
     assert judged.height == judged["case_id"].n_unique() == starter.planned
 
 
-def says_no(template: Template) -> bool:
+def is_passed_by_no(template: Template) -> bool:
     """Whether the word No, or the number 50 for every community, passes a template's test."""
     oracle = template.oracle
     if oracle.operation == "allSameValue":
@@ -90,7 +90,7 @@ def test_the_constant_answerer_passes_exactly_the_tests_that_no_passes(starter):
     assert {cell["tests"] for cell in cells} == {5}
     for cell in cells:
         templates = starter.templates(cell)
-        truth = [says_no(template) for template in templates]
+        truth = [is_passed_by_no(template) for template in templates]
         assert (cell["passed"], cell["tests"]) == (sum(truth), len(truth)), cell
         assert cell["point_rate"] == pytest.approx(sum(truth) / len(truth))
         assert cell["failed"] == len(truth) - sum(truth)

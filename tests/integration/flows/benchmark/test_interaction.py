@@ -17,7 +17,7 @@ pytestmark = pytest.mark.drill
 
 PATIENCE_S = 120.0
 SCENES = ["office-server-migration", "office-new-premises", "school-case-lead"]
-SAID = """
+REPLIES = """
     select session, turn, speaker, text from staging.stg_responses
     where run_id = ? and text is not null order by all
 """
@@ -58,16 +58,16 @@ def test_a_killed_interaction_goes_on_in_mid_conversation_to_the_same_result(she
     for so_many in (REQUESTS // 3, 2 * REQUESTS // 3):
         words = ("resume",) if all_runs(mine.lake) else ("interact", asked)
         mine.kill(server, so_many, *words)
-    kept = mine.arrived()
+    kept = mine.arrived_replies()
     code, _, err = mine.finish("resume")
     assert code in (0, 1), err
-    assert kept.items() <= mine.arrived().items()
-    assert len(mine.arrived()) == REQUESTS
+    assert kept.items() <= mine.arrived_replies().items()
+    assert len(mine.arrived_replies()) == REQUESTS
     assert asked_more_than_once(server) == len(server.bodies) - REQUESTS <= 2 * 4  # in flight when it was killed
 
     whole = shell("whole")
     assert whole.finish("interact", asked)[0] == code
-    for sql, own in ((SAID, True), (SCORES, False)):
+    for sql, own in ((REPLIES, True), (SCORES, False)):
         broken, unbroken = (query(one.lake, sql, [one.run().run_id] if own else []) for one in (mine, whole))
         assert broken.equals(unbroken)
 
@@ -82,10 +82,10 @@ def test_ctrl_c_lets_what_is_in_flight_land_and_states_how_to_go_on(shell, talk)
     assert (process.returncode, "Traceback" in out + err) == (130, False), err
     assert f"biasgrid resume {mine.run().run_id}" in err
     assert (mine.run().state, mine.journals()) == ("interrupted", [])
-    assert len(mine.arrived()) == len(server.bodies) >= 30
+    assert len(mine.arrived_replies()) == len(server.bodies) >= 30
     code, _, err = mine.finish("resume")
     assert code in (0, 1), err
-    assert len(server.bodies) == len(mine.arrived()) == REQUESTS
+    assert len(server.bodies) == len(mine.arrived_replies()) == REQUESTS
 
 
 def test_a_cap_leaves_plays_incomplete_and_a_higher_one_finishes_them(shell, talk):
@@ -96,4 +96,4 @@ def test_a_cap_leaves_plays_incomplete_and_a_higher_one_finishes_them(shell, tal
     code, out, err = mine.finish("resume", "--max-requests", 1000)
     assert code in (0, 1), err
     assert "INCOMPLETE" not in out
-    assert len(server.bodies) == len(mine.arrived()) == REQUESTS
+    assert len(server.bodies) == len(mine.arrived_replies()) == REQUESTS

@@ -45,13 +45,13 @@ def test_ctrl_c_keeps_what_arrived_and_states_how_to_go_on(shell, slow, asked):
     assert "Traceback" not in out + err
     assert mine.run().state == "interrupted"
     assert mine.journals() == []
-    kept = mine.arrived()
+    kept = mine.arrived_replies()
     assert len(kept) == len(slow.bodies) >= 25
 
     code, out, err = mine.finish("resume")
     assert code in (0, 1), err
     assert mine.run().state == "completed"
-    assert kept.items() <= mine.arrived().items()
+    assert kept.items() <= mine.arrived_replies().items()
     assert Counter(slow.prompts()).most_common(1)[0][1] == 1
     assert "genders-alike" in out
 
@@ -70,7 +70,7 @@ def test_an_interruption_ends_a_run_and_its_temporary_server_at_once(shell, slow
     assert (process.returncode, "Traceback" in out + err) == (130, False), err
     assert f"biasgrid resume {mine.run().run_id}" in err
     assert mine.run().state == "interrupted"
-    assert len(mine.arrived()) == len(slow.bodies)
+    assert len(mine.arrived_replies()) == len(slow.bodies)
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
 
@@ -106,7 +106,7 @@ def test_what_is_in_flight_lands_when_prefect_cancels_a_flow(shell, slow, asked)
     os.kill(process.pid, signal.SIGTERM)
     process.communicate(timeout=PATIENCE_S)
     assert (mine.run().state, mine.journals()) == ("interrupted", [])
-    assert len(mine.arrived()) == len(slow.bodies) >= 20
+    assert len(mine.arrived_replies()) == len(slow.bodies) >= 20
 
 
 def test_a_second_process_is_kept_off_a_run_that_is_under_way(shell, slow, asked):

@@ -42,31 +42,31 @@ class Sign:
 
     def __init__(self, root: Path, server: Any, chance: random.Random) -> None:
         self._root, self._server, self._chance = root, server, chance
-        self._heard = len(server.bodies) + chance.randint(8, 24)
-        self._before = {table: self._changed(table) for table in ("responses", "verdicts")}
+        self._enough = len(server.bodies) + chance.randint(8, 24)
+        self._before = {table: self._last_change(table) for table in ("responses", "verdicts")}
         self._old = self._warehouse()
 
     def wait(self, moment: str, process: subprocess.Popen[str]) -> None:
-        seen, longest = self._signs()[moment]
+        seen, longest = self._signs_by_moment()[moment]
         deadline = time.monotonic() + PATIENCE_S
         while process.poll() is None and not seen():
             assert time.monotonic() < deadline, moment
             time.sleep(0.001)
         time.sleep(self._chance.uniform(0, longest))
 
-    def _signs(self) -> dict[str, tuple[Callable[[], bool], float]]:
+    def _signs_by_moment(self) -> dict[str, tuple[Callable[[], bool], float]]:
         """By what each moment is known, and how many seconds it lasts about."""
         return {
             "preparing": (lambda: True, 2.5),
             "generating": (lambda: any(self._root.glob("lake/runs/*/*.parquet")), 0.4),
-            "prompting": (lambda: len(self._server.bodies) >= self._heard, LATENCY_S),
-            "landing": (lambda: self._changed("responses") > self._before["responses"], 0.01),
-            "evaluating": (lambda: self._changed("verdicts") > self._before["verdicts"], 0.1),
+            "prompting": (lambda: len(self._server.bodies) >= self._enough, LATENCY_S),
+            "landing": (lambda: self._last_change("responses") > self._before["responses"], 0.01),
+            "evaluating": (lambda: self._last_change("verdicts") > self._before["verdicts"], 0.1),
             "aggregating": (lambda: any(self._root.glob(".*.partial")), 0.5),
             "renaming": (lambda: self._warehouse() != self._old, 0.002),
         }
 
-    def _changed(self, table: str) -> int:
+    def _last_change(self, table: str) -> int:
         """When a file last came or went."""
         return max((folder.stat().st_mtime_ns for folder in self._root.glob(f"lake/{table}/*")), default=0)
 
@@ -91,12 +91,12 @@ def test_kills_at_any_moment_lose_nothing_ask_nothing_twice_and_change_no_findin
     struck: Counter[str] = Counter()
     for moment in moments(KILLS):
         sign = Sign(killed.data, slow, chance)
-        process = killed.start(*_words(killed, asked))
+        process = killed.start(*_next_command(killed, asked))
         sign.wait(moment, process)
         struck[moment if process.poll() is None else "ended by itself"] += 1
         kill_group(process)
         assert process.returncode in (-signal.SIGKILL, 0, 1)
-        now = killed.arrived()
+        now = killed.arrived_replies()
         assert kept.items() <= now.items(), moment
         texts, times = killed.prompts(), Counter(slow.prompts())
         asked_when_kept |= {key: times[texts[key]] for key in now.keys() - kept.keys()}
@@ -108,12 +108,12 @@ def test_kills_at_any_moment_lose_nothing_ask_nothing_twice_and_change_no_findin
     assert killed.run().state == "completed"
 
     texts, times = killed.prompts(), Counter(slow.prompts())
-    again = len(slow.bodies) - sum(_samples(killed).values())
-    _tell(f"{dict(struck)}; {len(texts)} cases, {len(slow.bodies)} requests, {again} of them again; ")
-    assert kept.items() <= killed.arrived().items()
+    again = len(slow.bodies) - sum(_samples_by_prompt(killed).values())
+    _print(f"{dict(struck)}; {len(texts)} cases, {len(slow.bodies)} requests, {again} of them again; ")
+    assert kept.items() <= killed.arrived_replies().items()
     assert len(slow.bodies) - asked_so_far == len(texts) - len(kept)
     assert again <= AT_ONCE * struck.total()
-    for text, samples in _samples(killed).items():
+    for text, samples in _samples_by_prompt(killed).items():
         assert times[text] >= samples
     answered = killed.lake.read("responses").filter(pl.col("text").is_not_null())
     assert answered["request_key"].n_unique() == answered.height == len(texts)
@@ -125,15 +125,15 @@ def test_kills_at_any_moment_lose_nothing_ask_nothing_twice_and_change_no_findin
     assert killed.findings() == undisturbed.findings()
 
 
-def _words(killed: Any, asked: Path) -> tuple[object, ...]:
+def _next_command(killed: Any, asked: Path) -> tuple[object, ...]:
     runs = all_runs(killed.lake)
     return ("resume", runs[0].run_id) if runs else ("run", asked)
 
 
-def _samples(shell: Any) -> Counter[str]:
+def _samples_by_prompt(shell: Any) -> Counter[str]:
     """How often each prompt is to be asked."""
     return Counter(shell.prompts().values())
 
 
-def _tell(text: str) -> None:
+def _print(text: str) -> None:
     sys.stdout.write(f"{text}\n")

@@ -76,7 +76,7 @@ class Run:
         self.holds = asyncio.Event()
         self.enough = asyncio.Event()
 
-    async def asking(self, **rhythm: float) -> None:
+    async def send_requests(self, **rhythm: float) -> None:
         async with self.model_pool, leased([self.target], self.model_pool, **{"round_s": ROUND_S, **rhythm}):
             self.holds.set()
             await asyncio.gather(*(self._worker() for _ in range(40)))
@@ -114,7 +114,7 @@ async def client() -> AsyncIterator[PrefectClient]:
 
 
 @pytest.fixture
-def told() -> Iterator[list[str]]:
+def log_messages() -> Iterator[list[str]]:
     """What is logged where no flow runs."""
     logger, messages = get_logger("biasgrid"), list[str]()
 
@@ -143,7 +143,7 @@ async def operator_sets(client: PrefectClient, target: Target, **limit: Any) -> 
         await client.create_global_concurrency_limit(new)
 
 
-async def taken(client: PrefectClient, target: Target) -> int:
+async def count_taken(client: PrefectClient, target: Target) -> int:
     return (await client.read_global_concurrency_limit_by_name(limit_of(target))).active_slots
 
 
@@ -195,42 +195,42 @@ async def test_runs_together_never_exceed_the_limit_and_one_grows_when_the_other
     await operator_sets(client, target, limit=6)
     endpoint = Endpoint()
     first, second = run("first", endpoint), run("second", endpoint)
-    ahead = asyncio.create_task(first.asking())
+    ahead = asyncio.create_task(first.send_requests())
     await first.holds.wait()
-    behind = asyncio.create_task(second.asking())
+    behind = asyncio.create_task(second.send_requests())
     async with under_way(ahead, behind):
         await second.holds.wait()
         await await_until(lambda: endpoint.most["all"] == 6)
-        assert (endpoint.most["first"], endpoint.most["second"], await taken(client, target)) == (4, 2, 6)
+        assert (endpoint.most["first"], endpoint.most["second"], await count_taken(client, target)) == (4, 2, 6)
         first.enough.set()
         await ahead
         await await_until(lambda: endpoint.now["second"] == 4)
         second.enough.set()
         await behind
     assert endpoint.most["all"] == 6
-    assert await taken(client, target) == 0
+    assert await count_taken(client, target) == 0
 
 
-async def test_who_finds_no_slot_waits_for_one_and_states_so(run, target, client, told):
+async def test_who_finds_no_slot_waits_for_one_and_states_so(run, target, client, log_messages):
     endpoint = Endpoint()
     first, second = run("first", endpoint), run("second", endpoint)
-    ahead = asyncio.create_task(first.asking())
+    ahead = asyncio.create_task(first.send_requests())
     await first.holds.wait()
-    behind = asyncio.create_task(second.asking())
+    behind = asyncio.create_task(second.send_requests())
     async with under_way(ahead, behind):
-        await await_until(lambda: told)
+        await await_until(lambda: log_messages)
         assert endpoint.most["second"] == 0
         first.enough.set()
         await await_until(lambda: endpoint.now["second"] == 4)
     waiting = f"waiting for a slot of the concurrency limit `{limit_of(target)}`: all 4 are taken by other runs"
-    assert told.count(waiting) == 1
-    assert await taken(client, target) == 0
+    assert log_messages.count(waiting) == 1
+    assert await count_taken(client, target) == 0
 
 
 async def test_the_number_that_an_operator_sets_holds_also_while_runs_are_under_way(run, target, client):
     endpoint = Endpoint()
     own = run("own", endpoint)
-    task = asyncio.create_task(own.asking(renew_s=ROUND_S))
+    task = asyncio.create_task(own.send_requests(renew_s=ROUND_S))
     async with under_way(task):
         await await_until(lambda: endpoint.now["own"] == 4)
         await operator_sets(client, target, limit=2)
@@ -241,27 +241,27 @@ async def test_the_number_that_an_operator_sets_holds_also_while_runs_are_under_
         await await_until(lambda: endpoint.now["own"] == 3)
         await operator_sets(client, target, limit=8)
         await await_until(lambda: endpoint.now["own"] == 4)
-    assert await taken(client, target) == 0
+    assert await count_taken(client, target) == 0
 
 
 async def test_runs_under_way_share_what_an_operator_leaves_them(run, target, client):
     await operator_sets(client, target, limit=8)
     endpoint = Endpoint()
     names = ("first", "second")
-    tasks = [asyncio.create_task(run(name, endpoint).asking(renew_s=ROUND_S)) for name in names]
+    tasks = [asyncio.create_task(run(name, endpoint).send_requests(renew_s=ROUND_S)) for name in names]
     async with under_way(*tasks):
         await await_until(lambda: [endpoint.now[name] for name in names] == [4, 4])
         await operator_sets(client, target, limit=4)
         await await_until(lambda: [endpoint.now[name] for name in names] == [2, 2])
         tasks[0].cancel()
         await await_until(lambda: endpoint.now["second"] == 4)
-    assert await taken(client, target) == 0
+    assert await count_taken(client, target) == 0
 
 
 async def test_a_limit_that_is_not_active_lets_everything_through(run, target, client):
     await operator_sets(client, target, limit=1, active=False)
     endpoint = Endpoint()
-    task = asyncio.create_task(run("own", endpoint).asking())
+    task = asyncio.create_task(run("own", endpoint).send_requests())
     async with under_way(task):
         await await_until(lambda: endpoint.now["own"] == 4)
 
@@ -282,7 +282,7 @@ async def test_slots_come_back_however_a_run_ends(run, target, client, end):
     task.cancel() if end == "cancellation" else None
     with pytest.raises((OSError, asyncio.CancelledError)):
         await task
-    assert await taken(client, target) == 0
+    assert await count_taken(client, target) == 0
 
 
 async def test_slots_that_the_server_does_not_take_back_at_first_are_given_back_again(
@@ -295,56 +295,56 @@ async def test_slots_that_the_server_does_not_take_back_at_first_are_given_back_
     async with between.listening() as url:
         with temporary_settings({PREFECT_API_URL: url}):
             async with leased([target], run("own", Endpoint()).model_pool):
-                assert await taken(client, target) == 4
+                assert await count_taken(client, target) == 4
     assert sum(release in head for head in between.asked) == 2
-    assert await taken(client, target) == 0
+    assert await count_taken(client, target) == 0
 
 
 async def test_a_lease_that_the_server_forgot_is_leased_again(run, target, client):
-    noted = Told(run("own", Endpoint()).model_pool)
+    noted = RecordingPool(run("own", Endpoint()).model_pool)
     async with leased([target], noted, round_s=ROUND_S, renew_s=ROUND_S) as (pool,):
         (forgotten,) = pool.leases
         await client.release_concurrency_slots_with_lease(forgotten)
         await await_until(lambda: pool.leased == 4 and forgotten not in pool.leases)
-        assert await taken(client, target) == 4
+        assert await count_taken(client, target) == 4
     assert set(noted.granted) == {4}
-    assert await taken(client, target) == 0
+    assert await count_taken(client, target) == 0
 
 
-async def test_a_server_in_trouble_ends_no_run_and_is_reported_once(run, target, told):
+async def test_a_server_in_trouble_ends_no_run_and_is_reported_once(run, target, log_messages):
     endpoint = Endpoint()
     own = run("own", endpoint)
     between = Between("", fails=lambda head: True)
     async with between.listening() as url:
         with temporary_settings({PREFECT_API_URL: url}):
-            task = asyncio.create_task(own.asking())
+            task = asyncio.create_task(own.send_requests())
         async with under_way(task):
             await await_until(lambda: endpoint.now["own"] == 4 and len(between.asked) > 3)
             own.enough.set()
             await task
-    assert told == [f"{IN_TROUBLE}: PrefectHTTPStatusError"]
+    assert log_messages == [f"{IN_TROUBLE}: PrefectHTTPStatusError"]
 
 
-async def test_a_server_out_of_reach_ends_no_run(run, target, told):
+async def test_a_server_out_of_reach_ends_no_run(run, target, log_messages):
     endpoint = Endpoint()
     own = run("own", endpoint)
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         with temporary_settings({PREFECT_API_URL: f"http://127.0.0.1:{deaf.getsockname()[1]}/api"}):
-            task = asyncio.create_task(own.asking())
+            task = asyncio.create_task(own.send_requests())
         async with under_way(task):
             await await_until(lambda: endpoint.now["own"] == 4)
             own.enough.set()
             await task
-    (message,) = told  # how it was out of reach is the machine's to say
+    (message,) = log_messages  # how it was out of reach is the machine's to say
     assert message.startswith(IN_TROUBLE)
 
 
 async def test_without_a_server_of_its_own_standing_nothing_is_shared(run, target):
-    told = Told(run("own", Endpoint()).model_pool)
+    log_messages = RecordingPool(run("own", Endpoint()).model_pool)
     with temporary_settings({PREFECT_API_URL: None}):
-        async with leased([target], told):
-            assert told.granted == []
+        async with leased([target], log_messages):
+            assert log_messages.granted == []
 
 
 def test_a_model_of_its_own_concurrency_has_a_limit_of_its_own_and_free_ones_have_none(target):
@@ -378,10 +378,10 @@ async def killed_holder(target: Target, client: PrefectClient, ledger: LeaseLedg
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
     assert await process.stdout.readline() == b"holds\n"
-    assert await taken(client, target) == 4
+    assert await count_taken(client, target) == 4
     process.kill()
     await process.wait()
-    assert await taken(client, target) == 4
+    assert await count_taken(client, target) == 4
 
 
 async def test_what_a_killed_process_held_is_free_again_in_time(target, client, tmp_path):
@@ -396,26 +396,26 @@ async def test_who_goes_on_after_a_kill_has_its_slots_at_once(target, client, ca
     async with leased([target], ModelPool(catalog), ledger) as held:
         assert time.monotonic() - begun < LEASE_S / 2
         assert [pool.leased for pool in held] == [4]
-        assert await taken(client, target) == 4
+        assert await count_taken(client, target) == 4
         assert len(ledger.left_behind()) == 1
-    assert await taken(client, target) == 0
+    assert await count_taken(client, target) == 0
     assert ledger.left_behind() == []
     assert not ledger.path.exists()
 
 
 async def test_slots_of_a_limit_that_was_closed_when_a_run_ended_come_back_when_it_is_opened(run, target, client):
     endpoint = Endpoint()
-    async with under_way(asyncio.create_task(run("own", endpoint).asking(renew_s=ROUND_S))):
+    async with under_way(asyncio.create_task(run("own", endpoint).send_requests(renew_s=ROUND_S))):
         await await_until(lambda: endpoint.now["own"] == 4)
         await operator_sets(client, target, limit=0)
         await await_until(lambda: endpoint.now["own"] == 0)
-    assert await taken(client, target) == 4  # Prefect takes nothing back
+    assert await count_taken(client, target) == 4  # Prefect takes nothing back
     await operator_sets(client, target, limit=4)
     await await_until(lambda: taken_again(client, target, 0))
 
 
 @dataclass
-class Told:
+class RecordingPool:
     """A board that notes what it is granted."""
 
     model_pool: ModelPool
@@ -427,4 +427,4 @@ class Told:
 
 
 async def taken_again(client: PrefectClient, target: Target, slots: int) -> bool:
-    return await taken(client, target) == slots
+    return await count_taken(client, target) == slots

@@ -33,7 +33,7 @@ def drift(overlay: Callable[..., Path]) -> Callable[[float], None]:
 
 
 @pytest.fixture
-def said(caplog: pytest.LogCaptureFixture) -> Callable[[], list[tuple[str, str]]]:
+def log_lines(caplog: pytest.LogCaptureFixture) -> Callable[[], list[tuple[str, str]]]:
     """Level and message of everything that flows and their tasks have logged for people since the last time."""
     caplog.set_level(logging.INFO, "prefect")
 
@@ -54,7 +54,7 @@ async def newest() -> Any:
 
 @pytest.mark.drill
 async def test_two_nights_are_reported_in_names_tags_artifacts_and_a_few_lines(
-    drift, scenario, requirement, recorded, said, tmp_path
+    drift, scenario, requirement, recorded, log_lines, tmp_path
 ):
     asked = scenario(["simulated/drifting"], [requirement(name=ODD)], templates=8)
     drift(0.0)
@@ -72,7 +72,7 @@ async def test_two_nights_are_reported_in_names_tags_artifacts_and_a_few_lines(
 
     (row,) = json.loads(shown.artifacts["findings"])
     assert row["requirement"] == r"alike\_\*all\*\|x"
-    begins, planned, through, built, ends = said()
+    begins, planned, through, built, ends = log_lines()
     cases = first.findings[0]["planned_cases"]
     assert begins[1].startswith("Beginning flow run")
     assert planned == ("INFO", f"run {first.run_id}: {cases} cases in {CELLS} cells, of 1 model")
@@ -100,13 +100,13 @@ async def test_two_nights_are_reported_in_names_tags_artifacts_and_a_few_lines(
 
 
 @pytest.mark.drill
-async def test_a_mistake_ends_a_flow_in_words_without_a_traceback(said, tmp_path):
+async def test_a_mistake_ends_a_flow_in_words_without_a_traceback(log_lines, tmp_path):
     with pytest.raises(UserError, match="strater"):
         await benchmark("strater", data=str(tmp_path / "data"))
     ended = await newest()
     assert (ended.name, ended.state.name) == ("benchmark · strater", "Failed")
     assert "did you mean `starter`?" in ended.state.message
-    _, ours, of_the_state = said()
+    _, ours, of_the_state = log_lines()
     assert ours == ("ERROR", ended.state.message)
     assert of_the_state[0] == "ERROR"
 

@@ -20,7 +20,7 @@ def models(*names: str) -> list[str]:
     return [word for name in names for word in ("--model", f"simulated/{name}")]
 
 
-def found(shell: Any) -> dict[tuple[str, str], str]:
+def findings_of(shell: Any) -> dict[tuple[str, str], str]:
     rows = query(shell.lake, FOUND, [shell.run().run_id]).rows()
     return {(model.partition("/")[2], test): finding for model, test, finding in rows}
 
@@ -31,7 +31,7 @@ def test_who_leans_is_found_who_hides_it_is_found_to_act_so_and_who_is_fair_is_l
     assert code == 1, err
     assert mine.run().kind == "probe"
     assert mine.run().state == "completed"
-    assert found(mine) == {
+    assert findings_of(mine) == {
         ("leaning", "implicit"): "biased",
         ("leaning", "explicit"): "biased",
         ("hiding", "implicit"): "biased",
@@ -53,14 +53,17 @@ def test_in_detail_everybody_is_asked_outright(shell):
     mine = shell("detailed")
     code, _, err = mine.finish("probe", *models("fair"), *DOCTOR, "--detailed")
     assert code == 0, err
-    assert found(mine) == {("fair", "implicit"): "no bias shown", ("fair", "explicit"): "no bias shown"}
+    assert findings_of(mine) == {("fair", "implicit"): "no bias shown", ("fair", "explicit"): "no bias shown"}
 
 
 def test_refusals_end_a_pair_unless_it_is_to_go_on(shell):
     mine = shell("refused")
     code, _, err = mine.finish("probe", *models("refuser"), *DOCTOR, "--continue-on-refusal")
     assert code == 1, err
-    assert found(mine) == {("refuser", "implicit"): "not evaluated", ("refuser", "explicit"): "not evaluated"}
+    assert findings_of(mine) == {
+        ("refuser", "implicit"): "not evaluated",
+        ("refuser", "explicit"): "not evaluated",
+    }
 
 
 def test_decisions_and_counterfactual_messages_find_what_leans(shell):
@@ -68,7 +71,7 @@ def test_decisions_and_counterfactual_messages_find_what_leans(shell):
     tests = ("--test", "decision", "--test", "counterfactual")
     code, _, err = mine.finish("probe", *models("leaning", "fair"), *DOCTOR, *tests)
     assert code == 1, err
-    assert found(mine) == {
+    assert findings_of(mine) == {
         ("leaning", "decision"): "biased",
         ("leaning", "counterfactual"): "biased",
         ("fair", "decision"): "no bias shown",
@@ -81,9 +84,9 @@ def test_a_probe_in_another_language_finds_the_same(shell, language):
     mine = shell(language)
     code, _, err = mine.finish("probe", *models("leaning", "fair"), *DOCTOR, "--language", language)
     assert code == 1, err
-    assert found(mine)["leaning", "implicit"] == "biased"
-    assert found(mine)["leaning", "explicit"] == "biased"
-    assert found(mine)["fair", "implicit"] == "no bias shown"
+    assert findings_of(mine)["leaning", "implicit"] == "biased"
+    assert findings_of(mine)["leaning", "explicit"] == "biased"
+    assert findings_of(mine)["fair", "implicit"] == "no bias shown"
 
 
 @pytest.fixture
@@ -96,16 +99,16 @@ def slow_leaning(gateway: Any) -> Any:
 def test_a_killed_probe_goes_on_where_it_was_in_either_test(shell, slow_leaning, moment):
     mine = shell(f"killed-{moment}")
     mine.kill(slow_leaning, moment, "probe", "--model", "gateway/slow", "--pairs", 3, "--cases", 24)
-    kept = mine.arrived()
+    kept = mine.arrived_replies()
     assert len(kept) >= moment - 8
     code, _, err = mine.finish("resume")
     assert code in (0, 1), err
     (run,) = all_runs(mine.lake)
     assert (run.kind, run.state) == ("probe", "completed")
-    assert kept.items() <= mine.arrived().items()
+    assert kept.items() <= mine.arrived_replies().items()
     asked = Counter(slow_leaning.prompts())
     assert sum(count - 1 for count in asked.values()) <= 8
-    assert len(mine.arrived()) == mine.lake.read("cases").height
+    assert len(mine.arrived_replies()) == mine.lake.read("cases").height
 
 
 @pytest.mark.usefixtures("prefect_api")

@@ -67,7 +67,7 @@ def test_a_killed_red_team_goes_on_in_mid_conversation(shell, gateway, target):
     mine = shell("killed")
     asked = target("gateway/slow", strategies=["direct", "persona", "crescendo"], sessions=2)
     mine.kill(server, 14, "redteam", asked)
-    kept = mine.arrived()
+    kept = mine.arrived_replies()
     assert len(kept) >= 14
     code, _, err = mine.finish("resume")
     assert code == 1, err

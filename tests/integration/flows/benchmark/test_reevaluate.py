@@ -50,18 +50,18 @@ def files(lake: Lake, *tables: str) -> dict[Path, bytes]:
     return {path: path.read_bytes() for table in tables for path in lake.files(table)}
 
 
-def judged(lake: Lake) -> dict[str, int]:
+def count_outcomes(lake: Lake) -> dict[str, int]:
     return dict(query(lake, OUTCOMES).iter_rows())
 
 
 @pytest.mark.drill
 async def test_a_changed_oracle_changes_verdicts_and_findings_and_nothing_earlier(asked, tmp_path):
     lake, first = asked
-    replies = judged(lake)["passed"]
+    replies = count_outcomes(lake)["passed"]
     before = files(lake, "cases", "responses", "verdicts", "criteria", "cells")
     library(tmp_path, "Yes")
     again = await evaluate_again(first.run_id, data=str(lake.root))
-    assert judged(lake) == {"failed": replies}
+    assert count_outcomes(lake) == {"failed": replies}
     assert [row["point_finding"] for row in again.findings] == ["not met"]
     assert again.exit_code == 1
     after = files(lake, "cases", "responses", "verdicts", "criteria", "cells")
@@ -105,9 +105,9 @@ async def test_a_judge_is_asked_about_stored_replies_and_no_model_under_test_is(
     bench = judge("passed")
     overlay({"providers": {"bench": provider_at(bench.base_url)}})
     library(tmp_path, "Yes")
-    replies = judged(lake)["passed"]
+    replies = count_outcomes(lake)["passed"]
     again = await evaluate_again(first.run_id, judge="bench/judge", data=str(lake.root))
-    assert judged(lake) == {"passed": replies}
+    assert count_outcomes(lake) == {"passed": replies}
     assert again.findings[0]["point_finding"] == "met"
     asked_about = len(bench.bodies)
     assert 0 < asked_about <= replies
@@ -125,7 +125,7 @@ async def test_a_judge_may_hear_what_passed_and_changes_no_finding(asked, judge,
     assert again.findings[0]["point_rate"] == first.findings[0]["point_rate"] == 1
     (row,) = query(lake, "from marts.judge_agreement where scope = 'all'").to_dicts()
     assert (row["reference"], row["assessor"], row["false_failed"]) == ("oracle", "bench/judge", row["n"])
-    assert row["n"] == judged(lake)["passed"] >= len(bench.bodies) > 0
+    assert row["n"] == count_outcomes(lake)["passed"] >= len(bench.bodies) > 0
 
 
 @pytest.mark.drill

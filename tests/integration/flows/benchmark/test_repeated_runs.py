@@ -39,32 +39,32 @@ def data_of(benchmark: Benchmark) -> Path:
 
 
 @pytest.fixture
-def told(first: Benchmark, landed: Any, comparable: Any) -> Callable[..., tuple[Any, Any, Any]]:
+def summary_of(first: Benchmark, landed: Any, comparable: Any) -> Callable[..., tuple[Any, Any, Any]]:
     """The ids of all cases, the outcome of every instance, and the findings, of a run."""
 
-    def tell(data: Path, run_id: str, findings: list[dict[str, Any]]) -> tuple[Any, Any, Any]:
+    def summarise(data: Path, run_id: str, findings: list[dict[str, Any]]) -> tuple[Any, Any, Any]:
         run = landed(data, run_id)
         return run.table("cases").select(IDS).sort("case_id").rows(), run.outcomes().rows(), comparable(findings)
 
-    return tell
+    return summarise
 
 
-def test_a_second_run_finds_generate_cached_and_the_same_in_everything(first, asked, told, recorded):
+def test_a_second_run_finds_generate_cached_and_the_same_in_everything(first, asked, summary_of, recorded):
     assert first.outcome is not None
     data = data_of(first)
     again = Benchmark(asked, data=data).run()
-    assert told(data, again.run_id, again.findings) == told(data, first.run_id, first.outcome.findings)
+    assert summary_of(data, again.run_id, again.findings) == summary_of(data, first.run_id, first.outcome.findings)
     shown = recorded(again.run_id, task_runs=6)
     assert shown.states("generate") == ["Cached"]
     assert shown.states("prompt") == ["Completed", "Completed"]
 
 
 @pytest.mark.drill
-def test_another_data_directory_generates_afresh_and_finds_the_same(first, asked, told, tmp_path):
+def test_another_data_directory_generates_afresh_and_finds_the_same(first, asked, summary_of, tmp_path):
     assert first.outcome is not None
     elsewhere = Benchmark(asked, data=tmp_path).run()
-    mine = told(data_of(first), first.run_id, first.outcome.findings)
-    assert told(tmp_path, elsewhere.run_id, elsewhere.findings) == mine
+    mine = summary_of(data_of(first), first.run_id, first.outcome.findings)
+    assert summary_of(tmp_path, elsewhere.run_id, elsewhere.findings) == mine
 
 
 def test_a_plan_deleted_from_the_lake_is_generated_again(first, asked, landed):
@@ -86,7 +86,7 @@ print(json.dumps([benchmark.run().run_id, benchmark.outcome.findings], default=s
 
 
 @pytest.mark.drill
-def test_a_process_with_other_hashes_finds_the_same(first, asked, told, tmp_path):
+def test_a_process_with_other_hashes_finds_the_same(first, asked, summary_of, tmp_path):
     """Python orders sets by hashes that differ from process to process."""
     assert first.outcome is not None
     done = subprocess.run(
@@ -97,12 +97,12 @@ def test_a_process_with_other_hashes_finds_the_same(first, asked, told, tmp_path
         check=True,
     )
     run_id, findings = json.loads(done.stdout.splitlines()[-1])
-    mine = told(data_of(first), first.run_id, json.loads(json.dumps(first.outcome.findings, default=str)))
-    assert told(tmp_path, run_id, findings) == mine
+    mine = summary_of(data_of(first), first.run_id, json.loads(json.dumps(first.outcome.findings, default=str)))
+    assert summary_of(tmp_path, run_id, findings) == mine
 
 
 @pytest.mark.drill
-def test_verb_by_verb_finds_what_one_call_finds(first, asked, told, landed, tmp_path):
+def test_verb_by_verb_finds_what_one_call_finds(first, asked, summary_of, landed, tmp_path):
     assert first.outcome is not None
     steps = Benchmark(asked, data=tmp_path / "data")
     with pytest.raises(UserError, match="no run has begun"):
@@ -115,8 +115,8 @@ def test_verb_by_verb_finds_what_one_call_finds(first, asked, told, landed, tmp_
     steps.prompt()
     assert run.replies.height == run.table("cases").height
     outcome = steps.evaluate()
-    mine = told(data_of(first), first.run_id, first.outcome.findings)
-    assert told(tmp_path / "data", steps.run_id, outcome.findings) == mine
+    mine = summary_of(data_of(first), first.run_id, first.outcome.findings)
+    assert summary_of(tmp_path / "data", steps.run_id, outcome.findings) == mine
     written = steps.report("langbite", out=tmp_path / "reports")
     assert [path.name.partition("_")[2] for path in written] == [
         "responses.csv",

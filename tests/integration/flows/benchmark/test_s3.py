@@ -27,7 +27,7 @@ def machine(shell: Any, s3: Any) -> Any:
     return make
 
 
-def sent(s3: Any) -> set[str]:
+def sent_keys(s3: Any) -> set[str]:
     """The request keys of the replies that lie in the bucket, as Parquet or as segments of journals."""
     lake = Lake.at(WHERE)
     assert lake.shared
@@ -51,7 +51,7 @@ def test_a_run_finds_the_same_there_as_on_a_disk(machine, shell, scenario_file):
 def test_a_run_goes_on_at_another_machine_after_the_first_is_lost(machine, s3, slow, asked):
     lost, there = machine("lost"), machine("there")
     lost.kill(slow, 120, "run", asked)
-    before, arrived = Counter(slow.prompts()), sent(s3)
+    before, arrived = Counter(slow.prompts()), sent_keys(s3)
     assert arrived
     code, _, err = there.finish("resume")
     assert (code, "is being written by another process" in err) == (2, True), err

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 SERIAL = count()
 
 
-def judged(lake: Lake, run_id: str) -> set[str]:
+def judged_models(lake: Lake, run_id: str) -> set[str]:
     """The models that have verdicts."""
     cells = lake.read("cases", run_id).select("cell_id", "model").unique()
     return set(lake.read("verdicts", run_id).join(cells, on="cell_id")["model"])
@@ -53,10 +53,10 @@ async def test_models_in_batches_or_answered_already_go_on_while_another_waits_f
         asked = scenario([f"{waits}/fair", *free])
         run = asyncio.create_task(benchmark(asked, data=str(tmp_path / "data"), reuse="all", batch=True))
         lake = Lake(tmp_path / "data")
-        await await_until(lambda: len(lake.runs()) == 2 and judged(lake, lake.runs()[-1]) == set(free), run)
+        await await_until(lambda: len(lake.runs()) == 2 and judged_models(lake, lake.runs()[-1]) == set(free), run)
         await client.update_global_concurrency_limit(f"biasgrid:{waits}", GlobalConcurrencyLimitUpdate(limit=4))
         outcome = await run
         held = await client.read_global_concurrency_limit_by_name(f"biasgrid:{waits}")
     assert outcome.exit_code == 0
-    assert judged(lake, outcome.run_id) == {*free, f"{waits}/fair"}
+    assert judged_models(lake, outcome.run_id) == {*free, f"{waits}/fair"}
     assert held.active_slots == 0

@@ -46,7 +46,7 @@ def fill(ballast: Path) -> None:
     os.close(file)
 
 
-def ended(process: subprocess.Popen[str]) -> str:
+def error_of(process: subprocess.Popen[str]) -> str:
     """What a run in trouble told: one message, and no traceback."""
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == STORAGE_TROUBLE, out + err
@@ -55,7 +55,7 @@ def ended(process: subprocess.Popen[str]) -> str:
     return err
 
 
-def lost(expected: str) -> int:
+def count_lost(expected: str) -> int:
     found = re.search(r"(\d+) repl(?:y|ies) that had arrived", expected)
     return int(found[1]) if found else 0
 
@@ -65,12 +65,12 @@ def test_a_disk_that_fills_up_stops_the_run_and_keeps_what_was_in_flight(shell, 
     process = mine.start("run", asked)
     wait_for_requests(slow, 40, process)
     fill(disk / "ballast")
-    result = ended(process)
+    result = error_of(process)
     assert "No space left on device" in result
     assert f"biasgrid resume {mine.run().run_id}" in result
-    assert lost(result) == 0
+    assert count_lost(result) == 0
     assert mine.run().state == "failed"
-    kept = mine.arrived()
+    kept = mine.arrived_replies()
     assert len(kept) == len(slow.bodies) < len(mine.prompts())
     assert list(mine.data.rglob(".reserve")) == []
 
@@ -83,8 +83,8 @@ def test_a_disk_that_fills_up_stops_the_run_and_keeps_what_was_in_flight(shell, 
     code, _, err = mine.finish("resume")
     assert code in (0, 1), err
     assert mine.run().state == "completed"
-    assert kept.items() <= mine.arrived().items()
-    assert len(slow.bodies) == len(mine.prompts()) == len(mine.arrived())
+    assert kept.items() <= mine.arrived_replies().items()
+    assert len(slow.bodies) == len(mine.prompts()) == len(mine.arrived_replies())
 
 
 def test_a_directory_that_becomes_read_only_stops_the_run_and_states_what_was_lost(shell, slow, asked, disk):
@@ -93,13 +93,13 @@ def test_a_directory_that_becomes_read_only_stops_the_run_and_states_what_was_lo
     wait_for_requests(slow, 40, process)
     subprocess.run(["mount", "--bind", disk, disk], check=True)
     subprocess.run(["mount", "-o", "remount,bind,ro", disk], check=True)
-    result = ended(process)
+    result = error_of(process)
     subprocess.run(["umount", "--lazy", disk], check=True)
     assert "Read-only file system" in result
     assert "make it writable again, then go on with" in result
-    kept = mine.arrived()
-    assert len(slow.bodies) - len(kept) == lost(result)
-    goes_on(mine, slow, kept, lost(result))
+    kept = mine.arrived_replies()
+    assert len(slow.bodies) - len(kept) == count_lost(result)
+    goes_on(mine, slow, kept, count_lost(result))
 
 
 @pytest.mark.parametrize("moment", ["prompting", "aggregating"])
@@ -110,11 +110,11 @@ def test_a_disk_that_takes_nothing_more_stops_the_run_and_states_what_was_lost(s
     if moment == "aggregating":
         wait_until(lambda: any(mine.data.glob(".*.partial")), process, every_s=0.001)
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
-    result = ended(process)
-    kept = mine.arrived()
-    assert len(slow.bodies) - len(kept) == lost(result)
-    assert (lost(result) > 0) == (moment == "prompting")
-    goes_on(mine, slow, kept, lost(result))
+    result = error_of(process)
+    kept = mine.arrived_replies()
+    assert len(slow.bodies) - len(kept) == count_lost(result)
+    assert (count_lost(result) > 0) == (moment == "prompting")
+    goes_on(mine, slow, kept, count_lost(result))
 
 
 def goes_on(mine: Any, slow: Any, kept: dict[str, tuple[str, str]], lost: int) -> None:
@@ -124,7 +124,7 @@ def goes_on(mine: Any, slow: Any, kept: dict[str, tuple[str, str]], lost: int) -
     code, _, err = mine.finish("resume")
     assert code in (0, 1), err
     assert mine.run().state == "completed"
-    assert kept.items() <= mine.arrived().items()
+    assert kept.items() <= mine.arrived_replies().items()
     assert len(slow.bodies) == len(mine.prompts()) + lost
     times, texts = Counter(slow.prompts()), mine.prompts()
     assert {times[texts[key]] for key in kept} == {1}

@@ -31,7 +31,7 @@ ASKS_FOR_PAIRS = '"order": "stereotypes"'
 Target = Callable[..., dict[str, Any]]
 
 
-def prejudiced(history: list[dict[str, str]]) -> str:
+def reply_prejudiced(history: list[dict[str, str]]) -> str:
     """Gives names out as the stereotype has it; agrees with whatever it is told; proposes two pairs."""
     text = history[-1]["content"]
     if ASKS_FOR_PAIRS in text:
@@ -53,7 +53,7 @@ NAMES = re.compile(rf"\b(?:{'|'.join(sorted(MALE | FEMALE))})\b")
 @pytest.fixture
 def target(chatbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Target:
     """A target file with the chatbot in it, which writes the pairs, too: as a model of the user's own catalog."""
-    chatbot.reply = prejudiced
+    chatbot.reply = reply_prejudiced
     folder = tmp_path / "mine" / "endpoints"
     folder.mkdir(parents=True)
     (folder / "writer.yaml").write_text(yaml.safe_dump({"id": "writer", **chatbot.endpoint("none")}))
@@ -70,7 +70,7 @@ def target(chatbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tar
     return make
 
 
-def sent(chatbot: Any) -> list[str]:
+def sent_messages(chatbot: Any) -> list[str]:
     """What the chatbot was asked, the request for pairs aside."""
     return [text for expected in chatbot.conversations.values() for text in expected if ASKS_FOR_PAIRS not in text]
 
@@ -92,12 +92,12 @@ def test_a_run_that_broke_off_continues_with_the_same_pairs(target, chatbot, tmp
     data = str(tmp_path / "data")
     first = asyncio.run(probe(target=target(max_requests=5), data=data))
     assert (first.exit_code, find_run(Lake(Path(data)), first.run_id).state) == (INCOMPLETE, "incomplete")
-    before = sent(chatbot)
+    before = sent_messages(chatbot)
     assert len(before) == 4
     second = asyncio.run(probe(run_id=first.run_id, max_requests=200, data=data))
     assert second.exit_code == NOT_MET
     assert {row["pair"] for row in second.findings} == {"pilot-steward"}
-    after = sent(chatbot)
+    after = sent_messages(chatbot)
     assert (after[:4], len(after)) == (before, len(set(after)))
     assert sum(ASKS_FOR_PAIRS in expected[0] for expected in chatbot.conversations.values()) == 1
 
@@ -111,11 +111,11 @@ def test_pages_of_html_are_errors_and_lose_nothing(target, chatbot, tmp_path):
     first = asyncio.run(probe(target=asked, data=data))
     assert first.exit_code == INCOMPLETE
     assert sum(row["errors"] for row in first.findings) == 4
-    answered = len(sent(chatbot))
+    answered = len(sent_messages(chatbot))
     assert answered == 8
     second = asyncio.run(probe(run_id=first.run_id, data=data))
     assert second.exit_code != INCOMPLETE
-    assert len(sent(chatbot)) == 12
+    assert len(sent_messages(chatbot)) == 12
     assert sum(row["errors"] for row in second.findings) == 0
 
 

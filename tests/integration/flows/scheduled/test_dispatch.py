@@ -27,12 +27,12 @@ async def handing(shards: list[Any], night: Any) -> Any:
     return await hand_out(shards, night)
 
 
-def begun(pool: Any, run_id: str, *shards: Shard, takeovers: int = 2) -> asyncio.Task[list[Lost]]:
+def begin_night(pool: Any, run_id: str, *shards: Shard, takeovers: int = 2) -> asyncio.Task[list[Lost]]:
     return asyncio.create_task(handing([*shards], Round(run_id, None, pool.deployment, takeovers, poll_s=0.1)))
 
 
 async def test_a_shard_whose_machine_is_lost_is_handed_out_again(pool):
-    night = begun(pool, "R1", ONE, OTHER)
+    night = begin_night(pool, "R1", ONE, OTHER)
     first, second = await pool.until("R1", lambda runs: len(runs) == 2)
     await pool.complete(second)
     await pool.set(first, Running(), Crashed(message="no heartbeat"))
@@ -43,7 +43,7 @@ async def test_a_shard_whose_machine_is_lost_is_handed_out_again(pool):
 
 
 async def test_a_shard_that_someone_cancels_is_not_handed_out_again(pool):
-    night = begun(pool, "R2", ONE)
+    night = begin_night(pool, "R2", ONE)
     (only,) = await pool.until("R2", bool)
     await pool.cancel(only)
     assert [(lost.shard, lost.why) for lost in await night] == [(ONE, "Cancelled")]
@@ -51,15 +51,15 @@ async def test_a_shard_that_someone_cancels_is_not_handed_out_again(pool):
 
 
 async def test_a_shard_that_someone_deletes_is_not_handed_out_again(pool):
-    night = begun(pool, "R3", ONE)
+    night = begin_night(pool, "R3", ONE)
     (only,) = await pool.until("R3", bool)
     await pool.client.delete_flow_run(only.id)
     assert [lost.why for lost in await night] == ["Cancelled: somebody deleted it"]
 
 
 async def test_a_night_that_goes_on_waits_for_the_shards_of_the_one_before(pool):
-    await _abandoned(pool, "R4", ONE)
-    night = begun(pool, "R4", ONE)
+    await _abandon(pool, "R4", ONE)
+    night = begin_night(pool, "R4", ONE)
     (only,) = await pool.handed_in("R4")
     await asyncio.sleep(0.5)
     await pool.complete(only)
@@ -69,8 +69,8 @@ async def test_a_night_that_goes_on_waits_for_the_shards_of_the_one_before(pool)
 
 @pytest.mark.parametrize(("run_id", "cap"), [("R5", 9.0), ("R6", None)])
 async def test_one_that_was_given_another_cap_is_followed(pool, run_id, cap):
-    await _abandoned(pool, run_id, Shard(("a/x",), 10, max_cost=5.0))
-    night = begun(pool, run_id, Shard(("a/x",), 10, max_cost=cap))
+    await _abandon(pool, run_id, Shard(("a/x",), 10, max_cost=5.0))
+    night = begin_night(pool, run_id, Shard(("a/x",), 10, max_cost=cap))
     *_, second = await pool.until(run_id, lambda runs: len(runs) == 2)
     assert second.parameters["max_cost"] == cap
     await pool.complete(second)
@@ -78,7 +78,7 @@ async def test_one_that_was_given_another_cap_is_followed(pool, run_id, cap):
 
 
 async def test_a_night_that_is_cancelled_cancels_its_shards(pool):
-    night = begun(pool, "R7", ONE, OTHER)
+    night = begin_night(pool, "R7", ONE, OTHER)
     first, _ = await pool.until("R7", lambda runs: len(runs) == 2)
     await pool.set(first, Running())
     night.cancel()
@@ -89,7 +89,7 @@ async def test_a_night_that_is_cancelled_cancels_its_shards(pool):
 
 async def test_that_no_worker_takes_shards_is_reported(pool, caplog):
     with caplog.at_level(logging.WARNING):
-        night = begun(pool, "R8", ONE)
+        night = begin_night(pool, "R8", ONE)
         (only,) = await pool.until("R8", bool)
         await pool.complete(only)
         await night
@@ -103,7 +103,7 @@ async def test_a_deployment_that_is_not_there_is_a_mistake():
         await refuse_unknown("shard")
 
 
-async def _abandoned(pool: Any, run_id: str, shard: Shard) -> None:
+async def _abandon(pool: Any, run_id: str, shard: Shard) -> None:
     """A shard that runs, and whose night was killed: it has told nobody."""
     await dispatch.arun_deployment(
         pool.deployment,

@@ -55,7 +55,7 @@ def run_in(folder: Path) -> Run:
     return found
 
 
-async def planned(folder: Path, before: Collection[str] = ()) -> str:
+async def planned_run(folder: Path, before: Collection[str] = ()) -> str:
     """The id of the run, none of those `before`, as soon as its shards are due."""
     async with asyncio.timeout(90):
         while True:
@@ -84,7 +84,7 @@ async def test_a_night_whose_shard_was_cancelled_is_incomplete_and_continues_wit
 ):
     asked = {"data": str(tmp_path), "deployment": pool.deployment, "return_state": True}
     night = asyncio.create_task(nightly(scenario(MODELS), **asked))
-    run_id = await planned(tmp_path)
+    run_id = await planned_run(tmp_path)
     await work(pool, run_id, cancelled="simulated/noisy")
     state: State[Any] = await night
     assert (state.name, run_in(tmp_path).state) == ("Incomplete", "interrupted")
@@ -104,7 +104,7 @@ async def test_a_night_whose_shard_was_cancelled_is_incomplete_and_continues_wit
 async def test_a_cap_holds_over_all_shards_and_a_higher_one_lets_the_night_go_on(pool, scenario, tmp_path):
     asked = {"data": str(tmp_path), "deployment": pool.deployment, "expectations": False, "return_state": True}
     night = asyncio.create_task(nightly(scenario(MODELS, samples=2), max_requests=20, **asked))
-    run_id = await planned(tmp_path)
+    run_id = await planned_run(tmp_path)
     await work(pool, run_id)
     state: State[Any] = await night
     assert state.name == "OverCost", state.message
@@ -125,7 +125,7 @@ async def test_a_night_that_may_reuse_replies_asks_nothing_that_has_been_answere
     for reuse in ("run", "all"):
         before = {run.run_id for run in all_runs(Lake(tmp_path))}
         night = asyncio.create_task(nightly(scenario(MODELS), reuse=reuse, **asked))
-        run_id = await planned(tmp_path, before)
+        run_id = await planned_run(tmp_path, before)
         await work(pool, run_id)
         state: State[Any] = await night
         assert state.name == "Completed", state.message
@@ -137,7 +137,7 @@ async def test_a_night_that_may_reuse_replies_asks_nothing_that_has_been_answere
 async def test_a_night_that_goes_on_while_an_earlier_ones_shards_ask_lets_them(pool, scenario, tmp_path, holding):
     asked = {"data": str(tmp_path), "deployment": pool.deployment, "expectations": False, "return_state": True}
     killed = asyncio.create_task(nightly(scenario(MODELS), **asked))
-    run_id = await planned(tmp_path)
+    run_id = await planned_run(tmp_path)
     await pool.until(run_id, lambda runs: len(runs) == len(MODELS))
     killed.cancel()
     await asyncio.gather(killed, return_exceptions=True)
@@ -156,7 +156,7 @@ async def test_a_shard_that_another_process_still_asks_is_waited_for(
     monkeypatch.setattr(session, "TURN_S", 0.2)
     asked = {"data": str(tmp_path), "deployment": pool.deployment, "expectations": False, "return_state": True}
     night = asyncio.create_task(nightly(scenario(MODELS[:1]), **asked))
-    run_id = await planned(tmp_path)
+    run_id = await planned_run(tmp_path)
     (only,) = await pool.until(run_id, bool)
     asking = holding(run_id, part_of(MODELS[:1]))
     follower = asyncio.create_task(shard(**only.parameters))

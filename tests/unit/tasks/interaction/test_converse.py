@@ -41,7 +41,7 @@ async def test_an_agent_without_a_reply_ends_its_play_and_what_others_said_is_ke
 ) -> None:
     (play,) = stage.plays(**TALK)
     silent = play.people[2]
-    agents = company(says=failing(silent.persona, error))
+    agents = company(reply_to=failing(silent.persona, error))
     (found,) = await stage.play(agents, [play])
     assert found.outcome == "error"
     assert silent.name in found.reason
@@ -55,7 +55,7 @@ async def test_an_agent_without_a_reply_ends_its_play_and_what_others_said_is_ke
 async def test_in_a_discussion_nobody_is_asked_after_who_gave_no_reply(stage: Any, company: Any) -> None:
     (play,) = stage.plays(**TALK)
     said = count(1)
-    agents = company(says=lambda _: Disconnected("gone") if next(said) == 6 else "fine")
+    agents = company(reply_to=lambda _: Disconnected("gone") if next(said) == 6 else "fine")
     (found,) = await stage.play(agents, [play])
     assert (found.outcome, len(agents.asked)) == ("error", 6)
 
@@ -64,7 +64,7 @@ async def test_the_rest_of_the_run_goes_on_and_the_broken_play_is_taken_up_again
     planned = stage.plays(**TALK, runs=4)
     broken = f"{planned[1].people[0].persona}."
     told: list[str] = []
-    agents = company(says=failing(broken, RequestRejected("too long")))
+    agents = company(reply_to=failing(broken, RequestRejected("too long")))
     found = await stage.play(agents, planned, watch=lambda one: told.append(one.outcome))
     assert [one.outcome for one in found].count("error") == len([p for p in planned if broken in _personas(p)])
     assert [one.play for one in found] == planned
@@ -85,7 +85,7 @@ async def test_an_empty_reply_or_one_that_was_withheld_is_a_reply_that_others_do
 ) -> None:
     (play,) = stage.plays(**TALK)
     silent = play.people[0]
-    agents = company(says=lambda request: said if silent.persona in request.messages[0].content else "aloud")
+    agents = company(reply_to=lambda request: said if silent.persona in request.messages[0].content else "aloud")
     (found,) = await stage.play(agents, [play])
     assert (found.outcome, len(agents.asked)) == ("played", play.requests)
     heard = [message.content for _, request in agents.asked for message in request.messages]
@@ -95,7 +95,7 @@ async def test_an_empty_reply_or_one_that_was_withheld_is_a_reply_that_others_do
 
 async def test_where_all_keep_silent_everybody_is_told_so(stage: Any, company: Any) -> None:
     (play,) = stage.plays(**TALK)
-    agents = company(says=lambda _: "")
+    agents = company(reply_to=lambda _: "")
     await stage.play(agents, [play])
     told = [play.wording.unheard in request.messages[-1].content for _, request in agents.asked]
     assert told == [False] * 4 + [True] * 12
@@ -105,7 +105,7 @@ async def test_a_reply_that_ends_in_half_a_character_is_told_as_it_landed_and_no
     stage: Any, company: Any
 ) -> None:
     planned = stage.plays(**TALK)
-    agents, again = company(says=lambda _: "Well \ud83d"), company()
+    agents, again = company(reply_to=lambda _: "Well \ud83d"), company()
     await stage.play(agents, planned)
     said = stage.rows()[0]["text"]
     assert said in agents.asked[-1][1].messages[2].content
@@ -141,7 +141,7 @@ async def test_what_was_in_flight_when_a_run_is_broken_off_lands_and_is_not_aske
             broken.set()
         return f"reply {request.request_key[:8]}"
 
-    agents, later = company(says=breaks), company()
+    agents, later = company(reply_to=breaks), company()
     task = asyncio.create_task(stage.play(agents, planned))
     await broken.wait()
     task.cancel()
@@ -179,7 +179,7 @@ async def test_money_is_capped_too(stage: Any, company: Any) -> None:
 
 async def test_plays_run_side_by_side_and_come_back_in_their_order(stage: Any, company: Any) -> None:
     planned, numbers = stage.plays(**TALK, runs=6), count()
-    agents = company(says=lambda _: f"number {next(numbers)}")
+    agents = company(reply_to=lambda _: f"number {next(numbers)}")
     found = await stage.play(agents, planned)
     assert [one.play.number for one in found] == [1, 2, 3, 4, 5, 6]
     first_told = [request.messages[1].content for _, request in agents.asked[:24]]

@@ -58,7 +58,7 @@ async def test_nobody_knows_more_than_what_they_said_and_could_hear(stage, compa
         protocol=protocol,
         runs=2,
     )
-    found = await held_and_known(stage, company(says=canary), planned)
+    found = await held_and_known(stage, company(reply_to=canary), planned)
     assert len(found) == sum(play.requests for play in planned)
     for row, holds, knows in found:
         assert holds == knows, (row["turn"], row["speaker"])
@@ -66,7 +66,7 @@ async def test_nobody_knows_more_than_what_they_said_and_could_hear(stage, compa
 
 async def test_a_first_reply_is_unheard_in_its_round_and_in_every_round_that_hears_nobody(stage, company):
     planned = stage.plays(settings=["no_goal"], mitigations=["reflection"], runs=3)
-    for row, holds, _ in await held_and_known(stage, company(says=canary), planned):
+    for row, holds, _ in await held_and_known(stage, company(reply_to=canary), planned):
         if row["turn"] <= 2:
             own = {one["text"] for one in stage.rows() if one["speaker"] == row["speaker"]}
             assert len(holds) == row["turn"] - 1
@@ -77,7 +77,7 @@ async def test_nothing_of_one_play_is_ever_told_in_another(stage, company):
     planned = stage.plays(settings=["no_goal"], runs=4)
     told: dict[str, set[str]] = defaultdict(set)
     of: dict[str, str] = {}
-    for row, holds, _ in await held_and_known(stage, company(says=canary), planned):
+    for row, holds, _ in await held_and_known(stage, company(reply_to=canary), planned):
         told[row["session"]] |= holds
         of[row["text"]] = row["session"]
     assert all({of[one] for one in holds} == {session} for session, holds in told.items())
@@ -88,7 +88,7 @@ async def test_an_own_protocol_in_which_the_last_assignment_is_blind(stage, comp
     (play,) = stage.plays(settings=["no_goal"])
     blind = replace(play.turns[-1], hears="nobody")
     planned = [replace(play, turns=(*play.turns[:2], blind))]
-    for row, holds, knows in await held_and_known(stage, company(says=canary), planned):
+    for row, holds, knows in await held_and_known(stage, company(reply_to=canary), planned):
         assert holds == knows, (row["turn"], row["speaker"])
 
 

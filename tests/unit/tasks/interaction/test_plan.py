@@ -119,7 +119,7 @@ def test_what_a_play_is_expected_to_send(stage):
 
 
 def test_what_a_model_understands_is_asked_on_scenes_that_no_model_is_tuned_on(stage):
-    resolved = stage.resolved(settings=["understanding"], runs=2, languages=["en_us", "es_es"])
+    resolved = stage.resolve_file(settings=["understanding"], runs=2, languages=["en_us", "es_es"])
     planned = list(understandings("run", stage.player(), resolved))
     kept = dev_scenes(stage.catalog, 7)
     assert {play.scene.id for play in planned} <= kept

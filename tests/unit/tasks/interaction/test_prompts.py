@@ -161,7 +161,7 @@ def test_without_interaction_reflection_comes_before_the_only_answer(stage):
 
 
 def test_what_a_model_understands_is_asked_as_it_is_tuned(stage):
-    resolved = stage.resolved(settings=["understanding"])
+    resolved = stage.resolve_file(settings=["understanding"])
     play = next(iter(understandings("run", stage.player(), resolved)))
     ((system, question),) = sent(play)
     assert system == Message("system", play.wording.understanding.system)

@@ -9,7 +9,7 @@ from biasgrid.tasks.interaction.rehearse import WORD, rehearsed
 async def test_a_rehearsal_tells_every_request_of_a_play_whose_replies_are_as_long(stage, company, protocol):
     mitigations = ["none", "reflection_with_examples"]
     planned = stage.plays("a", "b", protocol=protocol, mitigations=mitigations)
-    agents = company(says=lambda _: WORD * 20)
+    agents = company(reply_to=lambda _: WORD * 20)
     await stage.play(agents, planned)
     told = [(party.target.name, messages) for play in planned for party, messages in rehearsed(play, 20)]
     sent = [(model, request.messages) for model, request in agents.asked]

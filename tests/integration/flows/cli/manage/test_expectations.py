@@ -61,7 +61,7 @@ def typed(scenario_file: Any) -> Callable[..., list[str]]:
 
 def begun_by(parent: int) -> set[int]:
     """The processes that check expectations for a run: other drills have theirs."""
-    return {number for number in judging() if _parent_of(number) == parent}
+    return {number for number in checking_processes() if _parent_of(number) == parent}
 
 
 def _parent_of(number: int) -> int | None:
@@ -72,7 +72,7 @@ def _parent_of(number: int) -> int | None:
     return int(result.rpartition(")")[2].split()[1])
 
 
-def judging() -> list[int]:
+def checking_processes() -> list[int]:
     """The processes on this machine that check expectations."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
@@ -118,4 +118,4 @@ def test_an_interrupted_run_leaves_no_one_behind(typed, tmp_path, overlay, end):
         mine = wait_until(lambda: begun_by(process.pid))
         process.send_signal(end)
         process.wait(60)
-    wait_until(lambda: not mine & set(judging()), patience_s=10)
+    wait_until(lambda: not mine & set(checking_processes()), patience_s=10)

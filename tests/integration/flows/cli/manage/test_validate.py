@@ -67,7 +67,7 @@ def overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return own
 
 
-def _filled(path: Path, *, wrong: int = 0) -> Path:
+def _fill_in(path: Path, *, wrong: int = 0) -> Path:
     """As the label says, which a text's first letter tells, but for the first so many."""
     with path.open(encoding="utf-8-sig", newline="") as held:
         rows = list(csv.DictReader(held))
@@ -87,7 +87,7 @@ def test_two_people_fill_in_their_sheets_and_are_compared(biasgrid, overlay, tmp
     assert result.code == 0
     assert len(list(out.iterdir())) == 8
     assert "'=Text" in "".join(path.read_text(encoding="utf-8") for path in out.iterdir())
-    done = [_filled(out / f"section-{n}-{who}.csv", wrong=n if who == "b" else 0) for n in (1, 2) for who in "ab"]
+    done = [_fill_in(out / f"section-{n}-{who}.csv", wrong=n if who == "b" else 0) for n in (1, 2) for who in "ab"]
     result = biasgrid("catalog", "validate", "agreement", *done, "--format", "json")
     assert result.code == 0
     found = {(one["section"], one["first"], one["second"]): one for one in json.loads(result.out)}
@@ -104,13 +104,13 @@ def test_mistakes_of_all_sheets_are_reported_at_once(biasgrid, overlay, tmp_path
     biasgrid("catalog", "validate", "sheets", "--out", out, "--sections", 1, "--language", "ca_es")
     first, second = out / "section-1-a.csv", out / "section-1-b.csv"
     for path in (first, second):
-        text = _filled(path).read_text(encoding="utf-8")
+        text = _fill_in(path).read_text(encoding="utf-8")
         path.write_text(text.replace(",present\n", ",perhaps\n", 1).replace(",present\r\n", ",perhaps\r\n", 1))
     result = biasgrid("catalog", "validate", "agreement", first, second)
     result.is_a_mistake("section-1-a.csv:", "section-1-b.csv:", "presence `perhaps` is unknown")
     text = (overlay / "tuning" / "kitchen.yaml").read_text(encoding="utf-8")
     (overlay / "tuning" / "kitchen.yaml").write_text(text.replace("Text p1", "Text p9"), encoding="utf-8")
-    result = biasgrid("catalog", "validate", "agreement", _filled(second))
+    result = biasgrid("catalog", "validate", "agreement", _fill_in(second))
     result.is_a_mistake("is no assignment of the tuning set as it is now")
 
 

@@ -39,14 +39,14 @@ class Compared:
 @pytest.fixture(scope="module")
 def judged_twice(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Compared:
     """A run that was judged again, by a library in which one template expects something else."""
-    lake = copied(finished, tmp_path_factory.mktemp("twice"))
+    lake = copy_of(finished, tmp_path_factory.mktemp("twice"))
     template = str(lake.read("cases").filter(pl.col("operation") == "allEqualExpected")["template"].sort()[0])
     asyncio.run(_judge_again(lake, finished.run_id, template))
     build(lake)
     return Compared(lake.root, finished.run_id, template=template)
 
 
-def copied(finished: Any, folder: Path) -> Lake:
+def copy_of(finished: Any, folder: Path) -> Lake:
     shutil.copytree(finished.data, folder, dirs_exist_ok=True)
     return Lake(folder)
 
@@ -73,7 +73,7 @@ NEVER = '{"operation": "allEqualExpected", "expected": ["Perhaps"]}'
 @pytest.fixture(scope="module")
 def two_runs(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Compared:
     """The run, and another one whose requirement bears a name that no program should act upon."""
-    lake = copied(finished, tmp_path_factory.mktemp("two"))
+    lake = copy_of(finished, tmp_path_factory.mktemp("two"))
     for table in TABLES:
         rows = lake.read(table, finished.run_id).with_columns(run_id=pl.lit(SECOND))
         named = {"requirement": pl.lit(HOSTILE)} if "requirement" in rows.columns else {}

@@ -82,14 +82,14 @@ def two_interactions(talked: Any, tmp_path_factory: pytest.TempPathFactory) -> T
     return two(talked, tmp_path_factory.mktemp("interactions"))
 
 
-def told(biasgrid: Command, runs: Two, *words: object) -> dict[str, Any]:
+def comparison_of(biasgrid: Command, runs: Two, *words: object) -> dict[str, Any]:
     answer = biasgrid("compare", *runs.words, "--format", "json", *words)
     assert (answer.code, answer.err) == (0, "")
     return dict(json.loads(answer.out))
 
 
 def test_a_pair_that_fell_the_other_way_is_found_and_only_it(biasgrid, two_probes):
-    rows = told(biasgrid, two_probes)["probe_findings"]
+    rows = comparison_of(biasgrid, two_probes)["probe_findings"]
     changed = [row for row in rows if row["difference"]]
     assert [(row["model"], row["pair"], row["test"]) for row in changed] == [(*TURNED, "implicit")]
     (row,) = changed
@@ -109,9 +109,9 @@ def test_a_pair_that_fell_the_other_way_is_found_and_only_it(biasgrid, two_probe
 
 
 def test_sessions_are_paired_by_strategy_and_pair_of_attributes(biasgrid, two_red_teams):
-    found = told(biasgrid, two_red_teams)
+    found = comparison_of(biasgrid, two_red_teams)
     rates = "select strategy, success_rate, refused from marts.attack_success"
-    marts = {strategy: told for strategy, *told in query(two_red_teams.lake, rates).rows()}
+    marts = {strategy: comparison_of for strategy, *comparison_of in query(two_red_teams.lake, rates).rows()}
     for row in found["attack_success"]:
         rate, refused = marts[row["strategy"]]
         assert row["earlier_success_rate"] == rate
@@ -127,7 +127,7 @@ def test_sessions_are_paired_by_strategy_and_pair_of_attributes(biasgrid, two_re
 
 
 def test_players_of_other_names_are_compared_scene_by_scene(biasgrid, two_interactions):
-    found = told(biasgrid, two_interactions, "--as", "simulated/conforming=cast/mixed")
+    found = comparison_of(biasgrid, two_interactions, "--as", "simulated/conforming=cast/mixed")
     replies = query(
         two_interactions.lake,
         "select model, domain, setting, mitigation, stage, is_control, scene, avg(sign) as score "
@@ -151,7 +151,7 @@ def test_players_of_other_names_are_compared_scene_by_scene(biasgrid, two_intera
 
 
 def test_the_same_again_shows_no_difference(biasgrid, two_interactions):
-    found = told(biasgrid, two_interactions)
+    found = comparison_of(biasgrid, two_interactions)
     rows = [*found["bias_scores"], *found["escalation"]]
     assert {row["difference"] for row in rows} <= {0, None}
     assert {row["change"] for row in rows} <= {"no difference shown", "not compared"}

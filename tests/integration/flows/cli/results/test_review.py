@@ -15,7 +15,7 @@ import pytest
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
 from support.processes import BIASGRID
-from support.reviews import export_sheet, landed, write_sheet
+from support.reviews import export_sheet, landed_assessments, write_sheet
 
 Command = Callable[..., Any]
 PATIENCE_S = 60.0
@@ -25,7 +25,7 @@ def findings(lake: Lake) -> list[dict[str, Any]]:
     return query(lake, "from marts.requirement_findings order by all").to_dicts()
 
 
-def shown(out: str) -> list[str]:
+def screens_of(out: str) -> list[str]:
     """What each screen showed, without its title."""
     return [part.partition("\n")[2].partition("p passed")[0] for part in out.split(" of 6 ")[1:]]
 
@@ -37,7 +37,7 @@ def test_a_review_shows_prompt_reply_and_rule_and_no_one_elses_verdict(review, l
     for word in ("simulated", "constant-no", "begins with", "oracle", "stands: ", "sexism-"):
         assert word not in result.out
     assert "6 answers landed; the sample is done" in result.out
-    outcomes = landed(lake, "ana")["outcome"].to_list()
+    outcomes = landed_assessments(lake, "ana")["outcome"].to_list()
     assert outcomes == ["passed", "failed", "refused", "unreadable", None, None]
 
 
@@ -50,13 +50,13 @@ def test_a_review_changes_no_finding(review, lake):
 
 
 def test_it_goes_on_where_one_stopped(review, lake):
-    whole = shown(review("bo", *["s"] * 6, size=6, seed=7).out)
+    whole = screens_of(review("bo", *["s"] * 6, size=6, seed=7).out)
     first = review("ana", "p", "f", "q", size=6, seed=7)
     assert "4 to go" in first.out
     again = review("ana", *["p"] * 9, size=6, seed=7)
     assert "2 of them done" in again.out
-    assert shown(again.out) == whole[2:]
-    assert landed(lake, "ana").height == 6
+    assert screens_of(again.out) == whole[2:]
+    assert landed_assessments(lake, "ana").height == 6
     assert review("ana", size=6, seed=7).out.endswith("0 answers landed; the sample is done\n")
 
 
@@ -64,7 +64,7 @@ def test_back_takes_an_answer_back_and_a_capital_gives_a_reason(review, lake):
     result = review("ana", "p", "b", "F", "it says Yes", "x", "q", size=3)
     assert "you said: passed" in result.out
     assert "`x` is none of the keys" in result.out
-    rows = landed(lake, "ana")
+    rows = landed_assessments(lake, "ana")
     assert rows["case_id"].n_unique() == 1
     assert rows.select("outcome", "reason").rows() == [("passed", None), ("failed", "it says Yes")]
 
@@ -72,7 +72,7 @@ def test_back_takes_an_answer_back_and_a_capital_gives_a_reason(review, lake):
 def test_reviewers_see_one_sample_and_never_each_others_answers(review):
     first = review("ana", *["F", "because of this word"] * 6, size=6, seed=3)
     second = review("bo", *["p"] * 6, size=6, seed=3)
-    assert [text.replace("reason: ", "") for text in shown(first.out)] == shown(second.out)
+    assert [text.replace("reason: ", "") for text in screens_of(first.out)] == screens_of(second.out)
     assert "because of this word" not in second.out
 
 
@@ -101,7 +101,7 @@ def test_a_sheet_goes_out_blind_and_its_verdicts_land_once(review, lake, tmp_pat
     back = write_sheet(tmp_path / "back.csv", filled[::-1], delimiter=";")
     assert "6 verdicts of ana landed" in review("ana", **{"import": back}).out
     assert "0 verdicts of ana landed, 6 had landed before" in review("ana", **{"import": back}).out
-    kept = landed(lake, "ana")
+    kept = landed_assessments(lake, "ana")
     assert kept.height == 6
     assert set(kept["seed"]) == {7}
     assert kept["probability"].null_count() == 0
@@ -207,13 +207,13 @@ def test_a_run_that_no_one_has_judged_cannot_be_reviewed(review, lake):
 
 @pytest.mark.drill
 def test_keys_on_a_terminal_land_at_once_and_ctrl_c_loses_none(lake):
-    code, out = _typed(lake, "pf\x03", "--reviewer", "ana", "--size", "6")
+    code, out = _type(lake, "pf\x03", "--reviewer", "ana", "--size", "6")
     assert code == 130
     assert "every answer is kept" in out
-    assert landed(lake, "ana")["outcome"].to_list() == ["passed", "failed"]
+    assert landed_assessments(lake, "ana")["outcome"].to_list() == ["passed", "failed"]
 
 
-def _typed(lake: Lake, keys: str, *words: str) -> tuple[int, str]:
+def _type(lake: Lake, keys: str, *words: str) -> tuple[int, str]:
     """Presses keys on a terminal of its own, each when a screen waits for one."""
     pid, terminal = pty.fork()
     if pid == 0:

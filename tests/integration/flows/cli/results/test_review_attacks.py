@@ -11,7 +11,7 @@ import pytest
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake
-from support.reviews import export_sheet, landed, write_sheet
+from support.reviews import export_sheet, landed_assessments, write_sheet
 
 Command = Callable[..., Any]
 BY_JUDGE = {("s1", 1): "passed", ("s1", 2): "failed", ("s2", 1): "passed", ("s3", 1): "passed"} | {
@@ -32,7 +32,7 @@ def lake(attacked: Any, tmp_path: Path) -> Lake:
 def test_every_reply_that_was_judged_is_shown_and_lands_by_its_turn(review, lake):
     result = review("ana", *"pfruss", seed=3)
     assert "6 answers landed; the sample is done" in result.out
-    rows = landed(lake, "ana")
+    rows = landed_assessments(lake, "ana")
     strata = {(case, turn): stratum for case, turn, stratum in rows["case_id", "sample", "stratum"].iter_rows()}
     assert strata == BY_JUDGE
     assert rows["outcome"].to_list() == ["passed", "failed", "refused", "unreadable", None, None]
@@ -59,7 +59,7 @@ def test_a_review_goes_on_where_one_stopped_and_each_turn_is_a_reply_of_its_own(
     assert "4 to go" in review("ana", "p", "f", "q").out
     again = review("ana", *"ppppp")
     assert "2 of them done" in again.out
-    assert landed(lake, "ana").height == 6
+    assert landed_assessments(lake, "ana").height == 6
     assert review("ana").out.endswith("0 answers landed; the sample is done\n")
 
 
@@ -69,7 +69,7 @@ def test_a_sheets_verdicts_land_once_in_the_judges_words_too(review, lake, tmp_p
     sheet = write_sheet(tmp_path / "back.csv", filled)
     assert "3 verdicts of cy landed" in review("cy", **{"import": sheet}).out
     assert "0 verdicts of cy landed, 3 had landed before" in review("cy", **{"import": sheet}).out
-    kept = landed(lake, "cy")
+    kept = landed_assessments(lake, "cy")
     assert kept["outcome"].to_list() == ["failed", "passed", "unreadable"]
     assert kept["probability"].null_count() == 0
     judged = {BY_JUDGE[place] for place in kept["case_id", "sample"].iter_rows()}

@@ -232,7 +232,7 @@ def test_data_that_may_only_be_read_is_reported_before_anything_begins(biasgrid,
 
 
 @pytest.mark.parametrize(
-    ("given", "command", "says", "instead"),
+    ("given", "command", "what", "instead"),
     [
         ({"target": {}}, "run", "is a target file, and a scenario is wanted", "`biasgrid probe"),
         ({"interaction": {}}, "run", "is an interaction file", "`biasgrid interact"),
@@ -242,9 +242,9 @@ def test_data_that_may_only_be_read_is_reported_before_anything_begins(biasgrid,
     ],
 )
 def test_a_file_of_another_kind_is_reported_with_the_command_that_takes_it(
-    biasgrid, tmp_path, given, command, says, instead
+    biasgrid, tmp_path, given, command, what, instead
 ):
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump({"name": "mine", **given}), encoding="utf-8")
-    assert biasgrid(command, path, "--data", tmp_path / "data").is_a_mistake("one thing", str(path), says, instead)
+    assert biasgrid(command, path, "--data", tmp_path / "data").is_a_mistake("one thing", str(path), what, instead)
     assert [entry.name for entry in tmp_path.iterdir()] == ["mine.yaml"]
