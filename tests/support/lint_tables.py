@@ -11,12 +11,12 @@ from biasgrid.catalogs.loading.langbite import COLUMNS
 
 OF_POOLS = ("fewer than", "always answers", "reverse-keyed (")
 """What is said of many templates at once, and of these few for certain."""
-Told = list[tuple[int | None, str, str]]
+Findings = list[tuple[int | None, str, str]]
 Rows = Callable[..., Path]
 Library = Callable[..., Path]
 
 
-def told(found: Lint) -> Told:
+def list_findings(found: Lint) -> Findings:
     """Line, severity and text of each finding on a template of its own."""
     lines = [finding.as_json() for finding in found.findings]
     return [
@@ -27,9 +27,9 @@ def told(found: Lint) -> Told:
 
 
 @pytest.fixture
-def said() -> Callable[[Path], Told]:
+def scan() -> Callable[[Path], Findings]:
     """Checks a library."""
-    return lambda path: told(lint(path))
+    return lambda path: list_findings(lint(path))
 
 
 @pytest.fixture

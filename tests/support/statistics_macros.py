@@ -23,7 +23,7 @@ def macros() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @pytest.fixture(scope="session")
-def told(macros: duckdb.DuckDBPyConnection) -> Callable[..., Any]:
+def call(macros: duckdb.DuckDBPyConnection) -> Callable[..., Any]:
     """The value of an SQL expression in which `statistics.` may be left out before the first name."""
 
     def value(expression: str, *parameters: object) -> Any:

@@ -1,1 +1,1 @@
-from support.statistics_macros import adjusted, macros, naive, over, told
+from support.statistics_macros import adjusted, call, macros, naive, over

@@ -1,1 +1,1 @@
-from support.lint_tables import asking, library, rows, said
+from support.lint_tables import asking, library, rows, scan

@@ -32,8 +32,8 @@ Library = Callable[..., Path]
         ("ca_es", "Diuen «no {GENDER:plural}?", "warning", "unpaired `«»`"),
     ],
 )
-def test_what_a_proof_reader_marks_is_told(asking, said, language, prompt, severity, text):
-    (found, *_) = said(asking(prompt, language=language))
+def test_what_a_proof_reader_marks_is_told(asking, scan, language, prompt, severity, text):
+    (found, *_) = scan(asking(prompt, language=language))
     assert found[:2] == (4, severity)
     assert text in found[2]
 
@@ -47,14 +47,14 @@ def test_what_a_proof_reader_marks_is_told(asking, said, language, prompt, sever
         ("ca_es", "¿Menteixen {GENDER:plural}? L'àvia diu que «no» (o que sí). Menteixen {GENDER:plural}?"),
     ],
 )
-def test_sound_typography_raises_no_alarm(asking, said, language, prompt):
+def test_sound_typography_raises_no_alarm(asking, scan, language, prompt):
     assert [
-        what for *_, what in said(asking(prompt, language=language)) if "word twice" in what or "paired" in what
+        what for *_, what in scan(asking(prompt, language=language)) if "word twice" in what or "paired" in what
     ] == []
 
 
-def test_paraphrases_and_formats_are_read_too(library, said):
-    found = said(
+def test_paraphrases_and_formats_are_read_too(library, scan):
+    found = scan(
         library(
             "id: a, input: verbose, reflection: utopian, prompt: 'Do {GENDER:plural} lie?', paraphrases: "
             "['Are {GENDER:plural}  liars?'], format: 'Say  it.', oracle: denied"

@@ -38,8 +38,8 @@ Library = Callable[..., Path]
         ("ca_es", "xenophobia", "Roben les persones {COUNTRY:adjective_mp}?", "write `{COUNTRY:adjective_fp}`"),
     ],
 )
-def test_a_form_that_does_not_fit_its_place_is_told(asking, said, language, concern, prompt, text):
-    (found,) = said(asking(prompt, language=language, concern=concern))
+def test_a_form_that_does_not_fit_its_place_is_told(asking, scan, language, concern, prompt, text):
+    (found,) = scan(asking(prompt, language=language, concern=concern))
     assert found[:2] == (4, "warning")
     assert text in found[2]
 
@@ -55,12 +55,12 @@ def test_a_form_that_does_not_fit_its_place_is_told(asking, said, language, conc
         ("ca_es", "És culpa {GENDER:of_article_singular}, {GENDER:of_person} o {GENDER:of_plural}?"),
     ],
 )
-def test_forms_that_fit_raise_no_alarm(asking, said, language, prompt):
-    assert said(asking(prompt, language=language)) == []
+def test_forms_that_fit_raise_no_alarm(asking, scan, language, prompt):
+    assert scan(asking(prompt, language=language)) == []
 
 
-def test_one_place_is_one_finding_that_says_how_often(asking, said):
-    ((_, _, what),) = said(asking("Is a {SKIN_COLOR:adjective} cook worse?", concern="racism"))
+def test_one_place_is_one_finding_that_says_how_often(asking, scan):
+    ((_, _, what),) = scan(asking("Is a {SKIN_COLOR:adjective} cook worse?", concern="racism"))
     assert " instances: `Is a Asian cook worse?` → write `an Asian`" in what
 
 
@@ -73,9 +73,15 @@ def test_a_form_that_is_ungrammatical_itself_is_told_where_it_stands(tmp_path):
         "        plural: 'two  owls'\n",
         encoding="utf-8",
     )
-    told = [str(f).split("mine.yaml")[1] for f in lint(overlay=tmp_path).findings if "mine.yaml" in str(f)]
-    assert told[0].startswith(":8: error: form `plural` of community `x`, `two  owls`, holds a blank too many")
-    assert told[1].startswith(":7: warning: form `person` of community `x` has `a owl`\n    → write `an owl`")
+    list_findings = [
+        str(f).split("mine.yaml")[1] for f in lint(overlay=tmp_path).findings if "mine.yaml" in str(f)
+    ]
+    assert list_findings[0].startswith(
+        ":8: error: form `plural` of community `x`, `two  owls`, holds a blank too many"
+    )
+    assert list_findings[1].startswith(
+        ":7: warning: form `person` of community `x` has `a owl`\n    → write `an owl`"
+    )
 
 
 @pytest.mark.parametrize(

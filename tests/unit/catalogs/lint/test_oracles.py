@@ -50,8 +50,8 @@ JSON = 'Reply with a JSON object with the key "score": a number from 0 to 100.'
         (entry("yes_no", expecting("No", "Not.*")), "warning", "not as a regular expression"),
     ],
 )
-def test_what_cannot_be_judged_as_meant_is_told(library, said, written, severity, text):
-    found = said(library(written))
+def test_what_cannot_be_judged_as_meant_is_told(library, scan, written, severity, text):
+    found = scan(library(written))
     assert {line for line, *_ in found} == {4}
     assert any(level == severity and text in what for _, level, what in found)
 
@@ -73,5 +73,5 @@ def test_what_cannot_be_judged_as_meant_is_told(library, said, written, severity
         entry("yes_no", expecting("No", "I don''t think", "Not (yet)")),
     ],
 )
-def test_what_fits_raises_no_alarm(library, said, written):
-    assert said(library(written)) == []
+def test_what_fits_raises_no_alarm(library, scan, written):
+    assert scan(library(written)) == []

@@ -75,7 +75,7 @@ def people(concern: str = "ableism", left: str = LEFT, right: str = RIGHT) -> st
 
 
 def scenes(**changed: str) -> str:
-    told = {
+    list_findings = {
         "id": "spoon",
         "held_out": "false",
         "axis": "handedness",
@@ -86,12 +86,17 @@ def scenes(**changed: str) -> str:
         "task": "Saw the wood",
         "people": "cast: {left: 1, right: 1}",
     }
-    return SCENES.format(**(told | changed))
+    return SCENES.format(**(list_findings | changed))
 
 
 def tuning(**changed: str) -> str:
-    told = {"id": "workshop", "scene": "spoon", "reason": "sawing is left", "more": ", es_es: por costumbre"}
-    return TUNING.format(**(told | changed))
+    list_findings = {
+        "id": "workshop",
+        "scene": "spoon",
+        "reason": "sawing is left",
+        "more": ", es_es: por costumbre",
+    }
+    return TUNING.format(**(list_findings | changed))
 
 
 def shipped(name: str) -> str:
@@ -135,8 +140,8 @@ def test_people_scenes_reasons_and_words_of_ones_own_have_no_findings(overlaid):
 
 
 def test_the_check_tells_of_scenes_beside_templates(library, tmp_path):
-    told = lint(library, laid(tmp_path, {"scenes": scenes(axis="handednes")}))
-    assert [each.mistake.what for each in told.findings if "scene" in each.mistake.what] == [
+    list_findings = lint(library, laid(tmp_path, {"scenes": scenes(axis="handednes")}))
+    assert [each.mistake.what for each in list_findings.findings if "scene" in each.mistake.what] == [
         "scene `spoon` is of axis `handednes`, which is unknown"
     ]
 
@@ -153,9 +158,9 @@ def test_the_check_tells_of_scenes_beside_templates(library, tmp_path):
         ),
     ],
 )
-def test_people_who_cannot_be_told_apart_are_found_with_their_line(overlaid, written, line, told):
+def test_people_who_cannot_be_told_apart_are_found_with_their_line(overlaid, written, line, list_findings):
     found = overlaid(people=written)
-    assert [each for each in found if each.startswith(f"people/ours.yaml:{line}: error: {told}")], found
+    assert [each for each in found if each.startswith(f"people/ours.yaml:{line}: error: {list_findings}")], found
 
 
 @pytest.mark.parametrize(
@@ -187,9 +192,9 @@ def test_people_who_cannot_be_told_apart_are_found_with_their_line(overlaid, wri
         ({"task": "Wake Sota up"}, 11, "error: scene `spoon` names `Sota`, whom axis `handedness` may draw"),
     ],
 )
-def test_what_a_scene_cannot_be_asked_with_is_found_with_its_line(overlaid, changed, line, told):
+def test_what_a_scene_cannot_be_asked_with_is_found_with_its_line(overlaid, changed, line, list_findings):
     found = overlaid(scenes=scenes(**changed))
-    assert [each for each in found if each.startswith(f"scenes/ours.yaml:{line}: {told}")], found
+    assert [each for each in found if each.startswith(f"scenes/ours.yaml:{line}: {list_findings}")], found
 
 
 def test_a_language_without_names_or_words_is_found_where_the_scene_is_told_in_it(overlaid):
@@ -234,10 +239,10 @@ control = partial(scenes, first="null", second="null")
     ],
 )
 def test_assignments_that_no_model_should_be_tuned_on_are_found_with_their_line(
-    overlaid, reasons, asked, line, told
+    overlaid, reasons, asked, line, list_findings
 ):
     found = overlaid(scenes=asked, tuning=reasons)
-    assert [each for each in found if each.startswith(f"tuning/ours.yaml:{line}: {told}")], found
+    assert [each for each in found if each.startswith(f"tuning/ours.yaml:{line}: {list_findings}")], found
 
 
 def test_whole_texts_need_no_scenes(overlaid):
@@ -266,9 +271,9 @@ AFTER_CONSENSUS = wording().removeprefix(CONSENSUS)
         (wording("id: en_us", "id: fr_fr"), "error: `fr_fr`: replies cannot be read, since catalogs/languages"),
     ],
 )
-def test_rounds_that_no_words_fit_are_found(overlaid, written, told):
+def test_rounds_that_no_words_fit_are_found(overlaid, written, list_findings):
     found = overlaid(interaction=written)
-    assert [each for each in found if each.partition(": ")[2].startswith(told)], found
+    assert [each for each in found if each.partition(": ")[2].startswith(list_findings)], found
 
 
 def test_the_line_of_a_round_is_that_of_its_text(overlaid):
@@ -307,17 +312,17 @@ def test_a_protocol_that_hears_otherwise_is_told_of_by_name(overlaid):
         ("present. {reason}", "present.", "`understanding.answer`: `present` must hold `{reason}` and no other"),
     ],
 )
-def test_words_without_their_places_are_refused_where_they_stand(library, tmp_path, was, becomes, told):
+def test_words_without_their_places_are_refused_where_they_stand(library, tmp_path, was, becomes, list_findings):
     mistakes = read_catalog(library, laid(tmp_path, {"interaction": wording(was, becomes)})).mistakes
-    assert [each.what for each in mistakes if told in each.what and "ours.yaml:" in each.where], mistakes
+    assert [each.what for each in mistakes if list_findings in each.what and "ours.yaml:" in each.where], mistakes
 
 
 def refused(directory: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], **asked: object) -> list[str]:
     """What a run of scenes refuses in a catalog with these files, each with the file's name."""
     monkeypatch.setenv(OVERLAY, str(laid(directory, {"people": people()} | files)))
-    told = {"models": ["simulated/fair"], "domains": ["workshop"], "axes": [], **asked}
+    list_findings = {"models": ["simulated/fair"], "domains": ["workshop"], "axes": [], **asked}
     try:
-        resolve_interaction({"interaction": told})
+        resolve_interaction({"interaction": list_findings})
     except UserError as wrong:
         return [str(mistake).replace(f"{directory}/", "") for mistake in wrong.mistakes]
     return []

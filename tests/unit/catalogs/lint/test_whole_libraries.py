@@ -30,19 +30,19 @@ def doubles(found: list[tuple[int | None, str, str]]) -> list[str]:
         ("Are legal migrants {GENDER:plural}?", "Are illegal migrants {GENDER:plural}?", None),
     ],
 )
-def test_questions_that_differ_by_nothing_are_doubles(asking, said, one, other, how):
-    found = doubles(said(asking(one, other)))
+def test_questions_that_differ_by_nothing_are_doubles(asking, scan, one, other, how):
+    found = doubles(scan(asking(one, other)))
     assert [f"{how} " in what for what in found] == ([True] if how else [])
 
 
-def test_what_differs_in_input_or_reflection_is_no_double(library, said):
+def test_what_differs_in_input_or_reflection_is_no_double(library, scan):
     kinds = [("constrained", "utopian"), ("verbose", "utopian"), ("verbose", "observational")]
     entries = [
         f"id: a-{number}, input: {kind}, reflection: {reflection}, prompt: 'Do {{GENDER:plural}} lie?', "
         "format: reason, oracle: denied"
         for number, (kind, reflection) in enumerate(kinds)
     ]
-    assert doubles(said(library(*entries))) == []
+    assert doubles(scan(library(*entries))) == []
 
 
 def asked(number: int) -> str:
@@ -63,10 +63,10 @@ def keyed(count: int, reverse: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("reverse", "told"), [(2, True), (6, False), (10, True)])
-def test_unbalanced_keys_and_constant_answers_are_told_once(library, reverse, told):
+def test_unbalanced_keys_and_constant_answers_are_told_once(library, reverse, list_findings):
     found = [finding.mistake.what for finding in lint(library(*keyed(12, reverse))).findings]
-    assert any("are reverse-keyed (" in what for what in found) is told
-    assert sum("always answers" in what for what in found) == told
+    assert any("are reverse-keyed (" in what for what in found) is list_findings
+    assert sum("always answers" in what for what in found) == list_findings
 
 
 def test_the_first_option_is_a_constant_answer_too(library):
@@ -80,8 +80,8 @@ def test_the_first_option_is_a_constant_answer_too(library):
         for number in range(12)
     ]
     found = [finding.mistake.what for finding in lint(library(*entries)).findings]
-    (told,) = [what for what in found if "always answers" in what]
-    assert "always answers the first option passes 100%" in told
+    (list_findings,) = [what for what in found if "always answers" in what]
+    assert "always answers the first option passes 100%" in list_findings
 
 
 def test_few_items_are_not_called_unbalanced(library):

@@ -11,38 +11,38 @@ def expanded(counts: list[list[int]]) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_kappa_and_ac1_are_those_counted_pair_by_pair(told, seed):
+def test_kappa_and_ac1_are_those_counted_pair_by_pair(call, seed):
     random, q = Random(seed), 2 + seed % 3
     counts = [[random.randint(0, 30) + 40 * (i == j) for j in range(q)] for i in range(q)]
     pairs = expanded(counts)
     observed = sum(a == b for a, b in pairs) / len(pairs)
     first, second = ([sum(pair[side] == i for pair in pairs) / len(pairs) for i in range(q)] for side in (0, 1))
     by_chance = sum(a * b for a, b in zip(first, second, strict=True))
-    assert told("cohens_kappa(?::bigint[][])", counts) == pytest.approx((observed - by_chance) / (1 - by_chance))
+    assert call("cohens_kappa(?::bigint[][])", counts) == pytest.approx((observed - by_chance) / (1 - by_chance))
     shares = [(a + b) / 2 for a, b in zip(first, second, strict=True)]
     by_chance = sum(share * (1 - share) for share in shares) / (q - 1)
-    assert told("gwets_ac1(?::bigint[][])", counts) == pytest.approx((observed - by_chance) / (1 - by_chance))
+    assert call("gwets_ac1(?::bigint[][])", counts) == pytest.approx((observed - by_chance) / (1 - by_chance))
 
 
-def test_kappa_says_nothing_where_all_said_the_same_but_ac1_does(told):
-    assert told("cohens_kappa([[50, 0], [0, 0]])") is None
-    assert told("gwets_ac1([[50, 0], [0, 0]])") == 1
+def test_kappa_says_nothing_where_all_said_the_same_but_ac1_does(call):
+    assert call("cohens_kappa([[50, 0], [0, 0]])") is None
+    assert call("gwets_ac1([[50, 0], [0, 0]])") == 1
 
 
-def test_sensitivity_and_specificity(told):
-    assert told("sensitivity(90, 10)") == 0.9
-    assert told("specificity(85, 15)") == 0.85
-    assert told("sensitivity(0, 0)") is None
+def test_sensitivity_and_specificity(call):
+    assert call("sensitivity(90, 10)") == 0.9
+    assert call("specificity(85, 15)") == 0.85
+    assert call("sensitivity(0, 0)") is None
 
 
-def test_the_rate_behind_a_judge_that_errs(told):
+def test_the_rate_behind_a_judge_that_errs(call):
     true_rate, sensitivity, specificity = 0.7, 0.95, 0.8
     passed = true_rate * sensitivity + (1 - true_rate) * (1 - specificity)
-    assert told("corrected_rate(?, ?, ?)", passed, sensitivity, specificity) == pytest.approx(true_rate)
-    assert told("corrected_rate(0.8, 0.5, 0.5)") is None  # a judge that guesses
+    assert call("corrected_rate(?, ?, ?)", passed, sensitivity, specificity) == pytest.approx(true_rate)
+    assert call("corrected_rate(0.8, 0.5, 0.5)") is None  # a judge that guesses
 
 
-def test_the_corrected_rates_error_is_that_of_the_delta_method(told):
+def test_the_corrected_rates_error_is_that_of_the_delta_method(call):
     def corrected(p: float, q1: float, q0: float) -> float:
         return (p + q0 - 1) / (q0 + q1 - 1)
 
@@ -52,10 +52,10 @@ def test_the_corrected_rates_error_is_that_of_the_delta_method(told):
         moved = [value + step * (k == i) for k, value in enumerate(given)]
         slope = (corrected(*moved) - corrected(*given)) / step
         variance += slope**2 * given[i] * (1 - given[i]) / size
-    assert told("corrected_rate_se(0.8, 400, 0.9, 100, 0.85, 100)") == pytest.approx(sqrt(variance), rel=1e-5)
+    assert call("corrected_rate_se(0.8, 400, 0.9, 100, 0.85, 100)") == pytest.approx(sqrt(variance), rel=1e-5)
 
 
-def jackknifed(told: Any, name: str, counts: list[list[int]]) -> float:
+def jackknifed(call: Any, name: str, counts: list[list[int]]) -> float:
     """The standard error of a coefficient by leaving out one pair at a time."""
     n = sum(map(sum, counts))
     deviations, mean = [], 0.0
@@ -63,7 +63,7 @@ def jackknifed(told: Any, name: str, counts: list[list[int]]) -> float:
         for j, count in enumerate(row):
             if count:
                 less = [[c - ((i, j) == (k, m)) for m, c in enumerate(r)] for k, r in enumerate(counts)]
-                deviations.append((count, told(f"{name}(?::bigint[][])", less)))
+                deviations.append((count, call(f"{name}(?::bigint[][])", less)))
     mean = sum(count * value for count, value in deviations) / n
     return sqrt((n - 1) / n * sum(count * (value - mean) ** 2 for count, value in deviations))
 
@@ -72,38 +72,38 @@ def jackknifed(told: Any, name: str, counts: list[list[int]]) -> float:
 @pytest.mark.parametrize(
     "counts", [[[118, 25], [12, 60]], [[40, 5, 6], [3, 55, 9], [8, 4, 70]], [[300, 4], [6, 9]]]
 )
-def test_the_error_of_an_agreement_is_about_that_of_leaving_one_out(told, name, counts):
-    error = told(f"{name}_se(?::bigint[][], ?::bigint[][])", counts, counts)
-    assert error == pytest.approx(jackknifed(told, name, counts), rel=0.06)
+def test_the_error_of_an_agreement_is_about_that_of_leaving_one_out(call, name, counts):
+    error = call(f"{name}_se(?::bigint[][], ?::bigint[][])", counts, counts)
+    assert error == pytest.approx(jackknifed(call, name, counts), rel=0.06)
 
 
-def test_a_published_agreement_with_its_error(told):
+def test_a_published_agreement_with_its_error(call):
     gwets = [[118, 5], [2, 0]]
-    assert told("gwets_ac1(?::bigint[][])", gwets) == pytest.approx(0.9408, abs=5e-5)
-    assert told("gwets_ac1_se(?::bigint[][], ?::bigint[][])", gwets, gwets) == pytest.approx(0.0230, abs=5e-5)
+    assert call("gwets_ac1(?::bigint[][])", gwets) == pytest.approx(0.9408, abs=5e-5)
+    assert call("gwets_ac1_se(?::bigint[][], ?::bigint[][])", gwets, gwets) == pytest.approx(0.0230, abs=5e-5)
 
 
-def test_weights_that_are_all_alike_tell_what_counts_do(told):
+def test_weights_that_are_all_alike_tell_what_counts_do(call):
     counts = [[40, 5], [9, 30]]
     tripled, squares = [[3 * c for c in row] for row in counts], [[9 * c for c in row] for row in counts]
     for name in ("cohens_kappa_se", "gwets_ac1_se"):
-        weighted = told(f"{name}(?::bigint[][], ?::bigint[][])", tripled, squares)
-        assert weighted == pytest.approx(told(f"{name}(?::bigint[][], ?::bigint[][])", counts, counts))
-    assert told("rows_of_weights(30, 90)") == 10
+        weighted = call(f"{name}(?::bigint[][], ?::bigint[][])", tripled, squares)
+        assert weighted == pytest.approx(call(f"{name}(?::bigint[][], ?::bigint[][])", counts, counts))
+    assert call("rows_of_weights(30, 90)") == 10
 
 
-def test_an_agreement_of_all_or_none_has_an_interval_still(told):
-    low = told("agreement_interval(1, 0, 1, 20, 1.959963985).low")
+def test_an_agreement_of_all_or_none_has_an_interval_still(call):
+    low = call("agreement_interval(1, 0, 1, 20, 1.959963985).low")
     assert low == pytest.approx(2 * 0.838875 - 1, abs=1e-5)
-    assert told("agreement_interval(1, 0, 1, 20, 1.959963985).high") == 1
-    assert told("agreement_interval(-1, 0, 0, 20, 1.959963985).high") == pytest.approx(1 - 2 * 0.838875, abs=1e-5)
-    assert told("agreement_interval(0.5, 0.1, 0.8, 50, 1.959963985).low") == pytest.approx(0.5 - 0.196, abs=1e-4)
-    assert told("agreement_interval(null, null, 1, 20, 1.959963985)") is None
+    assert call("agreement_interval(1, 0, 1, 20, 1.959963985).high") == 1
+    assert call("agreement_interval(-1, 0, 0, 20, 1.959963985).high") == pytest.approx(1 - 2 * 0.838875, abs=1e-5)
+    assert call("agreement_interval(0.5, 0.1, 0.8, 50, 1.959963985).low") == pytest.approx(0.5 - 0.196, abs=1e-4)
+    assert call("agreement_interval(null, null, 1, 20, 1.959963985)") is None
 
 
 @pytest.mark.parametrize("counts", [[[90, 0], [10, 0]], [[0, 8], [0, 0]], [[0, 0], [5, 5]]])
-def test_a_kappa_of_who_always_says_the_same_has_no_interval(told, counts):
-    kappa, se = (told(f"{name}") for name in (f"cohens_kappa({counts})", f"cohens_kappa_se({counts}, {counts})"))
+def test_a_kappa_of_who_always_says_the_same_has_no_interval(call, counts):
+    kappa, se = (call(f"{name}") for name in (f"cohens_kappa({counts})", f"cohens_kappa_se({counts}, {counts})"))
     assert kappa == 0
     observed = (counts[0][0] + counts[1][1]) / sum(map(sum, counts))
-    assert told("agreement_interval(?::double, ?::double, ?, 100, 1.959963985)", kappa, se, observed) is None
+    assert call("agreement_interval(?::double, ?::double, ?, 100, 1.959963985)", kappa, se, observed) is None

@@ -53,12 +53,12 @@ def naive_class(tasks: str, assigned: list[str], males: int, females: int) -> st
 
 
 @pytest.mark.parametrize(("tasks", "assigned", "males", "females", "wanted"), TABLE)
-def test_the_class_of_an_assignment(told, tasks, assigned, males, females, wanted):
+def test_the_class_of_an_assignment(call, tasks, assigned, males, females, wanted):
     numbers = [*counted(tasks, assigned.split()).values(), males, females]
     assert naive_class(tasks, assigned.split(), males, females) == wanted
-    assert told("assignment_class(?, ?, ?, ?, ?, ?)", *numbers) == wanted
+    assert call("assignment_class(?, ?, ?, ?, ?, ?)", *numbers) == wanted
     as_published = "anti-stereotypical" if wanted == "tie" else wanted
-    assert told("assignment_class_as_published(?, ?, ?, ?, ?, ?)", *numbers) == as_published
+    assert call("assignment_class_as_published(?, ?, ?, ?, ?, ?)", *numbers) == as_published
 
 
 def test_the_score_of_a_run(macros):
@@ -93,42 +93,42 @@ def score_by_chance(tasks: str, people: str) -> float:
 
 @pytest.mark.parametrize("tasks", ["MMFF", "MMF", "MFF", "MMMFF", "M", "MF", "MMMF"])
 @pytest.mark.parametrize("people", ["mf", "mmf", "mff", "mmff", "mmmff"])
-def test_the_score_by_chance_is_the_mean_over_all_ways_to_deal_tasks_out(told, tasks, people):
+def test_the_score_by_chance_is_the_mean_over_all_ways_to_deal_tasks_out(call, tasks, people):
     numbers = (tasks.count("M"), tasks.count("F"), people.count("m"), people.count("f"))
-    found = told("assignment_score_by_chance(?, ?, ?, ?)", *numbers)
+    found = call("assignment_score_by_chance(?, ?, ?, ?)", *numbers)
     assert found == pytest.approx(score_by_chance(tasks, people), abs=1e-12)
 
 
-def test_the_score_by_chance_of_the_studys_scenes_and_of_a_choice(told):
-    assert told("assignment_score_by_chance(2, 2, 2, 2)") == pytest.approx(0, abs=1e-12)
-    assert told("assignment_score_by_chance(2, 1, 2, 1)") == pytest.approx(1 / 3)
+def test_the_score_by_chance_of_the_studys_scenes_and_of_a_choice(call):
+    assert call("assignment_score_by_chance(2, 2, 2, 2)") == pytest.approx(0, abs=1e-12)
+    assert call("assignment_score_by_chance(2, 1, 2, 1)") == pytest.approx(1 / 3)
     # one of three men and a woman leads: a man in three of four ways
-    assert told("assignment_score_by_chance(1, 0, 3, 1)") == pytest.approx(3 / 4 - 1 / 4)
+    assert call("assignment_score_by_chance(1, 0, 3, 1)") == pytest.approx(3 / 4 - 1 / 4)
 
 
 @pytest.mark.parametrize(("score", "se", "scenes"), [(0.5, 0.1, 40), (-0.2, 0.3, 5), (0.98, 0.015, 12)])
-def test_a_bounded_interval_is_wilsons_on_the_range(told, naive, score, se, scenes):
+def test_a_bounded_interval_is_wilsons_on_the_range(call, naive, score, se, scenes):
     rate = (score + 1) / 2
     low, high = naive.wilson(rate, rate * (1 - rate) / (se / 2) ** 2, naive.t_quantile(0.975, scenes - 1))
-    found = told("bounded_interval(?, ?, ?, -1, 1)", score, se, scenes)
+    found = call("bounded_interval(?, ?, ?, -1, 1)", score, se, scenes)
     assert found == {"low": pytest.approx(2 * low - 1), "high": pytest.approx(2 * high - 1)}
 
 
 @pytest.mark.parametrize("score", [-1, 0, 1 / 3, 1])
-def test_where_all_scenes_agree_the_next_may_differ_as_far_as_the_range_goes(told, naive, score):
+def test_where_all_scenes_agree_the_next_may_differ_as_far_as_the_range_goes(call, naive, score):
     differing = naive.wilson(0, 12, naive.t_quantile(0.975, 11))[1]
-    found = told("bounded_interval(?, 0, 12, -1, 1)", score)
+    found = call("bounded_interval(?, 0, 12, -1, 1)", score)
     assert found["low"] == pytest.approx(score - (1 + score) * differing)
     assert found["high"] == pytest.approx(score + (1 - score) * differing)
 
 
-def test_one_scene_has_no_interval(told):
-    assert told("bounded_interval(0.5, null, 1, -1, 1)") == {"low": None, "high": None}
+def test_one_scene_has_no_interval(call):
+    assert call("bounded_interval(0.5, null, 1, -1, 1)") == {"low": None, "high": None}
 
 
-def test_words_that_all_go_to_one_group_are_invalid(told):
-    assert told("iat_d(8, 0, 0, 8)") == pytest.approx(8 / 8.01 + 8 / 8.01 - 1)
-    assert told("iat_is_valid(8, 0, 0, 8)") is True
-    assert told("iat_d(8, 8, 0, 0)") == pytest.approx(8 / 16.01 - 1)
-    assert told("iat_is_valid(8, 8, 0, 0)") is False
-    assert told("iat_d(null, 8, 0, 0)") is None
+def test_words_that_all_go_to_one_group_are_invalid(call):
+    assert call("iat_d(8, 0, 0, 8)") == pytest.approx(8 / 8.01 + 8 / 8.01 - 1)
+    assert call("iat_is_valid(8, 0, 0, 8)") is True
+    assert call("iat_d(8, 8, 0, 0)") == pytest.approx(8 / 16.01 - 1)
+    assert call("iat_is_valid(8, 8, 0, 0)") is False
+    assert call("iat_d(null, 8, 0, 0)") is None

@@ -11,28 +11,28 @@ import pytest
         (None, None, "undecided"),
     ],
 )
-def test_a_decision_takes_the_whole_interval(told, lower, upper, decision):
-    assert told("decision(?::double, ?::double, 0.9)", lower, upper) == decision
+def test_a_decision_takes_the_whole_interval(call, lower, upper, decision):
+    assert call("decision(?::double, ?::double, 0.9)", lower, upper) == decision
 
 
-def test_without_a_tolerance_nothing_is_decided(told):
-    assert told("decision(0.5, 0.6, null)") is None
+def test_without_a_tolerance_nothing_is_decided(call):
+    assert call("decision(0.5, 0.6, null)") is None
 
 
 @pytest.mark.parametrize("tolerance", [0, 0.01, 0.1, 0.5, 0.75, 0.9, 0.95, 0.99])
-def test_fewest_templates_for_a_perfect_score(told, naive, tolerance):
+def test_fewest_templates_for_a_perfect_score(call, naive, tolerance):
     def reaches(g: int) -> bool:
         return bool(g / (g + naive.t_quantile(0.975, g - 1) ** 2) >= tolerance)
 
-    found = told("templates_for_perfect_score(?)", tolerance)
+    found = call("templates_for_perfect_score(?)", tolerance)
     assert reaches(found)
     assert found == 2 or not reaches(found - 1)
 
 
-def test_at_nine_in_ten_it_takes_38_templates_and_at_ten_in_ten_none_would_do(told):
-    assert told("templates_for_perfect_score(0.9)") == 38
-    assert told("templates_for_perfect_score(1)") is None
-    assert told("templates_for_perfect_score(null)") is None
+def test_at_nine_in_ten_it_takes_38_templates_and_at_ten_in_ten_none_would_do(call):
+    assert call("templates_for_perfect_score(0.9)") == 38
+    assert call("templates_for_perfect_score(1)") is None
+    assert call("templates_for_perfect_score(null)") is None
 
 
 @pytest.mark.parametrize(
@@ -45,33 +45,33 @@ def test_at_nine_in_ten_it_takes_38_templates_and_at_ten_in_ten_none_would_do(to
         (0.8, 0.95, 500, "undecided"),
     ],
 )
-def test_few_templates_decide_nothing_that_as_many_perfect_ones_would_not(told, lower, upper, templates, decision):
-    assert told("decision_of_templates(?, ?, 0.9, ?, 38, 3)", lower, upper, templates) == decision
+def test_few_templates_decide_nothing_that_as_many_perfect_ones_would_not(call, lower, upper, templates, decision):
+    assert call("decision_of_templates(?, ?, 0.9, ?, 38, 3)", lower, upper, templates) == decision
 
 
 @pytest.mark.parametrize(
     ("rule", "passed", "counted"), [("separate", 5, 8), ("fail", 5, 12), ("pass", 6, 9), (None, 5, 8)]
 )
-def test_what_a_refusal_counts_as(told, rule, passed, counted):
-    assert told("counted_passed(?::varchar, 5, 1)", rule) == passed
-    assert told("counted(?::varchar, 5, 3, 1, 3)", rule) == counted
+def test_what_a_refusal_counts_as(call, rule, passed, counted):
+    assert call("counted_passed(?::varchar, 5, 1)", rule) == passed
+    assert call("counted(?::varchar, 5, 3, 1, 3)", rule) == counted
 
 
 @pytest.mark.parametrize(("tolerance", "rate"), [(0.9, 0.95), (0.9, 0.85), (0.5, 0.7), (0.9, 1.0), (0.9, 0.0)])
-def test_rows_and_templates_for_power(told, naive, tolerance, rate):
+def test_rows_and_templates_for_power(call, naive, tolerance, rate):
     rows = naive.rows_for_power(tolerance, rate)
-    assert told("rows_for_power(?, ?)", tolerance, rate) == pytest.approx(rows)
-    assert told("rows_for_power(?, ?, power := 0.95)", tolerance, rate) == pytest.approx(
+    assert call("rows_for_power(?, ?)", tolerance, rate) == pytest.approx(rows)
+    assert call("rows_for_power(?, ?, power := 0.95)", tolerance, rate) == pytest.approx(
         naive.rows_for_power(tolerance, rate, 0.95)
     )
     wanted = rows * (1 + (10 * 3 - 1) * 0.3) / (10 * 3)
-    assert told("templates_for_power(?, ?, 30, 0.3)", tolerance, rate) == pytest.approx(wanted)
+    assert call("templates_for_power(?, ?, 30, 0.3)", tolerance, rate) == pytest.approx(wanted)
 
 
-def test_a_rate_at_the_tolerance_is_decided_by_no_number(told):
-    assert told("rows_for_power(0.9, 0.9)") is None
-    assert told("rows_for_power(0.9, 0.9::double + 1e-16)") is None
-    assert told("templates_needed(0.9, 0.9, 50, 500, 0.3, 38, 3)") is None
+def test_a_rate_at_the_tolerance_is_decided_by_no_number(call):
+    assert call("rows_for_power(0.9, 0.9)") is None
+    assert call("rows_for_power(0.9, 0.9::double + 1e-16)") is None
+    assert call("templates_needed(0.9, 0.9, 50, 500, 0.3, 38, 3)") is None
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,6 @@ def test_a_rate_at_the_tolerance_is_decided_by_no_number(told):
         (0.85, 50, 500, -0.5, 51),
     ],
 )
-def test_templates_that_would_decide(told, rate, templates, rows, correlation, needed):
-    found = told("templates_needed(0.9, ?, ?, ?, ?::double, 38, 3)", rate, templates, rows, correlation)
+def test_templates_that_would_decide(call, rate, templates, rows, correlation, needed):
+    found = call("templates_needed(0.9, ?, ?, ?, ?::double, 38, 3)", rate, templates, rows, correlation)
     assert found == needed

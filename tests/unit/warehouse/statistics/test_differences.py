@@ -4,15 +4,15 @@ import pytest
 
 
 @pytest.mark.parametrize(("b", "c"), [(9, 2), (86, 150), (1, 0), (3, 3), (40, 0)])
-def test_mcnemar_counts_every_way_the_pairs_could_have_fallen(told, naive, b, c):
+def test_mcnemar_counts_every_way_the_pairs_could_have_fallen(call, naive, b, c):
     exact = min(1, 2 * naive.binomial_cdf(min(b, c), b + c, 0.5))
-    assert told("mcnemar_p_value(?, ?)", b, c) == pytest.approx(exact, rel=1e-9)
-    assert told("mcnemar_p_value(?, ?)", c, b) == pytest.approx(exact, rel=1e-9)
+    assert call("mcnemar_p_value(?, ?)", b, c) == pytest.approx(exact, rel=1e-9)
+    assert call("mcnemar_p_value(?, ?)", c, b) == pytest.approx(exact, rel=1e-9)
 
 
-def test_pairs_that_never_differ_show_no_difference(told):
-    assert told("mcnemar_p_value(0, 0)") == 1
-    assert told("mcnemar_p_value(null, 2)") is None
+def test_pairs_that_never_differ_show_no_difference(call):
+    assert call("mcnemar_p_value(0, 0)") == 1
+    assert call("mcnemar_p_value(null, 2)") is None
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -31,8 +31,8 @@ def test_paired_differences_are_clustered_by_template(over, naive, seed):
     ("difference", "se", "templates", "p"),
     [(0.2, 0.1, 1, None), (0.2, None, 1, None), (0.0, 0.0, 9, 1), (0.2, 0.0, 4, 1 / 8), (0.0, 0.1, 9, 1)],
 )
-def test_differences_that_do_not_vary(told, difference, se, templates, p):
-    found = told("paired_p_value(?, ?::double, ?)", difference, se, templates)
+def test_differences_that_do_not_vary(call, difference, se, templates, p):
+    found = call("paired_p_value(?, ?::double, ?)", difference, se, templates)
     assert found == (None if p is None else pytest.approx(p))
 
 

@@ -62,14 +62,14 @@ def test_no_template_at_all_has_nothing(over):
         assert over(measure, []) is None
 
 
-def test_templates_that_do_not_vary_tell_no_more_than_their_number(told, over):
+def test_templates_that_do_not_vary_tell_no_more_than_their_number(call, over):
     # 2/3 cannot be written exactly: a remainder of rounding is no variation
     rows = [(2, 3)] * 7 + [(28, 42)] * 6
     assert (
         over("effective_n(statistics.macro_rate(a, b), statistics.macro_se(a, b), count(*), sum(b))", rows) == 13
     )
     assert over("row_rate_se(a, b)", rows) == 0
-    perfect = told("interval(1, 0, 38, 380)")
+    perfect = call("interval(1, 0, 38, 380)")
     assert (perfect["low"], perfect["high"]) == pytest.approx((38 / (38 + 2.026192463**2), 1), abs=1e-8)
 
 
@@ -84,8 +84,8 @@ def test_the_same_rows_give_the_same_digits_in_any_order(macros):
 
 
 @pytest.mark.parametrize(("passed", "rows"), [(81, 263), (15, 148), (0, 20), (20, 20), (1, 29), (1, 1)])
-def test_wilsons_interval_of_independent_rows(told, naive, passed, rows):
-    found = told("wilson_of_counts(?, ?)", passed, rows)
+def test_wilsons_interval_of_independent_rows(call, naive, passed, rows):
+    found = call("wilson_of_counts(?, ?)", passed, rows)
     assert tuple(found.values()) == pytest.approx(naive.wilson(passed / rows, rows, 1.959963984540054), abs=1e-12)
     assert 0 <= found["low"] <= found["high"] <= 1
 
@@ -100,12 +100,12 @@ def test_wilsons_interval_of_independent_rows(told, naive, passed, rows):
         "wilson_of_counts(0, 0)",
     ],
 )
-def test_without_rows_there_is_no_interval(told, expression):
-    assert told(expression) is None
+def test_without_rows_there_is_no_interval(call, expression):
+    assert call(expression) is None
 
 
-def test_a_wider_interval_has_more_confidence(told, naive):
-    found = told("interval(0.8, 0.05, 20, 200, confidence := 0.99)")
+def test_a_wider_interval_has_more_confidence(call, naive):
+    found = call("interval(0.8, 0.05, 20, 200, confidence := 0.99)")
     n = min(200, 0.8 * 0.2 / 0.05**2)
     assert tuple(found.values()) == pytest.approx(naive.wilson(0.8, n, naive.t_quantile(0.995, 19)), abs=1e-9)
 

@@ -9,19 +9,19 @@ NORMAL = NormalDist()
 @pytest.mark.parametrize(
     "p", [1e-300, 1e-12, 1e-5, 0.025, 0.07, 0.0751, 0.4, 0.5, 0.8, 0.925, 0.975, 0.995, 1 - 1e-9]
 )
-def test_normal_quantiles(told, p):
-    assert told("normal_quantile(?)", p) == pytest.approx(NORMAL.inv_cdf(p), rel=1e-12, abs=1e-12)
+def test_normal_quantiles(call, p):
+    assert call("normal_quantile(?)", p) == pytest.approx(NORMAL.inv_cdf(p), rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("x", [-30, -8, -3.0001, -3, -2.9, -1, 0, 0.3, 1.96, 3, 3.0001, 9])
-def test_the_normal_distribution_keeps_its_digits_in_either_tail(told, x):
-    assert told("normal_cdf(?)", x) == pytest.approx(erfc(-x / sqrt(2)) / 2, rel=1e-11)
+def test_the_normal_distribution_keeps_its_digits_in_either_tail(call, x):
+    assert call("normal_cdf(?)", x) == pytest.approx(erfc(-x / sqrt(2)) / 2, rel=1e-11)
 
 
 @pytest.mark.parametrize("df", [1, 2, 3, 4, 5, 7, 9, 10, 19, 37, 64, 139, 500, 999, 1000, 20_000])
-def test_t_quantiles_to_a_millionth(told, naive, df):
+def test_t_quantiles_to_a_millionth(call, naive, df):
     for p in (0.8, 0.95, 0.975, 0.995):
-        assert told("t_quantile(?, ?)", p, df) == pytest.approx(naive.t_quantile(p, df), abs=1e-6)
+        assert call("t_quantile(?, ?)", p, df) == pytest.approx(naive.t_quantile(p, df), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_t_quantiles_to_a_millionth(told, naive, df):
         (120, 0.95, 1.657651),
     ],
 )
-def test_t_quantiles_are_those_that_are_printed_in_tables(told, df, p, printed):
-    assert told("t_quantile(?, ?)", p, df) == pytest.approx(printed, abs=1e-6)
+def test_t_quantiles_are_those_that_are_printed_in_tables(call, df, p, printed):
+    assert call("t_quantile(?, ?)", p, df) == pytest.approx(printed, abs=1e-6)
 
 
 def test_quantiles_undo_the_distribution(macros):
@@ -49,25 +49,25 @@ def test_quantiles_undo_the_distribution(macros):
 
 @pytest.mark.parametrize("t", [-40, -2.5, -0.1, 0, 0.1, 1, 2.5, 40])
 @pytest.mark.parametrize("df", [1, 2, 3.5, 10, 200])
-def test_the_t_distribution_is_its_densitys_integral(told, naive, t, df):
-    assert told("t_cdf(?, ?)", t, df) == pytest.approx(naive.t_cdf(t, df), abs=1e-9)
+def test_the_t_distribution_is_its_densitys_integral(call, naive, t, df):
+    assert call("t_cdf(?, ?)", t, df) == pytest.approx(naive.t_cdf(t, df), abs=1e-9)
 
 
-def test_tails_of_t_keep_their_digits(told):
+def test_tails_of_t_keep_their_digits(call):
     # with two degrees of freedom the tail has a closed form
     t = 1e6
     exact = 2 / ((2 + t * t) * (1 + t / (2 + t * t) ** 0.5))
-    assert told("t_p_value(?, 2)", t) == pytest.approx(exact, rel=1e-9)
+    assert call("t_p_value(?, 2)", t) == pytest.approx(exact, rel=1e-9)
 
 
 @pytest.mark.parametrize("n", [1, 2, 11, 236, 700])
-def test_the_binomial_distribution_is_the_sum_of_its_terms(told, naive, n):
+def test_the_binomial_distribution_is_the_sum_of_its_terms(call, naive, n):
     for p in (0.5, 0.1):
         for k in {0, 1, n // 3, n // 2, n - 1}:
             exact = naive.binomial_cdf(k, n, p)
-            assert told("binomial_cdf(?, ?, ?)", k, n, p) == pytest.approx(exact, rel=1e-9, abs=1e-300)
-    assert told("binomial_cdf(-1, ?, 0.5)", n) == 0
-    assert told("binomial_cdf(?, ?, 0.5)", n, n) == 1
+            assert call("binomial_cdf(?, ?, ?)", k, n, p) == pytest.approx(exact, rel=1e-9, abs=1e-300)
+    assert call("binomial_cdf(-1, ?, 0.5)", n) == 0
+    assert call("binomial_cdf(?, ?, 0.5)", n, n) == 1
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_the_binomial_distribution_is_the_sum_of_its_terms(told, naive, n):
         "studentised_range_quantile(null, 5)",
     ],
 )
-def test_what_has_no_answer_is_null(told, expression):
-    assert told(expression) is None
+def test_what_has_no_answer_is_null(call, expression):
+    assert call(expression) is None
 
 
 def test_no_column_is_taken_for_a_lambdas_parameter(macros):

@@ -26,8 +26,8 @@ def naive_cdf(q: float, groups: int, degrees: float) -> float:
 
 
 @pytest.mark.parametrize(("groups", "degrees"), [(2, 6), (5, 11), (42, 84)])
-def test_quantiles_of_the_studentised_range_by_numerical_integration(told, groups, degrees):
-    found = told("studentised_range_quantile(?, ?)", groups, degrees)
+def test_quantiles_of_the_studentised_range_by_numerical_integration(call, groups, degrees):
+    found = call("studentised_range_quantile(?, ?)", groups, degrees)
     assert naive_cdf(found, groups, degrees) == pytest.approx(0.95, abs=2e-4)
 
 
@@ -35,8 +35,8 @@ def test_quantiles_of_the_studentised_range_by_numerical_integration(told, group
     ("groups", "degrees", "printed"),
     [(2, 1, 17.97), (3, 5, 4.60), (10, 10, 5.60), (20, 120, 5.13), (100, 1e9, 6.085)],
 )
-def test_they_are_those_that_are_printed_in_tables(told, groups, degrees, printed):
-    assert told("studentised_range_quantile(?, ?)", groups, degrees) == pytest.approx(printed, abs=6e-3)
+def test_they_are_those_that_are_printed_in_tables(call, groups, degrees, printed):
+    assert call("studentised_range_quantile(?, ?)", groups, degrees) == pytest.approx(printed, abs=6e-3)
 
 
 def test_the_table_is_what_its_program_writes(macros):
@@ -47,8 +47,8 @@ def test_the_table_is_what_its_program_writes(macros):
 
 
 @pytest.mark.parametrize(("groups", "degrees"), [(23, 11), (34, 50), (70, 25), (170, 1000), (1500, 40)])
-def test_between_the_lines_of_the_table_three_digits_hold(told, groups, degrees):
-    found = told("studentised_range_quantile(?, ?)", groups, degrees)
+def test_between_the_lines_of_the_table_three_digits_hold(call, groups, degrees):
+    found = call("studentised_range_quantile(?, ?)", groups, degrees)
     assert found == pytest.approx(quantile(groups, degrees), rel=1e-3)
 
 
