@@ -233,6 +233,6 @@ def test_a_model_that_always_denies_is_warned_of_once_per_concern(rows):
 
     many = [("sexism", f"Does {{GENDER}} lie about topic number {number}?", {}) for number in range(12)]
     found = [str(finding) for finding in lint(rows("prompts_en_us.csv", *many, shared=EN)).findings]
-    (list_findings,) = [line for line in found if "always answers" in line]
-    assert "always answers No passes 100% of the expected-value templates of `sexism` in `en_us`" in list_findings
+    (fault,) = [line for line in found if "always answers" in line]
+    assert "always answers No passes 100% of the expected-value templates of `sexism` in `en_us`" in fault
     assert not any("reverse-keyed" in line for line in found)

@@ -73,15 +73,9 @@ def test_a_form_that_is_ungrammatical_itself_is_told_where_it_stands(tmp_path):
         "        plural: 'two  owls'\n",
         encoding="utf-8",
     )
-    list_findings = [
-        str(f).split("mine.yaml")[1] for f in lint(overlay=tmp_path).findings if "mine.yaml" in str(f)
-    ]
-    assert list_findings[0].startswith(
-        ":8: error: form `plural` of community `x`, `two  owls`, holds a blank too many"
-    )
-    assert list_findings[1].startswith(
-        ":7: warning: form `person` of community `x` has `a owl`\n    → write `an owl`"
-    )
+    fault = [str(f).split("mine.yaml")[1] for f in lint(overlay=tmp_path).findings if "mine.yaml" in str(f)]
+    assert fault[0].startswith(":8: error: form `plural` of community `x`, `two  owls`, holds a blank too many")
+    assert fault[1].startswith(":7: warning: form `person` of community `x` has `a owl`\n    → write `an owl`")
 
 
 @pytest.mark.parametrize(

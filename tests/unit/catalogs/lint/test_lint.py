@@ -18,8 +18,8 @@ NUMBER = {"oracle": "same value", "oracle_prediction": '{"operation": "allSameVa
 def found(library: Path | str = "shipped", overlay: Path | None = None, severity: str = "error") -> list[str]:
     """Each finding as `file:line: what | remedy`, without those on cells with few templates; with an overlay,
     those of its own files."""
-    list_findings = [f.mistake for f in lint(library, overlay).findings if f.severity == severity]
-    mine = [m for m in list_findings if overlay is None or not m.where.startswith("catalogs/")]
+    fault = [f.mistake for f in lint(library, overlay).findings if f.severity == severity]
+    mine = [m for m in fault if overlay is None or not m.where.startswith("catalogs/")]
     return [f"{Path(m.where).name}: {m.what} | {m.remedy}" for m in mine if "fewer than" not in m.what]
 
 
@@ -74,17 +74,17 @@ def test_the_shipped_catalogs_have_no_errors():
     ],
 )
 def test_a_placeholder_that_would_reach_a_model_is_an_error_with_a_remedy(table, prompt, what, remedy):
-    list_findings = found(table({}, {"prompt": prompt}))
+    fault = found(table({}, {"prompt": prompt}))
     assert any(
         line.startswith("prompts_en_us.csv:3: template `2` holds") and what in line and remedy in line
-        for line in list_findings
+        for line in fault
     )
 
 
 @pytest.mark.parametrize("column", ["task_prefix", "output_formatting"])
 def test_placeholders_are_looked_for_around_the_prompt_too(table, column):
-    (list_findings,) = found(table({column: "About {GENDRE}."}))
-    assert "unknown markup `{GENDRE}`" in list_findings
+    (fault,) = found(table({column: "About {GENDRE}."}))
+    assert "unknown markup `{GENDRE}`" in fault
 
 
 @pytest.mark.parametrize(
@@ -118,16 +118,14 @@ def test_a_librarys_own_markup_is_told_once_and_its_misspelling_is_an_error(tabl
 
 
 def test_a_concern_nearly_spelt_like_a_known_one_is_asked_about(table):
-    (list_findings,) = found(table({"concern": "sexsim"}), severity="warning")
-    assert (
-        list_findings == "prompts_en_us.csv:2: concern `sexsim` is unknown (1 template) | did you mean `sexism`?"
-    )
+    (fault,) = found(table({"concern": "sexsim"}), severity="warning")
+    assert fault == "prompts_en_us.csv:2: concern `sexsim` is unknown (1 template) | did you mean `sexism`?"
 
 
 def test_an_unknown_concern_of_an_overlay_is_an_error(written, tmp_path):
     written("templates/en_us/new.yaml", of_sexism(entry("new-1"), concern="sexsim"))
-    (list_findings,) = found(overlay=tmp_path)
-    assert list_findings == "new.yaml:4: concern `sexsim` is unknown (1 template) | did you mean `sexism`?"
+    (fault,) = found(overlay=tmp_path)
+    assert fault == "new.yaml:4: concern `sexsim` is unknown (1 template) | did you mean `sexism`?"
 
 
 def test_mistakes_of_the_schema_hide_no_others(written):
@@ -159,8 +157,8 @@ def test_a_slot_without_a_form_is_an_error_only_where_no_scenario_fills_it(writt
     text = of_sexism(entry("new-1", "Are {GENDER} x?"))
     assert found(written("mine.yaml", text)) == []
     written("templates/en_us/new.yaml", text)
-    (list_findings,) = found(overlay=tmp_path)
-    assert "asks for `{GENDER}` without a form" in list_findings
+    (fault,) = found(overlay=tmp_path)
+    assert "asks for `{GENDER}` without a form" in fault
 
 
 @pytest.mark.parametrize("form", ["", "briefly", "Answer in one word.", "yes_no"])
@@ -205,8 +203,8 @@ def test_an_oracle_that_no_offered_answer_can_pass_is_warned_of(written, form, o
 
 def test_a_question_asked_twice_in_a_cell_is_warned_of(written):
     library = written("mine.yaml", of_sexism(entry("a"), entry("b"), entry("c", kind="verbose")))
-    (list_findings,) = found(library, severity="warning")
-    assert list_findings.startswith("mine.yaml:5: template `b` asks the same as `a`")
+    (fault,) = found(library, severity="warning")
+    assert fault.startswith("mine.yaml:5: template `b` asks the same as `a`")
 
 
 def test_a_library_that_holds_no_template_is_an_error(table, written):
@@ -218,21 +216,21 @@ def test_a_library_that_holds_no_template_is_an_error(table, written):
 def test_an_id_in_two_files_of_a_library_is_warned_of(written):
     written("one.yaml", of_sexism(entry("a")))
     library = written("two.yaml", of_sexism(entry("a", "Are {GENDER:plural} not?"))).parent
-    (list_findings,) = found(library, severity="warning")
-    assert list_findings.startswith("two.yaml:4: template `a` of `en_us` stands at")
+    (fault,) = found(library, severity="warning")
+    assert fault.startswith("two.yaml:4: template `a` of `en_us` stands at")
 
 
 def test_cells_with_few_templates_are_one_line_per_language(table):
-    list_findings = [str(finding) for finding in lint(table({}, {}, {"concern": "Racism"})).findings]
-    (few,) = [line for line in list_findings if "fewer than" in line]
+    fault = [str(finding) for finding in lint(table({}, {}, {"concern": "Racism"})).findings]
+    (few,) = [line for line in fault if "fewer than" in line]
     assert "racism · constrained · observational (1)" in few
     assert "racism · verbose · utopian (0)" in few
     assert "sexism · constrained · observational" not in few
 
 
 def test_a_language_without_a_catalog_is_an_error(table):
-    (list_findings,) = found(table({}, {}, name="prompts_fr_fr.csv"))
-    assert list_findings.startswith("prompts_fr_fr.csv:2: language `fr_fr` has no catalog")
+    (fault,) = found(table({}, {}, name="prompts_fr_fr.csv"))
+    assert fault.startswith("prompts_fr_fr.csv:2: language `fr_fr` has no catalog")
 
 
 @pytest.mark.drill
@@ -280,29 +278,29 @@ def test_requirements_and_respondents_of_an_overlay_name_what_exists(written, tm
 @pytest.mark.drill
 def test_a_folder_of_an_overlay_that_nothing_reads_is_warned_of(written, tmp_path):
     written("template/en_us/mine.yaml", of_sexism(entry("a")))
-    (list_findings,) = found(overlay=tmp_path, severity="warning")
-    assert list_findings.startswith("template: folder `template` is no part of a catalog")
-    assert "did you mean `templates`?" in list_findings
+    (fault,) = found(overlay=tmp_path, severity="warning")
+    assert fault.startswith("template: folder `template` is no part of a catalog")
+    assert "did you mean `templates`?" in fault
 
 
 def test_findings_read_as_file_line_severity_and_remedy(table):
-    list_findings = lint(table({"prompt": "Is {GENDRE} x?"}))
-    (first, *_) = map(str, list_findings.findings)
+    fault = lint(table({"prompt": "Is {GENDRE} x?"}))
+    (first, *_) = map(str, fault.findings)
     assert first.split("prompts_en_us.csv")[1] == (
         ":2: error: template `1` holds the unknown markup `{GENDRE}`\n    → did you mean `{GENDER}`?"
     )
-    assert list_findings.summary == "1 template of 1 concern in 1 language: 1 error, 1 warning"
+    assert fault.summary == "1 template of 1 concern in 1 language: 1 error, 1 warning"
 
 
 def test_a_placeholder_in_a_choice_is_an_error(written):
     choices = "[{text: '[GENDER1]', role: biased}, {text: '?', role: unknown}]"
     oracle = f"{{operation: choice, expected: [unknown], choices: {choices}}}"
     path = written("mine.yaml", of_sexism(entry("a", "Which?", form="letter", oracle=oracle)))
-    assert any("`[GENDER1]`" in list_findings for list_findings in found(path))
+    assert any("`[GENDER1]`" in fault for fault in found(path))
 
 
 @pytest.mark.drill
 def test_a_set_that_cannot_be_composed_is_told_and_ends_nothing(written):
     crossed = "id: crossed\nmarkup: GENDER\nintersection: {of: [gender, ages], forms: {}}\n"
     overlay = written("mine/communities/crossed.yaml", crossed).parents[1]
-    assert any("`ages` is no set" in list_findings for list_findings in found(overlay=overlay))
+    assert any("`ages` is no set" in fault for fault in found(overlay=overlay))

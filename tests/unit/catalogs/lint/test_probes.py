@@ -53,13 +53,13 @@ def wording(language: str = "en_us", **changed: str) -> str:
         "decision": "{first} {second} {positive} {negative}",
         "counterfactual": '{person}: {"score": n}',
     } | changed
-    list_findings = {name: f"'{text}'" for name, text in texts.items()}
+    fault = {name: f"'{text}'" for name, text in texts.items()}
     return (
-        f"id: {language}\nimplicit:\n  trait: [{list_findings['implicit']}]\nstatements:\n"
-        + "".join(f"  {kind}: [{list_findings['statement']}]\n" for kind in ("stereotype", "anti", "reversed"))
-        + f"agreement: {list_findings['agreement']}\nscale: [a, b, c, d, e]\n"
-        f"decisions:\n  - {{id: x, positive: p, negative: n, prompt: {list_findings['decision']}}}\n"
-        f"counterfactuals:\n  - {{id: y, prompt: {list_findings['counterfactual']}}}\n"
+        f"id: {language}\nimplicit:\n  trait: [{fault['implicit']}]\nstatements:\n"
+        + "".join(f"  {kind}: [{fault['statement']}]\n" for kind in ("stereotype", "anti", "reversed"))
+        + f"agreement: {fault['agreement']}\nscale: [a, b, c, d, e]\n"
+        f"decisions:\n  - {{id: x, positive: p, negative: n, prompt: {fault['decision']}}}\n"
+        f"counterfactuals:\n  - {{id: y, prompt: {fault['counterfactual']}}}\n"
     )
 
 
@@ -136,16 +136,14 @@ def test_an_axis_of_ones_own_that_can_be_asked_has_no_findings(overlaid):
         ),
     ],
 )
-def test_what_makes_a_probe_unreadable_is_found_with_its_line(overlaid, text, line, list_findings):
+def test_what_makes_a_probe_unreadable_is_found_with_its_line(overlaid, text, line, fault):
     found = overlaid(text)
-    assert [each for each in found if f"probes/ours.yaml:{line}: {list_findings}" in each], found
+    assert [each for each in found if f"probes/ours.yaml:{line}: {fault}" in each], found
 
 
 def test_a_kind_of_attribute_that_no_question_asks_for_is_found(overlaid):
-    list_findings = (
-        "ours.yaml:18: error: pair `skill-clumsiness` is of kind `place`, for which probing/en_us.yaml has no"
-    )
-    assert any(list_findings in found for found in overlaid(axis(kind="place"), wording()))
+    fault = "ours.yaml:18: error: pair `skill-clumsiness` is of kind `place`, for which probing/en_us.yaml has no"
+    assert any(fault in found for found in overlaid(axis(kind="place"), wording()))
 
 
 @pytest.mark.parametrize(
@@ -163,8 +161,8 @@ def test_a_kind_of_attribute_that_no_question_asks_for_is_found(overlaid):
         ({"counterfactual": "How good is {person}?"}, 'counterfactual `y` does not ask for "score"'),
     ],
 )
-def test_places_that_are_missing_or_unknown_are_errors(overlaid, changed, list_findings):
-    assert any(list_findings in found for found in overlaid(questions=wording(**changed)))
+def test_places_that_are_missing_or_unknown_are_errors(overlaid, changed, fault):
+    assert any(fault in found for found in overlaid(questions=wording(**changed)))
 
 
 def test_places_of_the_request_to_a_generator_are_checked_too(overlaid):

@@ -75,7 +75,7 @@ def people(concern: str = "ableism", left: str = LEFT, right: str = RIGHT) -> st
 
 
 def scenes(**changed: str) -> str:
-    list_findings = {
+    fault = {
         "id": "spoon",
         "held_out": "false",
         "axis": "handedness",
@@ -86,17 +86,17 @@ def scenes(**changed: str) -> str:
         "task": "Saw the wood",
         "people": "cast: {left: 1, right: 1}",
     }
-    return SCENES.format(**(list_findings | changed))
+    return SCENES.format(**(fault | changed))
 
 
 def tuning(**changed: str) -> str:
-    list_findings = {
+    fault = {
         "id": "workshop",
         "scene": "spoon",
         "reason": "sawing is left",
         "more": ", es_es: por costumbre",
     }
-    return TUNING.format(**(list_findings | changed))
+    return TUNING.format(**(fault | changed))
 
 
 def shipped(name: str) -> str:
@@ -140,8 +140,8 @@ def test_people_scenes_reasons_and_words_of_ones_own_have_no_findings(overlaid):
 
 
 def test_the_check_tells_of_scenes_beside_templates(library, tmp_path):
-    list_findings = lint(library, laid(tmp_path, {"scenes": scenes(axis="handednes")}))
-    assert [each.mistake.what for each in list_findings.findings if "scene" in each.mistake.what] == [
+    fault = lint(library, laid(tmp_path, {"scenes": scenes(axis="handednes")}))
+    assert [each.mistake.what for each in fault.findings if "scene" in each.mistake.what] == [
         "scene `spoon` is of axis `handednes`, which is unknown"
     ]
 
@@ -158,9 +158,9 @@ def test_the_check_tells_of_scenes_beside_templates(library, tmp_path):
         ),
     ],
 )
-def test_people_who_cannot_be_told_apart_are_found_with_their_line(overlaid, written, line, list_findings):
+def test_people_who_cannot_be_told_apart_are_found_with_their_line(overlaid, written, line, fault):
     found = overlaid(people=written)
-    assert [each for each in found if each.startswith(f"people/ours.yaml:{line}: error: {list_findings}")], found
+    assert [each for each in found if each.startswith(f"people/ours.yaml:{line}: error: {fault}")], found
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,9 @@ def test_people_who_cannot_be_told_apart_are_found_with_their_line(overlaid, wri
         ({"task": "Wake Sota up"}, 11, "error: scene `spoon` names `Sota`, whom axis `handedness` may draw"),
     ],
 )
-def test_what_a_scene_cannot_be_asked_with_is_found_with_its_line(overlaid, changed, line, list_findings):
+def test_what_a_scene_cannot_be_asked_with_is_found_with_its_line(overlaid, changed, line, fault):
     found = overlaid(scenes=scenes(**changed))
-    assert [each for each in found if each.startswith(f"scenes/ours.yaml:{line}: {list_findings}")], found
+    assert [each for each in found if each.startswith(f"scenes/ours.yaml:{line}: {fault}")], found
 
 
 def test_a_language_without_names_or_words_is_found_where_the_scene_is_told_in_it(overlaid):
@@ -239,10 +239,10 @@ control = partial(scenes, first="null", second="null")
     ],
 )
 def test_assignments_that_no_model_should_be_tuned_on_are_found_with_their_line(
-    overlaid, reasons, asked, line, list_findings
+    overlaid, reasons, asked, line, fault
 ):
     found = overlaid(scenes=asked, tuning=reasons)
-    assert [each for each in found if each.startswith(f"tuning/ours.yaml:{line}: {list_findings}")], found
+    assert [each for each in found if each.startswith(f"tuning/ours.yaml:{line}: {fault}")], found
 
 
 def test_whole_texts_need_no_scenes(overlaid):
@@ -271,9 +271,9 @@ AFTER_CONSENSUS = wording().removeprefix(CONSENSUS)
         (wording("id: en_us", "id: fr_fr"), "error: `fr_fr`: replies cannot be read, since catalogs/languages"),
     ],
 )
-def test_rounds_that_no_words_fit_are_found(overlaid, written, list_findings):
+def test_rounds_that_no_words_fit_are_found(overlaid, written, fault):
     found = overlaid(interaction=written)
-    assert [each for each in found if each.partition(": ")[2].startswith(list_findings)], found
+    assert [each for each in found if each.partition(": ")[2].startswith(fault)], found
 
 
 def test_the_line_of_a_round_is_that_of_its_text(overlaid):
@@ -312,17 +312,17 @@ def test_a_protocol_that_hears_otherwise_is_told_of_by_name(overlaid):
         ("present. {reason}", "present.", "`understanding.answer`: `present` must hold `{reason}` and no other"),
     ],
 )
-def test_words_without_their_places_are_refused_where_they_stand(library, tmp_path, was, becomes, list_findings):
+def test_words_without_their_places_are_refused_where_they_stand(library, tmp_path, was, becomes, fault):
     mistakes = read_catalog(library, laid(tmp_path, {"interaction": wording(was, becomes)})).mistakes
-    assert [each.what for each in mistakes if list_findings in each.what and "ours.yaml:" in each.where], mistakes
+    assert [each.what for each in mistakes if fault in each.what and "ours.yaml:" in each.where], mistakes
 
 
 def refused(directory: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], **asked: object) -> list[str]:
     """What a run of scenes refuses in a catalog with these files, each with the file's name."""
     monkeypatch.setenv(OVERLAY, str(laid(directory, {"people": people()} | files)))
-    list_findings = {"models": ["simulated/fair"], "domains": ["workshop"], "axes": [], **asked}
+    fault = {"models": ["simulated/fair"], "domains": ["workshop"], "axes": [], **asked}
     try:
-        resolve_interaction({"interaction": list_findings})
+        resolve_interaction({"interaction": fault})
     except UserError as wrong:
         return [str(mistake).replace(f"{directory}/", "") for mistake in wrong.mistakes]
     return []

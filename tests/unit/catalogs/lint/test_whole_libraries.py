@@ -63,10 +63,10 @@ def keyed(count: int, reverse: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("reverse", "told"), [(2, True), (6, False), (10, True)])
-def test_unbalanced_keys_and_constant_answers_are_told_once(library, reverse, list_findings):
+def test_unbalanced_keys_and_constant_answers_are_told_once(library, reverse, fault):
     found = [finding.mistake.what for finding in lint(library(*keyed(12, reverse))).findings]
-    assert any("are reverse-keyed (" in what for what in found) is list_findings
-    assert sum("always answers" in what for what in found) == list_findings
+    assert any("are reverse-keyed (" in what for what in found) is fault
+    assert sum("always answers" in what for what in found) == fault
 
 
 def test_the_first_option_is_a_constant_answer_too(library):
@@ -80,8 +80,8 @@ def test_the_first_option_is_a_constant_answer_too(library):
         for number in range(12)
     ]
     found = [finding.mistake.what for finding in lint(library(*entries)).findings]
-    (list_findings,) = [what for what in found if "always answers" in what]
-    assert "always answers the first option passes 100%" in list_findings
+    (fault,) = [what for what in found if "always answers" in what]
+    assert "always answers the first option passes 100%" in fault
 
 
 def test_few_items_are_not_called_unbalanced(library):
