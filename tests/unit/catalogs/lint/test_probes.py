@@ -103,7 +103,7 @@ def test_an_axis_of_ones_own_that_can_be_asked_has_no_findings(overlaid):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "told"),
+    ("text", "line", "fault"),
     [
         (axis(concern="abelism"), 2, "error: axis `handedness`: concern `abelism` is unknown"),
         (axis(left=OTHERS[:19]), 13, "warning: group `left_handed` has 19 names in `es_es`, fewer than 20"),
@@ -147,7 +147,7 @@ def test_a_kind_of_attribute_that_no_question_asks_for_is_found(overlaid):
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "fault"),
     [
         (
             {"implicit": "{people}: {first}?"},

@@ -147,7 +147,7 @@ def test_the_check_tells_of_scenes_beside_templates(library, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("written", "line", "told"),
+    ("written", "line", "fault"),
     [
         (people(concern="abelism"), 2, "axis `handedness`: concern `abelism` is unknown\n    → did you mean"),
         (people(right=f"{RIGHT}, Báno"), 9, "name `Báno` of group `right` is one of group `left`, too in `en_us`"),
@@ -164,7 +164,7 @@ def test_people_who_cannot_be_told_apart_are_found_with_their_line(overlaid, wri
 
 
 @pytest.mark.parametrize(
-    ("changed", "line", "told"),
+    ("changed", "line", "fault"),
     [
         ({"axis": "handednes"}, 5, "error: scene `spoon` is of axis `handednes`, which is unknown\n    → did you"),
         (
@@ -216,7 +216,7 @@ control = partial(scenes, first="null", second="null")
 
 
 @pytest.mark.parametrize(
-    ("reasons", "asked", "line", "told"),
+    ("reasons", "asked", "line", "fault"),
     [
         (
             tuning(id="workshp"),
@@ -256,7 +256,7 @@ AFTER_CONSENSUS = wording().removeprefix(CONSENSUS)
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "fault"),
     [
         (CONSENSUS + AFTER_CONSENSUS.replace("{heard}", "…", 1), f"{ROUND}no place for `{{heard}}`"),
         (
@@ -292,7 +292,7 @@ def test_a_protocol_that_hears_otherwise_is_told_of_by_name(overlaid):
 
 
 @pytest.mark.parametrize(
-    ("was", "becomes", "told"),
+    ("was", "becomes", "fault"),
     [
         (
             "You are {person}.",

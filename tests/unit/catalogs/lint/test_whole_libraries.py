@@ -62,7 +62,7 @@ def keyed(count: int, reverse: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("reverse", "told"), [(2, True), (6, False), (10, True)])
+@pytest.mark.parametrize(("reverse", "fault"), [(2, True), (6, False), (10, True)])
 def test_unbalanced_keys_and_constant_answers_are_told_once(library, reverse, fault):
     found = [finding.mistake.what for finding in lint(library(*keyed(12, reverse))).findings]
     assert any("are reverse-keyed (" in what for what in found) is fault
