@@ -98,19 +98,19 @@ def play() -> Play:
         most: int = 100,
     ) -> list[Move]:
         moves, made = strategy(scene), list[Move]()
-        heard: Result = None
+        received: Result = None
         while len(made) < most:
             try:
-                made.append(moves.send(heard))
+                made.append(moves.send(received))
             except StopIteration:
                 break
             move = made[-1]
             if isinstance(move, Ask):
-                heard = writes(move)
-                assert move.fault(heard) is None
+                received = writes(move)
+                assert move.fault(received) is None
             else:
-                said = sum(isinstance(one, Say) for one in made)
-                heard = Exchange(move.message, "reply", Judgement(judged(said), "so", 10.0))  # type: ignore[arg-type]
+                messages = sum(isinstance(one, Say) for one in made)
+                received = Exchange(move.message, "reply", Judgement(judged(messages), "so", 10.0))  # type: ignore[arg-type]
         return made
 
     return through
