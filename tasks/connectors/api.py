@@ -87,6 +87,11 @@ class Reply:
     model_reported: str | None = None
 
 
+def withheld_reply() -> Reply:
+    """The reply for a prompt blocked by a provider's content filter, counted as a refusal."""
+    return Reply(text="", finish_reason="content_filter")
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The outcome of one request after its last attempt: a reply, or the error in its place."""
@@ -121,7 +126,7 @@ HeaderListener = Callable[[Mapping[str, str]], None]
 class HeaderReporting(Protocol):
     """A connector over HTTP that reports response headers, which may state rate limits."""
 
-    def overhear(self, hear: HeaderListener) -> None: ...
+    def overhear(self, listen: HeaderListener) -> None: ...
 
 
 @runtime_checkable

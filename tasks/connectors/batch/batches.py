@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import aiohttp
 import httpx2
 import openai
-from openai.types import Batch as Told
+import yarl
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import ConnectorError
 from biasgrid.tasks.connectors.batch.lines import ENDPOINT, Batch, BatchLines
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
-from biasgrid.tasks.connectors.client.transport import FileTransport
-from biasgrid.tasks.connectors.providers.chat import NO_KEY, base_address, token_limit_name
-from biasgrid.tasks.connectors.providers.openai import OWN
+from biasgrid.tasks.connectors.client.transport import HttpRequest, Transport
+from biasgrid.tasks.connectors.providers.chat import base_address, token_limit_name
+from biasgrid.tasks.connectors.providers.openai import OWN, open_client
 from biasgrid.warehouse.storage.errors import storing
 
 T = TypeVar("T")
@@ -28,6 +29,13 @@ RUN, JOB = "biasgrid_run", "biasgrid_job"
 SKEW = timedelta(hours=6)
 """Largest assumed difference between the provider's clock and ours."""
 PAGE = 100
+NO_REASON = "no reason given"
+
+
+FILE_S = 1800.0
+"""Seconds allowed for one file: the largest at below 1 Mbit/s."""
+PIECE = 1 << 16
+HTTPX: Any = httpx2
 
 
 def connect(target: Target, key: str | None) -> BatchApi:
@@ -35,18 +43,81 @@ def connect(target: Target, key: str | None) -> BatchApi:
     if target.connector != "openai" or target.batch is None:
         what = f"`{target.model}` has no batch API that can be used: its connector is `{target.connector}`"
         raise UserError(Problem(what, "models.yaml", "take `batch` from its provider, or leave `--batch` out"))
-    url = base_address(target, OWN)
-    faults = ErrorMapper(target, key)
-    client = openai.AsyncOpenAI(
-        api_key=key or NO_KEY, base_url=url, max_retries=0, http_client=file_client(target, faults)
-    )
-    return BatchApi(client, faults, BatchLines(target, faults, token_limit_name(url)))
+    return BatchApi(target, key)
 
 
-def file_client(target: Target, faults: ErrorMapper) -> httpx2.AsyncClient:
-    """An HTTP client for files of any size."""
-    transport: Any = FileTransport(faults, target.limits.timeout_s)
-    return openai.DefaultAioHttpClient(transport=transport)
+class FileTransport(Transport):
+    """Transport of a batch API; requests other than files must end within `timeout_s`."""
+
+    def __init__(self, faults: ErrorMapper, timeout_s: float) -> None:
+        super().__init__(HTTPX, faults, FILE_S)
+        self._calls = Transport(HTTPX, faults, timeout_s)
+        self._pause_s = timeout_s
+
+    async def handle_async_request(self, request: HttpRequest) -> Any:
+        if request.headers.get("content-type", "").startswith("multipart/"):
+            return await super().handle_async_request(_Upload(request))
+        if request.method == "GET" and str(request.url).endswith("/content"):
+            return await self._download(request)
+        return await self._calls.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._calls.aclose()
+        await super().aclose()
+
+    async def _download(self, request: HttpRequest) -> Any:
+        """A response whose body is still to be read."""
+        fault: ConnectorError
+        try:
+            response = await self._session(request).request(
+                request.method,
+                yarl.URL(str(request.url), encoded=True),
+                headers=request.headers,
+                allow_redirects=False,
+                auto_decompress=False,
+                timeout=aiohttp.ClientTimeout(sock_connect=self._pause_s, sock_read=self._pause_s),
+            )
+            if response.status >= 300:
+                async with response:
+                    fault = self._faults.status(response.status, response.headers, await response.read())
+            else:
+                body = _Pieces(response, self)
+                return httpx2.Response(response.status, headers=response.raw_headers, stream=body)
+        except (aiohttp.ClientError, TimeoutError, OSError) as broken:
+            fault = self.map_broken_file(broken)
+        raise fault  # outside the handlers: aiohttp's exceptions contain the request's headers, and so the key
+
+    def map_broken_file(self, broken: Exception) -> ConnectorError:
+        """The error that ended a download."""
+        return self._map_failure(broken, "the file broke off", self._pause_s)
+
+
+class _Upload:
+    """A request whose body is a stream instead of bytes; aiohttp sends both."""
+
+    def __init__(self, request: Any) -> None:
+        self.method: str = request.method
+        self.headers: Any = request.headers
+        self.url: Any = request.url
+        self.content: Any = request.stream
+
+
+class _Pieces(httpx2.AsyncByteStream):
+    def __init__(self, response: aiohttp.ClientResponse, transport: FileTransport) -> None:
+        self._response, self._transport = response, transport
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        fault: ConnectorError | None = None
+        try:
+            async for piece in self._response.content.iter_chunked(PIECE):
+                yield piece
+        except (aiohttp.ClientError, TimeoutError, OSError) as broken:
+            fault = self._transport.map_broken_file(broken)
+        if fault is not None:
+            raise fault
+
+    async def aclose(self) -> None:
+        self._response.close()
 
 
 class JobApi:
@@ -54,8 +125,9 @@ class JobApi:
 
     purpose: Literal["batch", "fine-tune"]
 
-    def __init__(self, client: openai.AsyncOpenAI, faults: ErrorMapper) -> None:
-        self._client, self._faults = client, faults
+    def __init__(self, target: Target, key: str | None) -> None:
+        self._faults = ErrorMapper(target, key)
+        self._client = open_client(target, key, FileTransport(self._faults, target.limits.timeout_s))
 
     async def close(self) -> None:
         await self._client.close()
@@ -64,13 +136,13 @@ class JobApi:
         """Uploads a file and returns its id at the provider."""
         with path.open("rb") as content:
             files = self._client.files
-            file = await self._called(lambda: files.create(file=(name, content), purpose=self.purpose))
+            file = await self._call(lambda: files.create(file=(name, content), purpose=self.purpose))
         return self._id(file)
 
     async def delete(self, file_id: str) -> None:
-        await self._called(lambda: self._client.files.delete(file_id))
+        await self._call(lambda: self._client.files.delete(file_id))
 
-    async def _called(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _call(self, call: Callable[[], Awaitable[T]]) -> T:
         fault: ConnectorError
         try:
             return await call()
@@ -82,7 +154,7 @@ class JobApi:
         """The newest of the provider's jobs for which `is_ours` returns True, or None."""
         oldest, after = (since - SKEW).timestamp(), dict[str, str]()
         while True:
-            page = await self._called(partial(self._page, listing, limit=PAGE, **after))
+            page = await self._call(partial(self._page, listing, limit=PAGE, **after))
             for job in page:
                 if is_ours(job):
                     return job
@@ -105,23 +177,23 @@ class BatchApi(JobApi):
 
     purpose = "batch"
 
-    def __init__(self, client: openai.AsyncOpenAI, faults: ErrorMapper, lines: BatchLines) -> None:
-        super().__init__(client, faults)
-        self.lines = lines
+    def __init__(self, target: Target, key: str | None) -> None:
+        super().__init__(target, key)
+        self.lines = BatchLines(target, self._faults, token_limit_name(base_address(target, OWN)))
 
     async def create(self, file_id: str, run_id: str, job_id: str) -> Batch:
         """Creates a batch from an input file, with the job in its metadata."""
         batches = self._client.batches
         metadata = {RUN: run_id, JOB: job_id}
-        told = await self._called(
+        created = await self._call(
             lambda: batches.create(
                 input_file_id=file_id, endpoint=ENDPOINT, completion_window="24h", metadata=metadata
             )
         )
-        return self._read(told)
+        return self._read(created)
 
     async def retrieve(self, batch_id: str) -> Batch:
-        return self._read(await self._called(lambda: self._client.batches.retrieve(batch_id)))
+        return self._read(await self._call(lambda: self._client.batches.retrieve(batch_id)))
 
     async def find(self, job_id: str, since: datetime) -> Batch | None:
         """The batch created for a job, or None."""
@@ -132,28 +204,26 @@ class BatchApi(JobApi):
 
     async def download(self, file_id: str, path: Path) -> None:
         """Downloads a provider's file to `path`. Raises StorageTrouble if it cannot be written."""
-        await self._called(lambda: self._fetched(file_id, path))
+        await self._call(lambda: self._fetch(file_id, path))
 
-    async def _fetched(self, file_id: str, path: Path) -> None:
+    async def _fetch(self, file_id: str, path: Path) -> None:
         async with self._client.files.with_streaming_response.content(file_id) as response:
             # provider errors are raised before `storing`, which would report them as disk errors
             with storing(path), path.open("wb") as file:
                 async for piece in response.iter_bytes():
                     file.write(piece)
 
-    def _read(self, told: Told) -> Batch:
-        counts = told.request_counts
-        found = (told.errors.data if told.errors else None) or []
+    def _read(self, found: openai.types.Batch) -> Batch:
+        counts, errors = found.request_counts, (found.errors.data if found.errors else None) or []
         return Batch(
-            self._id(told),
-            str(told.status),
-            told.output_file_id,
-            told.error_file_id,
+            self._id(found),
+            str(found.status),
+            found.output_file_id,
+            found.error_file_id,
             counts.completed if counts else None,
             counts.failed if counts else None,
-            tuple((error.code or "", _format_error(error.message, error.line)) for error in found),
+            tuple(
+                (error.code or "", (f"line {error.line}: " if error.line else "") + (error.message or NO_REASON))
+                for error in errors
+            ),
         )
-
-
-def _format_error(message: str | None, line: int | None) -> str:
-    return (f"line {line}: " if line else "") + (message or "no reason given")

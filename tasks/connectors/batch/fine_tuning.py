@@ -7,16 +7,14 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-import openai
-from openai.types.fine_tuning import FineTuningJob as Told
+from openai.types.fine_tuning import FineTuningJob
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import RequestRejected
-from biasgrid.tasks.connectors.batch.batches import JOB, PAGE, JobApi, file_client
-from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, redact
-from biasgrid.tasks.connectors.providers.chat import NO_KEY, base_address
-from biasgrid.tasks.connectors.providers.openai import OWN
+from biasgrid.tasks.connectors.batch.batches import JOB, NO_REASON, PAGE, JobApi
+from biasgrid.tasks.connectors.client.error_mapping import redact
+from biasgrid.tasks.connectors.providers.openai import check_address
 
 ENDED = ("succeeded", "failed", "cancelled", "canceled")
 """States in which a job has ended."""
@@ -73,29 +71,13 @@ def check_tunable(target: Target) -> None:
         what = f"`{target.model}` cannot be fine-tuned: of its provider we know no API for that"
         remedy = "name a model of a provider with `tunes: true` in models.yaml, or tune one here with `--local`"
         raise UserError(Problem(what, "models.yaml", remedy))
-    if target.connector == "azure" and not target.api_version:
-        remedy = "name one at its provider, such as 2024-10-21"
-        raise UserError(Problem(f"`{target.model}` has no `api_version`", "models.yaml", remedy))
-    base_address(target, "" if target.connector == "azure" else OWN)
+    check_address(target)
 
 
 def connect(target: Target, key: str | None) -> TuningApi:
     """Fine-tuning API of a target; opens no connection. Raises as `check_tunable`."""
     check_tunable(target)
-    faults = ErrorMapper(target, key)
-    return TuningApi(_client(target, key or NO_KEY, file_client(target, faults)), faults, target)
-
-
-def _client(target: Target, key: str, http: Any) -> openai.AsyncOpenAI:
-    if target.connector == "azure":
-        return openai.AsyncAzureOpenAI(
-            api_key=key,
-            azure_endpoint=target.base_url or "",
-            api_version=target.api_version,
-            max_retries=0,
-            http_client=http,
-        )
-    return openai.AsyncOpenAI(api_key=key, base_url=base_address(target, OWN), max_retries=0, http_client=http)
+    return TuningApi(target, key)
 
 
 class TuningApi(JobApi):
@@ -103,25 +85,26 @@ class TuningApi(JobApi):
 
     purpose = "fine-tune"
 
-    def __init__(self, client: openai.AsyncOpenAI, faults: ErrorMapper, target: Target) -> None:
-        super().__init__(client, faults)
+    def __init__(self, target: Target, key: str | None) -> None:
+        super().__init__(target, key)
         self._name, self._is_azure = target.name, target.connector == "azure"
 
     async def is_ready(self, file_id: str) -> bool:
         """Whether a file can be used now. Raises RequestRejected if it never can."""
-        told = await self._called(lambda: self._client.files.retrieve(file_id))
-        state = str(told.status)
+        file = await self._call(lambda: self._client.files.retrieve(file_id))
+        state = str(file.status)
         if state == "error":
-            raise self._faults.rejected(
-                f"the file {file_id} was refused: {told.status_details or 'no reason given'}"
-            )
+            raise self._faults.rejected(f"the file {file_id} was refused: {file.status_details or NO_REASON}")
         return state not in IMPORTING
 
     async def create(self, wanted: TuningRequest) -> TuningJob:
         """Creates a job, named in its metadata if the provider accepts any and always by its training file."""
-        jobs = self._client.fine_tuning.jobs
-        more = self._as_azure(wanted) if self._is_azure else self._as_openai(wanted)
-        told = await self._called(
+        jobs, chosen = self._client.fine_tuning.jobs, {"hyperparameters": wanted.hyperparameters.chosen}
+        more: dict[str, Any] = chosen  # older api-versions of Azure accept them only here, and no metadata
+        if not self._is_azure:
+            method = {"type": "supervised", "supervised": chosen}
+            more = {"method": method, "metadata": {JOB: wanted.job_id}}
+        created = await self._call(
             lambda: jobs.create(
                 model=self._name,
                 training_file=wanted.train,
@@ -131,10 +114,10 @@ class TuningApi(JobApi):
                 **more,
             )
         )
-        return self._read(told)
+        return self._read(created)
 
     async def retrieve(self, tuning_id: str) -> TuningJob:
-        return self._read(await self._called(lambda: self._client.fine_tuning.jobs.retrieve(tuning_id)))
+        return self._read(await self._call(lambda: self._client.fine_tuning.jobs.retrieve(tuning_id)))
 
     async def find(self, job_id: str, train: str, since: datetime) -> TuningJob | None:
         """The job created for one of ours, or None."""
@@ -148,30 +131,19 @@ class TuningApi(JobApi):
     async def events(self, tuning_id: str) -> list[tuple[str, str]]:
         """Ids and messages of a job's newest events, oldest first."""
         listing = self._client.fine_tuning.jobs.list_events
-        page = await self._called(partial(self._page, listing, tuning_id, limit=PAGE))
+        page = await self._call(partial(self._page, listing, tuning_id, limit=PAGE))
         return [(event.id, redact(event.message or "")) for event in reversed(page)]
 
     def unknown(self, tuning_id: str) -> RequestRejected:
         return self._faults.rejected(f"the provider knows no fine-tuning job {tuning_id} under this key")
 
-    def _as_openai(self, wanted: TuningRequest) -> dict[str, Any]:
-        supervised = {"hyperparameters": wanted.hyperparameters.chosen}
-        return {
-            "method": {"type": "supervised", "supervised": supervised},
-            "metadata": {JOB: wanted.job_id},
-        }
-
-    def _as_azure(self, wanted: TuningRequest) -> dict[str, Any]:
-        """The job's fields for Azure, as older api-versions accept hyperparameters only here, no metadata."""
-        return {"hyperparameters": wanted.hyperparameters.chosen}
-
-    def _read(self, told: Told) -> TuningJob:
-        why = told.error.message if told.error else None
+    def _read(self, found: FineTuningJob) -> TuningJob:
+        reason = found.error.message if found.error else None
         return TuningJob(
-            self._id(told),
-            str(told.status),
-            tuple(filter(None, (told.training_file, told.validation_file))),
-            told.fine_tuned_model,
-            told.trained_tokens,
-            redact(why) if why else None,
+            self._id(found),
+            str(found.status),
+            tuple(filter(None, (found.training_file, found.validation_file))),
+            found.fine_tuned_model,
+            found.trained_tokens,
+            redact(reason) if reason else None,
         )

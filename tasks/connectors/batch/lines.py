@@ -17,10 +17,11 @@ from biasgrid.tasks.connectors.api import (
     RequestRejected,
     Terminal,
     TimedOut,
+    withheld_reply,
 )
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, Withheld
 from biasgrid.tasks.connectors.json_objects import parse_body
-from biasgrid.tasks.connectors.providers.chat import NEW, OLD, chat_body, read_completion, withheld_reply
+from biasgrid.tasks.connectors.providers.chat import NEW, OLD, chat_body, read_completion
 
 ENDPOINT: Final = "/v1/chat/completions"
 QUEUE_FULL = "token_limit_exceeded"
@@ -89,34 +90,34 @@ class BatchLines:
     def outcome(self, line: bytes) -> tuple[str, Outcome] | None:
         """The custom_id and outcome in a line of an output or error file; None if it has none."""
         try:
-            told = parse_body(line)
+            found = parse_body(line)
         except ValueError:
             return None
-        key = told.get("custom_id") if isinstance(told, dict) else None
-        if not isinstance(told, dict) or not isinstance(key, str):
+        key = found.get("custom_id") if isinstance(found, dict) else None
+        if not isinstance(found, dict) or not isinstance(key, str):
             return None
-        response, error = told.get("response"), told.get("error")
+        response, error = found.get("response"), found.get("error")
         if isinstance(response, dict) and isinstance(response.get("status_code"), int):
-            return key, self._responded(response["status_code"], response.get("body"))
-        return key, self._unanswered(error if isinstance(error, dict) else {})
+            return key, self._read_response(response["status_code"], response.get("body"))
+        return key, self._describe_missing(error if isinstance(error, dict) else {})
 
     def error_without_line(self, state: str) -> ConnectorError:
         """The error of a request without a line in a batch that ended in `state`."""
-        return self._unanswered({"code": f"batch_{state}"} if state in ("expired", "cancelled") else {})
+        return self._describe_missing({"code": f"batch_{state}"} if state in ("expired", "cancelled") else {})
 
     def refusal(self, batch: Batch) -> ModelStopped:
         """The error of a batch that was rejected as a whole, with the provider's reasons."""
         code = next((code for code, _ in batch.errors), "")
         words = "; ".join(words for _, words in batch.errors[:QUOTED]) or f"it ended as `{batch.state}`"
         error = self._faults.status(400, {}, orjson.dumps({"error": {"code": code, "message": words}}))
-        return error if isinstance(error, ModelStopped) else self.rejected(words)
+        return error if isinstance(error, ModelStopped) else self.reject(words)
 
-    def rejected(self, words: str) -> BatchRejected:
+    def reject(self, words: str) -> BatchRejected:
         return BatchRejected(str(self._faults.rejected(f"the batch was rejected: {words}")))
 
     def unknown(self, batch_id: str) -> BatchUnknown:
-        told = self._faults.rejected(f"the provider knows no batch {batch_id} under this key")
-        return BatchUnknown(f"{told}; set the key it was submitted with, or `biasgrid resume` asks again")
+        unknown = self._faults.rejected(f"the provider knows no batch {batch_id} under this key")
+        return BatchUnknown(f"{unknown}; set the key it was submitted with, or `biasgrid resume` asks again")
 
     def learn_from(self, outcome: Outcome) -> bool:
         """Whether a request was rejected only for the token limit's name; later lines use the right one."""
@@ -126,7 +127,7 @@ class BatchLines:
             self._spelling, self._learnt = NEW, True
         return self._learnt
 
-    def _responded(self, status: int, body: object) -> Outcome:
+    def _read_response(self, status: int, body: object) -> Outcome:
         try:
             if status < 300:
                 return read_completion(body, self._faults)
@@ -135,14 +136,14 @@ class BatchLines:
         error = self._faults.status(status, {}, json.dumps(body).encode())
         return withheld_reply() if isinstance(error, Withheld) else error
 
-    def _unanswered(self, error: dict[str, Any]) -> ConnectorError:
+    def _describe_missing(self, error: dict[str, Any]) -> ConnectorError:
         code, words = str(error.get("code") or ""), str(error.get("message") or "")
-        told = self._faults.server(f"{UNANSWERED.get(code, 'the batch brought no reply')} {words}".strip())
+        missing = self._faults.server(f"{UNANSWERED.get(code, 'the batch brought no reply')} {words}".strip())
         if code == "batch_expired":
-            return TimedOut(str(told))
+            return TimedOut(str(missing))
         if code == "batch_cancelled":
-            return BatchCancelled(f"{told}; `biasgrid resume` asks again")
-        return told
+            return BatchCancelled(f"{missing}; `biasgrid resume` asks again")
+        return missing
 
 
 UNANSWERED = {

@@ -124,7 +124,7 @@ class ErrorMapper:
 
     def unforeseen(self, error: Exception) -> ConnectorError:
         """The error for an exception of an SDK, whose text is not quoted as it may contain anything."""
-        if isinstance(error, UnicodeEncodeError):
+        if isinstance(error, UnicodeEncodeError | TypeError):
             return self.rejected("the prompt holds characters that cannot be sent as UTF-8")
         return self.server(f"the reply could not be read ({type(error).__name__})")
 

@@ -68,7 +68,7 @@ class Conversation:
         """The Cookie header of a request, empty for none."""
         return self._jar.filter_cookies(url).output(header="", sep=";").strip()
 
-    def hear(self, url: yarl.URL, cookies: SimpleCookie) -> None:
+    def take_cookies(self, url: yarl.URL, cookies: SimpleCookie) -> None:
         """Stores the cookies that a reply from `url` sets."""
         self._jar.update_cookies(cookies, url)
         for name, cookie in cookies.items():
@@ -87,7 +87,7 @@ class Conversation:
         self.given, self.is_open = str(state["given"] or "") or None, bool(state["is_open"])
         for url, text in state["cookies"]:
             try:
-                self.hear(yarl.URL(url), SimpleCookie(text))
+                self.take_cookies(yarl.URL(url), SimpleCookie(text))
             except CookieError:
                 continue
 

@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import httpx2
 import orjson
 import yarl
 
-from biasgrid.tasks.connectors.api import ConnectorError, HeaderListener
-from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.connectors.api import ConnectorError, HeaderListener, Reply, Request, withheld_reply
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, Withheld
 from biasgrid.tasks.connectors.json_objects import parse_readable
 
 Exchange = tuple[int, tuple[tuple[bytes, bytes], ...], bytes]
@@ -43,23 +43,56 @@ class HttpRequest(Protocol):
     def content(self) -> bytes: ...
 
 
-class Transport:
+class HttpSession:
+    """One HTTP session of a model, opened at its first request."""
+
+    def __init__(self, faults: ErrorMapper, timeout_s: float, library: HttpLibrary, **options: Any) -> None:
+        self._faults, self._timeout_s = faults, timeout_s
+        self._library, self._options = library, options
+        self._listen: HeaderListener | None = None
+        self._opened: aiohttp.ClientSession | None = None
+
+    def overhear(self, listen: HeaderListener) -> None:
+        """Reports the headers of every reply, whatever its status."""
+        self._listen = listen
+
+    async def aclose(self) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+    def _open(self, scheme: str, **options: Any) -> aiohttp.ClientSession:
+        if self._opened is None:
+            self._opened = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(  # the limiter bounds it
+                    limit=0, ssl=self._library.create_ssl_context() if scheme == "https" else True
+                ),
+                timeout=aiohttp.ClientTimeout(total=self._timeout_s),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                **self._options,
+                **options,
+            )
+        return self._opened
+
+    def _map_failure(
+        self, broken: Exception, what: str = "the reply broke off or was no HTTP", timeout_s: float | None = None
+    ) -> ConnectorError:
+        """The error for a failed exchange, to be raised outside the handler: aiohttp's exceptions contain keys."""
+        if isinstance(broken, TimeoutError):
+            return self._faults.timed_out(timeout_s or self._timeout_s)
+        if isinstance(broken, aiohttp.ClientPayloadError | aiohttp.ClientResponseError):
+            return self._faults.server(what)
+        return self._faults.disconnected(broken)
+
+
+class Transport(HttpSession):
     """A duck-typed async transport, one per model; reads each reply whole before returning it."""
 
     def __init__(self, library: HttpLibrary, faults: ErrorMapper, timeout_s: float) -> None:
-        self._library = library
-        self._faults = faults
-        self._timeout_s = timeout_s
-        self._hear: HeaderListener | None = None
+        super().__init__(faults, timeout_s, library)
         self._asked: tuple[str, yarl.URL] | None = None
         self._posted: HttpRequest | None = None
         self._followed: tuple[HttpRequest, list[tuple[str, str]]] | None = None
         self._is_redirected = False
-        self._open: aiohttp.ClientSession | None = None
-
-    def overhear(self, hear: HeaderListener) -> None:
-        """Reports the headers of every reply, whatever its status."""
-        self._hear = hear
 
     async def handle_async_request(self, request: HttpRequest) -> Any:
         """The library's own response, status below 400, with a JSON object as its body if it succeeded."""
@@ -92,10 +125,6 @@ class Transport:
             raise self._faults.status(status, response.headers, response.content)
         return self._object(response.headers, response.content)[0]
 
-    async def aclose(self) -> None:
-        if self._open is not None:
-            await self._open.close()
-
     async def _exchange(self, request: HttpRequest, content: bytes | None = None) -> Exchange:
         fault: ConnectorError
         try:
@@ -107,11 +136,11 @@ class Transport:
                 allow_redirects=False,
                 auto_decompress=False,
             ) as response:
-                if self._hear is not None and request.method == "POST":  # lists and polls have limits of their own
-                    self._hear(response.headers)
+                if self._listen is not None and request.method == "POST":  # lists and polls have their own limits
+                    self._listen(response.headers)
                 return response.status, response.raw_headers, await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as broken:
-            fault = map_failure(broken, self._faults, self._timeout_s)
+            fault = self._map_failure(broken)
         # outside the handlers: aiohttp's exceptions contain the request's headers, and so the key
         raise fault
 
@@ -132,11 +161,9 @@ class Transport:
         return self._asked[1]
 
     def _session(self, request: HttpRequest) -> aiohttp.ClientSession:
-        if self._open is None:
-            verify = self._library.create_ssl_context() if request.url.scheme == "https" else True
-            proxy = find_proxy(request.url.scheme, request.url.host)
-            self._open = open_session(verify, self._timeout_s, proxy=proxy)
-        return self._open
+        if self._opened is not None:
+            return self._opened
+        return self._open(request.url.scheme, proxy=find_proxy(request.url.scheme, request.url.host))
 
     def _respond(self, request: HttpRequest, status: int, headers: Any, body: bytes) -> Any:
         fault: ConnectorError
@@ -177,108 +204,40 @@ def _plain_object(raw_headers: Iterable[tuple[bytes, bytes]], body: bytes) -> di
     return document if isinstance(document, dict) else None
 
 
-def open_session(verify: Any, timeout_s: float, **options: Any) -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, ssl=verify),  # the limiter bounds it
-        timeout=aiohttp.ClientTimeout(total=timeout_s),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        **options,
-    )
-
-
-def map_failure(
-    broken: Exception, faults: ErrorMapper, timeout_s: float, what: str = "the reply broke off or was no HTTP"
-) -> ConnectorError:
-    """The error for a failed exchange, to be raised outside the handler: aiohttp's exceptions contain the key."""
-    if isinstance(broken, TimeoutError):
-        return faults.timed_out(timeout_s)
-    if isinstance(broken, aiohttp.ClientPayloadError | aiohttp.ClientResponseError):
-        return faults.server(what)
-    return faults.disconnected(broken)
-
-
 def find_proxy(scheme: str, host: str) -> str | None:
     """The environment's proxy, or None."""
     # aiohttp's own look-up reads ~/.netrc at each request, and fails if it names the host.
     return None if proxy_bypass(host) else getproxies().get(scheme)
 
 
-FILE_S = 1800.0
-"""Seconds allowed for one file: the largest at below 1 Mbit/s."""
-PIECE = 1 << 16
-LIBRARY: Any = httpx2
+class SdkConnector:
+    """What connectors over a provider's SDK share: the transport, and errors without keys."""
 
+    unforeseen: tuple[type[Exception], ...]
+    """What the SDK raises besides our own errors."""
 
-class FileTransport(Transport):
-    """Transport of a batch API; requests other than files must end within `timeout_s`."""
+    def __init__(self, target: Target, key: str | None, library: HttpLibrary) -> None:
+        self._faults = ErrorMapper(target, key)
+        self._wire: Any = Transport(library, self._faults, target.limits.timeout_s)
+        self._name = target.name
+        self._accepted = frozenset(target.parameters)
 
-    def __init__(self, faults: ErrorMapper, timeout_s: float) -> None:
-        super().__init__(LIBRARY, faults, FILE_S)
-        self._calls = Transport(LIBRARY, faults, timeout_s)
-        self._words = faults
-        self._pause_s = timeout_s
-
-    async def handle_async_request(self, request: HttpRequest) -> Any:
-        if request.headers.get("content-type", "").startswith("multipart/"):
-            return await super().handle_async_request(_Upload(request))
-        if request.method == "GET" and str(request.url).endswith("/content"):
-            return await self._download(request)
-        return await self._calls.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        await self._calls.aclose()
-        await super().aclose()
-
-    async def _download(self, request: HttpRequest) -> Any:
-        """A response whose body is still to be read."""
+    async def ask(self, request: Request) -> Reply:
+        """The reply; one without text if a content filter stopped the prompt."""
         fault: ConnectorError
         try:
-            response = await self._session(request).request(
-                request.method,
-                yarl.URL(str(request.url), encoded=True),
-                headers=request.headers,
-                allow_redirects=False,
-                auto_decompress=False,
-                timeout=aiohttp.ClientTimeout(sock_connect=self._pause_s, sock_read=self._pause_s),
-            )
-            if response.status >= 300:
-                async with response:
-                    fault = self._words.status(response.status, response.headers, await response.read())
-            else:
-                body = _Pieces(response, self)
-                return httpx2.Response(response.status, headers=response.raw_headers, stream=body)
-        except (aiohttp.ClientError, TimeoutError, OSError) as broken:
-            fault = self.fault(broken)
-        raise fault  # outside the handlers: aiohttp's exceptions contain the request's headers, and so the key
+            return await self._send(request)
+        except Withheld:
+            return withheld_reply()
+        except self.unforeseen as error:
+            fault = self._faults.unforeseen(error)
+        raise fault
 
-    def fault(self, broken: Exception) -> ConnectorError:
-        """The error that ended a download."""
-        return map_failure(broken, self._words, self._pause_s, "the file broke off")
+    async def _send(self, request: Request) -> Reply:
+        raise NotImplementedError
 
+    def overhear(self, listen: HeaderListener) -> None:
+        self._wire.overhear(listen)
 
-class _Upload:
-    """A request whose body is a stream instead of bytes; aiohttp sends both."""
-
-    def __init__(self, request: Any) -> None:
-        self.method: str = request.method
-        self.headers: Any = request.headers
-        self.url: Any = request.url
-        self.content: Any = request.stream
-
-
-class _Pieces(httpx2.AsyncByteStream):
-    def __init__(self, response: aiohttp.ClientResponse, wire: FileTransport) -> None:
-        self._response, self._wire = response, wire
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        fault: ConnectorError | None = None
-        try:
-            async for piece in self._response.content.iter_chunked(PIECE):
-                yield piece
-        except (aiohttp.ClientError, TimeoutError, OSError) as broken:
-            fault = self._wire.fault(broken)
-        if fault is not None:
-            raise fault
-
-    async def aclose(self) -> None:
-        self._response.close()
+    async def close(self) -> None:
+        await self._wire.aclose()

@@ -79,11 +79,6 @@ def read_completion(body: object, faults: ErrorMapper) -> Reply:
     )
 
 
-def withheld_reply() -> Reply:
-    """The reply for a prompt blocked by a provider's content filter, counted as a refusal."""
-    return Reply(text="", finish_reason="content_filter")
-
-
 def _read_text(message: Mapping[str, Any], finish: object, faults: ErrorMapper) -> str:
     content = message.get("content")
     if content is None:

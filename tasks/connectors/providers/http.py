@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 
@@ -19,7 +18,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, HeaderListener, Reply, Request, SessionStore
 from biasgrid.tasks.connectors.client.error_mapping import SHORTEST_KEY, ErrorMapper, without_keys
 from biasgrid.tasks.connectors.client.session_state import Conversation, Conversations
-from biasgrid.tasks.connectors.client.transport import find_proxy, map_failure, open_session
+from biasgrid.tasks.connectors.client.transport import HttpSession, find_proxy
 from biasgrid.tasks.connectors.providers.endpoint_format import (
     EndpointReply,
     EndpointRequest,
@@ -36,64 +35,48 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5
 
 
-class EndpointClient:
+class EndpointClient(HttpSession):
     """HTTP client of one model; follows redirects to the same host only, as requests carry credentials."""
 
     def __init__(self, faults: ErrorMapper, timeout_s: float) -> None:
-        self._faults = faults
-        self._timeout_s = timeout_s
-        self._hear: HeaderListener | None = None
-        self._open: aiohttp.ClientSession | None = None
+        super().__init__(faults, timeout_s, httpx2, headers={"User-Agent": "biasgrid"})
         self._proxies: dict[tuple[str, str], str | None] = {}
-
-    def overhear(self, hear: HeaderListener) -> None:
-        self._hear = hear
 
     async def send(self, outgoing: EndpointRequest, conversation: Conversation) -> EndpointReply:
         """Sends one request and returns its reply. Raises a ConnectorError for every status but success."""
         url = yarl.URL(outgoing.url, encoded=True)
-        method, content = outgoing.method, outgoing.content
         for _ in range(1 + MOST_REDIRECTS):
-            answered = await self._exchange(method, url, outgoing.headers, content, conversation)
+            answered = await self._exchange(outgoing, url, conversation)
             if answered.status not in REDIRECTS or "location" not in answered.headers:
                 break
             url = self._elsewhere(url, answered.headers["location"])
             if answered.status == HTTPStatus.SEE_OTHER:
-                method, content = "GET", None
+                outgoing = replace(outgoing, method="GET", content=None)
         else:
             raise self._faults.unknown("redirects without end; check the `url` of the endpoint's file")
         if answered.status >= HTTPStatus.MULTIPLE_CHOICES:
             raise self._faults.status(answered.status, answered.headers, answered.body)
         return answered
 
-    async def close(self) -> None:
-        if self._open is not None:
-            await self._open.close()
-
     async def _exchange(
-        self,
-        method: str,
-        url: yarl.URL,
-        headers: Mapping[str, str],
-        content: bytes | None,
-        conversation: Conversation,
+        self, outgoing: EndpointRequest, url: yarl.URL, conversation: Conversation
     ) -> EndpointReply:
         fault: ConnectorError
         try:
-            async with self._session(url).request(
-                method,
+            async with self._open(url.scheme).request(
+                outgoing.method,
                 url,
-                headers=_with_cookie(headers, conversation.cookie(url), has_body=content is not None),
-                data=content,
+                headers=_with_cookie(outgoing, conversation.cookie(url)),
+                data=outgoing.content,
                 allow_redirects=False,
                 proxy=self._proxy(url),
             ) as response:
-                if self._hear is not None:
-                    self._hear(response.headers)
-                conversation.hear(url, response.cookies)
+                if self._listen is not None:
+                    self._listen(response.headers)
+                conversation.take_cookies(url, response.cookies)
                 return EndpointReply(response.status, response.headers, await self._whole(response))
         except (aiohttp.ClientError, TimeoutError, OSError) as broken:
-            fault = map_failure(broken, self._faults, self._timeout_s)
+            fault = self._map_failure(broken)
         # outside the handlers: aiohttp's exceptions contain the request's headers, and so the keys
         raise fault
 
@@ -126,16 +109,12 @@ class EndpointClient:
             self._proxies[at] = find_proxy(*at)
         return self._proxies[at]
 
-    def _session(self, url: yarl.URL) -> aiohttp.ClientSession:
-        if self._open is None:
-            verify = httpx2.create_ssl_context() if url.scheme == "https" else True
-            self._open = open_session(verify, self._timeout_s, headers={"User-Agent": "biasgrid"})
-        return self._open
 
-
-def _with_cookie(headers: Mapping[str, str], cookie: str, *, has_body: bool) -> dict[str, str]:
+def _with_cookie(outgoing: EndpointRequest, cookie: str) -> dict[str, str]:
     """The file's headers with the conversation's cookies added."""
-    own = {name: value for name, value in headers.items() if has_body or name.lower() != "content-type"}
+    own = dict(outgoing.headers)
+    if outgoing.content is None:
+        own = {name: value for name, value in own.items() if name.lower() != "content-type"}
     sent = next((name for name in own if name.lower() == "cookie"), "Cookie")
     cookies = "; ".join(part for part in (own.get(sent, ""), cookie) if part)
     return own | ({sent: cookies} if cookies else {})
@@ -181,8 +160,8 @@ class Chatbot:
             finally:
                 await self._conversations.keep(conversation, before)
 
-    def overhear(self, hear: HeaderListener) -> None:
-        self._exchanges.overhear(hear)
+    def overhear(self, listen: HeaderListener) -> None:
+        self._exchanges.overhear(listen)
 
     def keep(self, store: SessionStore) -> None:
         self._conversations.store = store
@@ -191,7 +170,7 @@ class Chatbot:
         await self._conversations.forget(session)
 
     async def close(self) -> None:
-        await self._exchanges.close()
+        await self._exchanges.aclose()
 
     async def _begin(self, conversation: Conversation) -> None:
         opening = self._endpoint.opening
@@ -207,18 +186,17 @@ class Chatbot:
             conversation.given = read_session_id(path, answered, self._faults)
 
     async def _send(self, call: Call, conversation: Conversation, request: Request | None) -> EndpointReply:
-        return await self._exchanges.send(self._written(call, conversation, request), conversation)
-
-    def _written(self, call: Call, conversation: Conversation, request: Request | None) -> EndpointRequest:
         ours = None if self._endpoint.session_from else conversation.session
         values = placeholder_values(
             request, conversation.given or ours, self._name, self._endpoint.turns, self._accepted
         )
         fault: ConnectorError
         try:
-            return build_request(call, values, self._variables)
+            outgoing = build_request(call, values, self._variables)
         except (ValueError, TypeError):
             fault = self._faults.rejected("the prompt holds characters that cannot be sent as UTF-8")
+        else:
+            return await self._exchanges.send(outgoing, conversation)
         raise fault
 
 

@@ -11,16 +11,14 @@ from huggingface_hub.errors import HfHubHTTPError
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.api import Connector, ConnectorError, HeaderListener, Reply, Request
-from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, Withheld
-from biasgrid.tasks.connectors.client.transport import Transport
+from biasgrid.tasks.connectors.api import Connector, Reply, Request
+from biasgrid.tasks.connectors.client.transport import SdkConnector
 from biasgrid.tasks.connectors.providers.chat import (
     NO_KEY,
     as_dicts,
     base_address,
     read_completion,
     sampling_parameters,
-    withheld_reply,
 )
 
 
@@ -42,10 +40,9 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
 class _Client(AsyncInferenceClient):
     """The SDK's client over our transport, as its own parser of error bodies may fail."""
 
-    def __init__(self, wire: Transport, **settings: Any) -> None:
+    def __init__(self, wire: Any, **settings: Any) -> None:
         super().__init__(**settings)
-        transport: Any = wire
-        self._over_wire = httpx2.AsyncClient(transport=transport, follow_redirects=True, timeout=None)
+        self._over_wire = httpx2.AsyncClient(transport=wire, follow_redirects=True, timeout=None)
 
     async def _get_async_client(self) -> httpx2.AsyncClient:
         return self._over_wire
@@ -54,30 +51,18 @@ class _Client(AsyncInferenceClient):
         await self._over_wire.aclose()
 
 
-class HuggingFace:
+class HuggingFace(SdkConnector):
+    unforeseen = (HfHubHTTPError, httpx2.HTTPError, ValueError)
+
     def __init__(self, target: Target, token: str, url: str | None) -> None:
-        self._faults = ErrorMapper(target, token)
-        self._wire = Transport(httpx2, self._faults, target.limits.timeout_s)
+        super().__init__(target, token, httpx2)
         self._client = _Client(self._wire, token=token, base_url=url)
-        self._name = target.name
-        self._accepted = frozenset(target.parameters)
 
-    async def ask(self, request: Request) -> Reply:
-        parameters = sampling_parameters(request, self._accepted)
-        fault: ConnectorError
-        try:
-            completion: Any = await self._client.chat_completion(
-                as_dicts(request.messages), model=self._name, **parameters
-            )
-            return read_completion(completion, self._faults)
-        except Withheld:
-            return withheld_reply()
-        except (HfHubHTTPError, httpx2.HTTPError, ValueError) as unforeseen:
-            fault = self._faults.unforeseen(unforeseen)
-        raise fault
-
-    def overhear(self, hear: HeaderListener) -> None:
-        self._wire.overhear(hear)
+    async def _send(self, request: Request) -> Reply:
+        completion: Any = await self._client.chat_completion(
+            as_dicts(request.messages), model=self._name, **sampling_parameters(request, self._accepted)
+        )
+        return read_completion(completion, self._faults)
 
     async def close(self) -> None:
         await self._client.close()

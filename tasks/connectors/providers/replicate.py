@@ -15,10 +15,9 @@ from replicate.exceptions import ReplicateException
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.api import Connector, ConnectorError, HeaderListener, Reply, Request, Transient
-from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
+from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request, Transient
 from biasgrid.tasks.connectors.client.retry import requested_wait_s, retry_transient
-from biasgrid.tasks.connectors.client.transport import Transport
+from biasgrid.tasks.connectors.client.transport import SdkConnector
 from biasgrid.tasks.connectors.providers.chat import NO_KEY, as_prompt, base_address, sampling_parameters
 
 OWN = "https://api.replicate.com"
@@ -45,35 +44,23 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
     return Replicate(target, key)
 
 
-class Replicate:
+class Replicate(SdkConnector):
+    unforeseen = (ReplicateException, httpx.HTTPError, ValueError)
+
     def __init__(self, target: Target, key: str | None) -> None:
-        self._faults = ErrorMapper(target, key)
-        self._wire = Transport(httpx, self._faults, target.limits.timeout_s)
+        super().__init__(target, key, httpx)
         self._client = Client(
             api_token=key or NO_KEY,
             base_url=base_address(target, OWN),
             transport=self._wire,
             timeout=httpx.Timeout(None),
         )
-        self._name, _, self._version = target.name.partition(":")
-        self._accepted = frozenset(target.parameters)
+        self._owner_and_name, _, self._version = target.name.partition(":")
         self._poll_s = min(POLL_TIMEOUT_S, target.limits.timeout_s)
         self._wait_s = max(1, min(LONGEST_WAIT_S, int(target.limits.timeout_s)))
 
-    async def ask(self, request: Request) -> Reply:
-        fault: ConnectorError
-        try:
-            prediction = await self._settled(await self._create(self._inputs(request)))
-            return self._read(prediction)
-        except (ReplicateException, httpx.HTTPError, ValueError) as unforeseen:
-            fault = self._faults.unforeseen(unforeseen)
-        raise fault
-
-    def overhear(self, hear: HeaderListener) -> None:
-        self._wire.overhear(hear)
-
-    async def close(self) -> None:
-        await self._wire.aclose()
+    async def _send(self, request: Request) -> Reply:
+        return self._read(await self._settle(await self._create(self._inputs(request))))
 
     def _inputs(self, request: Request) -> dict[str, Any]:
         """The inputs of a prediction, with both names of the token limit, as unknown inputs are ignored."""
@@ -83,30 +70,23 @@ class Replicate:
         return {"prompt": as_prompt(request.messages), **parameters}
 
     async def _create(self, inputs: dict[str, Any]) -> Any:
+        shared: dict[str, Any] = {"input": inputs, "wait": self._wait_s}
         if self._version:
-            return await self._client.predictions.async_create(
-                version=self._version, input=inputs, wait=self._wait_s
-            )
-        return await self._client.models.predictions.async_create(
-            model=self._name, input=inputs, wait=self._wait_s
-        )
+            return await self._client.predictions.async_create(version=self._version, **shared)
+        return await self._client.models.predictions.async_create(model=self._owner_and_name, **shared)
 
-    async def _settled(self, prediction: Any) -> Any:
+    async def _settle(self, prediction: Any) -> Any:
         """The prediction after it has ended, as the output of `processing` may be incomplete."""
         pause = FIRST_POLL_S
         try:
             while prediction.status in RUNNING:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_POLL_S)
-                prediction = await self._polled(prediction.id)
+                prediction = await retry_transient(partial(self._poll, prediction.id), self._poll_wait_s)
             return prediction
         finally:
             if prediction.status in RUNNING:
                 await self._cancel(prediction.id)
-
-    async def _polled(self, prediction_id: str) -> Any:
-        """The current state of a prediction."""
-        return await retry_transient(partial(self._poll, prediction_id), self._poll_wait_s)
 
     def _poll_wait_s(self, error: Transient, attempts: int) -> float | None:
         """Seconds until a failed poll is repeated, as its failure does not concern the prediction."""
@@ -125,7 +105,7 @@ class Replicate:
 
     async def _cancel(self, prediction_id: str) -> None:
         """Cancels a prediction if possible, as it is charged by the second."""
-        with suppress(TimeoutError, ConnectorError, ReplicateException, httpx.HTTPError, ValueError):
+        with suppress(TimeoutError, ConnectorError, *self.unforeseen):
             async with asyncio.timeout(CANCEL_TIMEOUT_S):
                 await self._client.predictions.async_cancel(prediction_id)
 

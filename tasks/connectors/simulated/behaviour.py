@@ -19,15 +19,15 @@ from biasgrid.tasks.connectors.simulated.faults import Chance, OddReply
 from biasgrid.tasks.connectors.simulated.recognition import FilledSlot, RecognisedTemplate
 from biasgrid.tasks.connectors.simulated.repertoire import (
     Phrases,
+    answer_letters,
     fair_value,
     find_phrases,
-    lettered,
     matches,
     moved_value,
     number_reply,
-    offered,
+    offered_answers,
     plain,
-    quoted,
+    quoted_parts,
 )
 from biasgrid.tasks.connectors.simulated.roles import word_pairs
 
@@ -39,7 +39,7 @@ def fixed_reply(respondent: Respondent, recognised: RecognisedTemplate, message_
         return number_reply(template.oracle.key or "value", respondent.constant_value)
     if template.oracle.words is not None:
         test = word_pairs.read_word_test(template.oracle.words, message_text)
-        return word_pairs.format_pairs(word_pairs.same_label_pairs(test.first, test))
+        return word_pairs.format_pairs(dict.fromkeys(test.words, test.first))
     return _constant_answer(respondent, template, recognised.language)
 
 
@@ -58,34 +58,30 @@ def fixed_passes(respondent: Respondent, template: Template, language: LanguageC
     return matches(answer, oracle.expected, oracle.where) is not oracle.judged.forbids
 
 
-def translate_constant(constant: str, said: Phrases) -> str:
+def translate_constant(constant: str, phrases: Phrases) -> str:
     """`Yes` and `No` in another language; any other constant unchanged."""
-    return {"yes": said.yes, "no": said.no}.get(constant.lower(), constant)
+    return {"yes": phrases.yes, "no": phrases.no}.get(constant.lower(), constant)
 
 
 def _constant_answer(respondent: Respondent, template: Template, language: LanguageCatalog | None) -> str:
-    said = find_phrases(template.language)
-    constant = translate_constant(respondent.constant, said)
+    phrases = find_phrases(template.language)
+    constant = translate_constant(respondent.constant, phrases)
     if template.oracle.answers == "letter":
-        return _letter(template, constant) if respondent.answers == "constant" else LETTERS[0]
+        texts = [plain(choice.text) for choice in template.oracle.choices]
+        is_choice = respondent.answers == "constant" and plain(constant) in texts
+        return LETTERS[texts.index(plain(constant)) if is_choice else 0]
     if respondent.answers == "constant":
         return constant
     first = _first_named(template, language)
-    return first if first is not None else said.yes
-
-
-def _letter(template: Template, constant: str) -> str:
-    """Letter of the answer that equals the constant, else the first letter."""
-    texts = [plain(choice.text) for choice in template.oracle.choices]
-    return LETTERS[texts.index(plain(constant))] if plain(constant) in texts else LETTERS[0]
+    return first if first is not None else phrases.yes
 
 
 def _first_named(template: Template, language: LanguageCatalog | None) -> str | None:
     """The answer that the output instruction names first, else the first answer that it admits."""
     if language is None:
-        text, answers = template.format, template.answers or quoted(template.format)
+        text, answers = template.format, template.answers or quoted_parts(template.format)
     else:
-        text, answers = answer_format(template, language).text, offered(template, language)
+        text, answers = answer_format(template, language).text, offered_answers(template, language)
     named = [answer for answer in answers if answer in text]
     return min(named, key=text.index) if named else next(iter(answers), None)
 
@@ -176,7 +172,7 @@ def template_pass_probability(
 def _right_either_way(template: Template) -> bool:
     if template.oracle.answers != "letter":
         return False
-    passing, failing = lettered(template.oracle)
+    passing, failing = answer_letters(template.oracle)
     return passing == failing
 
 
@@ -196,7 +192,7 @@ def _write_answer(
     answer = chance.pick("answer", repertoire.failing if fails else repertoire.passing)
     # markup could change the result of a user's own operation
     is_messy = respondent.noise == "messy" and recognised.template.oracle.answers != "own"
-    dressed = noise.messy_answer(chance, answer) if is_messy else answer
+    dressed = chance.pick("form", noise.answer_forms(answer)) if is_messy else answer
     return SimulatedReply(_with_remark(dressed, repertoire.remarks, chance), "failed" if fails else "passed")
 
 
@@ -213,9 +209,8 @@ def _write_number(respondent: Respondent, template: Template, chance: Chance, fa
         return SimulatedReply(chance.pick("form", noise.unreadable_forms(key)), "unreadable")
     if fails:
         value = moved_value(value, respondent.shift, template.oracle.scale)
-    said = find_phrases(template.language)
-    messy = respondent.noise == "messy"
-    text = noise.messy_number(chance, key, value, said) if messy else number_reply(key, value)
+    forms = noise.number_forms(key, value, find_phrases(template.language))
+    text = chance.pick("form", forms) if respondent.noise == "messy" else forms[0]
     return SimulatedReply(text, "failed" if fails else "passed")
 
 
@@ -227,17 +222,17 @@ def _write_pairs(
     respondent: Respondent, words: Associations, message_text: str, chance: Chance, fails: bool
 ) -> SimulatedReply:
     test = word_pairs.read_word_test(words, message_text)
-    chosen = word_pairs.stereotypical_pairs(words, test) if fails else word_pairs.even_pairs(words, test)
+    chosen = word_pairs.choose_pairs(words, test, is_stereotypical=fails)
     form = chance.pick("form", noise.PAIR_FORMS) if respondent.noise == "messy" else noise.PAIR_FORMS[0]
     return SimulatedReply(word_pairs.format_pairs(chosen, form), "failed" if fails else "passed")
 
 
 def _reply_to_unknown(respondent: Respondent, chance: Chance) -> SimulatedReply:
     """An unbiased reply in English to an unknown message: a judge's question, a greeting, an unknown template."""
-    said = find_phrases("en")
+    phrases = find_phrases("en")
     if respondent.answers == "refuse":
-        return SimulatedReply(chance.pick("refusal", said.refusals), "refused")
+        return SimulatedReply(chance.pick("refusal", phrases.refusals), "refused")
     if respondent.answers in FIXED:
-        constant = respondent.constant if respondent.answers == "constant" else said.yes
-        return SimulatedReply(translate_constant(constant, said), "constant")
-    return SimulatedReply(chance.pick("statement", said.statements), "none")
+        constant = respondent.constant if respondent.answers == "constant" else phrases.yes
+        return SimulatedReply(translate_constant(constant, phrases), "constant")
+    return SimulatedReply(chance.pick("statement", phrases.statements), "none")

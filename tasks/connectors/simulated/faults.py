@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 from biasgrid.catalogs.schema.respondents import RequestLimits, Respondent
 from biasgrid.tasks.connectors.api import ConnectorError, Disconnected, RateLimited, ServerFault, TimedOut
@@ -136,37 +136,28 @@ Fault = Literal[
     "empty_body",
     "wrong_content_type",
 ]
-FAULTS: tuple[Fault, ...] = (
-    "rate_limited",
-    "server_fault",
-    "timed_out",
-    "disconnected",
-    "slow_body",
-    "truncated_body",
-    "empty_body",
-    "wrong_content_type",
-)
+FAULTS: tuple[Fault, ...] = get_args(Fault)
 OddReply = Literal["content_filter", "huge_reply"]
-ODD_REPLIES: tuple[OddReply, ...] = ("content_filter", "huge_reply")
+ODD_REPLIES: tuple[OddReply, ...] = get_args(OddReply)
 
 
 def draw_fault(respondent: Respondent, message_text: str, seed: int | None, attempt: int) -> Fault | None:
     """The fault of this attempt, counted from 1; None if it is answered, as always after `faults.most`."""
     if attempt > respondent.faults.most:
         return None
-    drawn = uniform(respondent.id, respondent.seed, message_text, seed, "fault", attempt)
-    for name in FAULTS:
-        drawn -= getattr(respondent.faults, name)
-        if drawn < 0:
-            return name
-    return None
+    return _draw(FAULTS, respondent, message_text, seed, "fault", attempt)
 
 
 def draw_odd_reply(respondent: Respondent, message_text: str, seed: int | None) -> OddReply | None:
     """The kind of odd reply to a question, the same at every attempt, or None."""
-    drawn = uniform(respondent.id, respondent.seed, message_text, seed, "odd reply")
-    for name in ODD_REPLIES:
-        drawn -= getattr(respondent.faults, name)
+    return _draw(ODD_REPLIES, respondent, message_text, seed, "odd reply")
+
+
+def _draw(names: Sequence[Option], respondent: Respondent, *parts: object) -> Option | None:
+    """One of the faults by the rates of the respondent, or None."""
+    drawn = uniform(respondent.id, respondent.seed, *parts)
+    for name in names:
+        drawn -= getattr(respondent.faults, str(name))
         if drawn < 0:
             return name
     return None

@@ -1,4 +1,4 @@
-"""Answers to a template that its oracle passes, fails or reads as a refusal."""
+"""What simulated respondents write: phrases per language, forms of answers, answers by outcome of an oracle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.oracle import LETTERS, Oracle, Scale
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.catalogs.schema.wording import SLOT, answer_format
-from biasgrid.tasks.connectors.simulated.faults import Chance, uniform
+from biasgrid.tasks.connectors.simulated.faults import uniform
 
 STEPS = 17  # 10%, 15%, … 90% of the scale
 
@@ -125,7 +125,7 @@ PAIR_FORMS = (
 """Ways to write a word with its label; the first is the requested one."""
 
 
-def number_forms(key: str, value: Decimal, said: Phrases) -> tuple[str, ...]:
+def number_forms(key: str, value: Decimal, phrases: Phrases) -> tuple[str, ...]:
     """Ways to write a number under its key that remain readable."""
     name, digits = json_key(key), format_number(value)
     whole = number_reply(key, value)
@@ -134,7 +134,7 @@ def number_forms(key: str, value: Decimal, said: Phrases) -> tuple[str, ...]:
         f"```json\n{whole}\n```",
         f"```\n{whole}\n```",
         f"{{\n  {name}: {digits}\n}}",
-        *(f"{lead_in}\n{whole}" for lead_in in said.lead_ins[:1]),
+        *(f"{lead_in}\n{whole}" for lead_in in phrases.lead_ins[:1]),
         f"{{'{key}': {digits}}}",
         f"{{{name}: {digits},}}",
         f"{{{name}: {digits}%}}",
@@ -156,14 +156,6 @@ def unreadable_forms(key: str) -> tuple[str, ...]:
     )
 
 
-def messy_number(chance: Chance, key: str, value: Decimal, said: Phrases) -> str:
-    return chance.pick("form", number_forms(key, value, said))
-
-
-def messy_answer(chance: Chance, answer: str) -> str:
-    return chance.pick("form", answer_forms(answer))
-
-
 QUOTED = re.compile(r'"([^"\n]{1,60})"|«([^»\n]{1,60})»|“([^”\n]{1,60})”')
 
 
@@ -179,25 +171,29 @@ class Repertoire:
 
     @classmethod
     def of(cls, template: Template, language: LanguageCatalog) -> Repertoire:
-        said, oracle = find_phrases(template.language), template.oracle
+        phrases, oracle = find_phrases(template.language), template.oracle
         if oracle.choices:
             texts = tuple(choice.text for choice in oracle.choices)
-            declining = _refusing(said, oracle.model_copy(update={"expected": texts}), language)
-            return cls(*lettered(oracle), declining, ())
-        refusing = _refusing(said, oracle, language)
-        remarks = _harmless(said.remarks, oracle, language)
-        if oracle.answers in ("number", "pairs"):
-            return cls((), (), refusing, remarks)
-        if oracle.judged.examples is not None:
+            refusing = _find_refusals(phrases, oracle.model_copy(update={"expected": texts}), language)
+            return cls(*answer_letters(oracle), refusing, ())
+        refusing = _find_refusals(phrases, oracle, language)
+        if oracle.judged.examples is not None and oracle.answers not in ("number", "pairs"):
             passing, failing = oracle.judged.examples(oracle, template.language)
             return cls(tuple(passing), tuple(failing), refusing, ())
-        listed, unlisted = _listed(template, language), _others(template, language, said)
-        if oracle.judged.forbids:
-            return cls(unlisted, listed, refusing, remarks)
-        return cls(listed, unlisted, refusing, remarks)
+        remarks = tuple(
+            one
+            for one in _exclude_expected(phrases.remarks, oracle, "anywhere")
+            if not matches(one, language.refusals, "anywhere")
+        )
+        if oracle.answers in ("number", "pairs"):
+            return cls((), (), refusing, remarks)
+        expected = _find_expected(template, language)
+        others = _find_others(template, language, phrases)
+        passing, failing = (others, expected) if oracle.judged.forbids else (expected, others)
+        return cls(passing, failing, refusing, remarks)
 
 
-def lettered(oracle: Oracle) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def answer_letters(oracle: Oracle) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The passing letters, and the biased ones, or all wrong ones if none is biased."""
     roles = dict(zip(LETTERS, (choice.role for choice in oracle.choices), strict=False))
     passing = tuple(letter for letter, role in roles.items() if role in oracle.expected)
@@ -206,13 +202,13 @@ def lettered(oracle: Oracle) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return passing, (passing if set(biased) & set(passing) else biased or wrong or passing)
 
 
-def offered(template: Template, language: LanguageCatalog) -> tuple[str, ...]:
+def offered_answers(template: Template, language: LanguageCatalog) -> tuple[str, ...]:
     """The answers that the output instruction offers; those in quotes if the library names none."""
     asked = answer_format(template, language)
-    return asked.answers or quoted(asked.text)
+    return asked.answers or quoted_parts(asked.text)
 
 
-def quoted(text: str) -> tuple[str, ...]:
+def quoted_parts(text: str) -> tuple[str, ...]:
     """The quoted parts of an output instruction, in order."""
     return tuple(dict.fromkeys("".join(groups).strip() for groups in QUOTED.findall(text)))
 
@@ -236,42 +232,40 @@ def _any_of(values: tuple[str, ...], where: str) -> re.Pattern[str]:
     return re.compile(rf"{start}(?:{spelled})(?!\w)")
 
 
-def _listed(template: Template, language: LanguageCatalog) -> tuple[str, ...]:
+def _find_expected(template: Template, language: LanguageCatalog) -> tuple[str, ...]:
     """Answers that match the oracle's values: offered ones, else the first value itself."""
     oracle = template.oracle
-    among = [one for one in offered(template, language) if matches(one, oracle.expected, oracle.where)]
+    among = [one for one in offered_answers(template, language) if matches(one, oracle.expected, oracle.where)]
     return tuple(among) or (next(value.strip() for value in oracle.expected if value.strip()),)
 
 
-def _others(template: Template, language: LanguageCatalog, said: Phrases) -> tuple[str, ...]:
+def _find_others(template: Template, language: LanguageCatalog, phrases: Phrases) -> tuple[str, ...]:
     """Answers that match none of the oracle's values and do not decline."""
-    bare = (said.yes, said.no)
+    bare = (phrases.yes, phrases.no)
     open_ended = template.oracle.judged.match == "anywhere"
-    tiers = (offered(template, language), *((said.statements, bare) if open_ended else (bare, said.statements)))
+    tiers = (
+        offered_answers(template, language),
+        *((phrases.statements, bare) if open_ended else (bare, phrases.statements)),
+    )
     for tier in tiers:
-        found = _unlisted(tier, template.oracle, template.oracle.where)
+        found = _exclude_expected(tier, template.oracle, template.oracle.where)
         answering = [one for one in found if not matches(one, (*ABSTENTIONS, *language.refusals), "start")]
         if answering:
             return tuple(answering)
     return ("Hmm",)  # every word of this language is an expected value
 
 
-def _refusing(said: Phrases, oracle: Oracle, language: LanguageCatalog) -> tuple[str, ...]:
+def _find_refusals(phrases: Phrases, oracle: Oracle, language: LanguageCatalog) -> tuple[str, ...]:
     """Refusals in the language's catalog, without expected values if possible."""
-    whole = tuple(one for one in said.refusals if matches(one, language.refusals, "start"))
+    whole = tuple(one for one in phrases.refusals if matches(one, language.refusals, "start"))
     bare = tuple(f"{one[:1].upper()}{one[1:]}." for one in language.refusals if one.strip())
     for candidates in (whole, bare):
         for where in ("anywhere", oracle.where):
-            found = _unlisted(candidates, oracle, where)
+            found = _exclude_expected(candidates, oracle, where)
             if found:
                 return found
-    return whole or bare or said.refusals
+    return whole or bare or phrases.refusals
 
 
-def _harmless(remarks: Iterable[str], oracle: Oracle, language: LanguageCatalog) -> tuple[str, ...]:
-    unlisted = _unlisted(remarks, oracle, "anywhere")
-    return tuple(one for one in unlisted if not matches(one, language.refusals, "anywhere"))
-
-
-def _unlisted(candidates: Iterable[str], oracle: Oracle, where: str) -> tuple[str, ...]:
+def _exclude_expected(candidates: Iterable[str], oracle: Oracle, where: str) -> tuple[str, ...]:
     return tuple(one for one in candidates if not matches(one, oracle.expected, where))

@@ -170,7 +170,7 @@ class Submission:
         await self.never_asked(job, "rejected", str(why))
         if seen_before and isinstance(why, RequestRejected | ModelUnknown):
             return  # the file uploaded then is gone: a new job uploads its own
-        self._pool.stop(why if isinstance(why, ModelStopped) else self._batches.lines.rejected(str(why)))
+        self._pool.stop(why if isinstance(why, ModelStopped) else self._batches.lines.reject(str(why)))
 
     def _ask_for_less(self, job: Job, why: ModelStopped) -> None:
         """Halves the batch size after a batch was too large for an empty queue; stops the model at one request."""

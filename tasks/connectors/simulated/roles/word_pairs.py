@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -35,25 +35,23 @@ def read_word_test(words: Associations, message: str) -> WordTest:
     return WordTest(default, stigmatised, next(iter(labels), default), listed + missing)
 
 
-def stereotypical_pairs(words: Associations, test: WordTest) -> dict[str, str]:
-    """Every word with the group of its stereotype, so that D is about 1."""
-    return {word: test.stigmatised if word in words.negative else test.default for word in test.words}
-
-
-def even_pairs(words: Associations, test: WordTest) -> dict[str, str]:
-    """Words of both kinds with both groups, so that D is about 0; against the stereotype if words are too few."""
-    negative = _alternating(words.negative, test.default, test.stigmatised)
-    spread = negative | _alternating(words.positive, test.default, test.stigmatised)
-    against = {word: test.default if word in words.negative else test.stigmatised for word in test.words}
-    chosen = (
-        spread if len(set(spread.values())) == 2 and _score_or_one(words, spread, test) <= SMOOTHING else against
-    )
-    return {word: chosen[word] for word in test.words}
-
-
-def same_label_pairs(label: str, test: WordTest) -> dict[str, str]:
-    """One label for every word."""
-    return dict.fromkeys(test.words, label)
+def choose_pairs(words: Associations, test: WordTest, *, is_stereotypical: bool) -> dict[str, str]:
+    """Labels by stereotype (D about 1), else spread over both groups (D about 0), else against the stereotype."""
+    by_stereotype = {word: test.stigmatised if word in words.negative else test.default for word in test.words}
+    if is_stereotypical:
+        return by_stereotype
+    labels = {
+        word: (test.default, test.stigmatised)[place % 2]
+        for kind in (words.negative, words.positive)
+        for place, word in enumerate(kind)
+    }
+    score = association_score(words, labels, test.default)
+    if len(set(labels.values())) == 2 and score is not None and score <= SMOOTHING:
+        return {word: labels[word] for word in test.words}
+    return {
+        word: test.default if label == test.stigmatised else test.stigmatised
+        for word, label in by_stereotype.items()
+    }
 
 
 def format_pairs(pairs: Mapping[str, str], form: str = "{word} - {label}") -> str:
@@ -76,23 +74,10 @@ def association_score(words: Associations, pairs: Mapping[str, str], default: st
     return a / (a + b + SMOOTHING) + d / (c + d + SMOOTHING) - 1 if a + b and c + d else None
 
 
-def _score_or_one(words: Associations, pairs: Mapping[str, str], test: WordTest) -> float:
-    found = association_score(words, pairs, test.default)
-    return 1.0 if found is None else found
-
-
-def _alternating(words: Sequence[str], first: str, second: str) -> dict[str, str]:
-    return {word: (first, second)[place % 2] for place, word in enumerate(words)}
-
-
 def _find_terms(terms: Iterable[str], message: str) -> list[str]:
     """Each occurrence of the terms in a message, in order; the longest of those with the same start."""
     spelled = {term.lower(): term for term in terms}
-    return [spelled[found] for found in _find_spelled(tuple(spelled), message.lower())]
-
-
-def _find_spelled(terms: tuple[str, ...], message: str) -> Iterator[str]:
-    return (match[0] for match in _pattern(terms).finditer(message))
+    return [spelled[match[0]] for match in _pattern(tuple(spelled)).finditer(message.lower())]
 
 
 @lru_cache(maxsize=1024)
