@@ -160,7 +160,7 @@ def most_drawn(replies: int, share: float) -> int:
 def _around(judge: Target, oracle: str) -> int:
     """Tokens of a judge prompt besides the quoted prompt and reply."""
     messages = judge_request([{"role": "user", "content": ""}], "", Oracle.model_validate_json(oracle))
-    return sum(count_text(judge.name, message.content) for message in messages)
+    return sum(count_text(message.content) for message in messages)
 
 
 def cost_usd(target: Target, sent: int, received: int, requests: int, *, batch: bool = False) -> float | None:

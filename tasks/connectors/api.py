@@ -1,22 +1,4 @@
-"""The interface of connectors: one async method, frozen requests and replies, one error type per kind of failure.
-
-ConnectorError
-├── Transient            retried within the retry budget
-│   ├── RateLimited      429, or 503 and 529 with Retry-After: refused, accepted later
-│   ├── ServerFault      5xx, a malformed or empty body
-│   ├── TimedOut         no answer in time
-│   └── Disconnected     the connection broke
-└── Terminal             a retry cannot help
-    ├── RequestRejected  this request only: too long, invalid; a content filter's refusal is a reply
-    │   └── ReplyMisplaced   well-formed, but no text at the path that the endpoint's file names
-    └── ModelStopped     every request to this model; only its cells end
-        ├── KeyRejected  401, 403
-        ├── ModelUnknown 404
-        ├── QuotaSpent   the account has no money left
-        ├── QuotaResting 429; Retry-After is longer than a run waits
-        ├── KeptFailing  too many failures in a row without a success
-        └── CapReached   the run has reached its cap of requests or cost
-"""
+"""The interface of connectors: one async method, frozen requests and replies, one error per kind of failure."""
 
 from __future__ import annotations
 
@@ -172,10 +154,12 @@ class ConnectorError(Exception):
 
 
 class Transient(ConnectorError):
-    pass
+    """Retried within the retry budget."""
 
 
 class RateLimited(Transient):
+    """429, or 503 and 529 with Retry-After: refused, accepted later."""
+
     def __init__(self, message: str, retry_after_s: float | None = None) -> None:
         super().__init__(message, retry_after_s)
         self.retry_after_s = retry_after_s
@@ -185,55 +169,55 @@ class RateLimited(Transient):
 
 
 class ServerFault(Transient):
-    pass
+    """5xx, or a malformed or empty body."""
 
 
 class TimedOut(Transient):
-    pass
+    """No answer in time."""
 
 
 class Disconnected(Transient):
-    pass
+    """The connection broke."""
 
 
 class Terminal(ConnectorError):
-    pass
+    """A retry cannot help."""
 
 
 class RequestRejected(Terminal):
-    pass
+    """This request only: too long or invalid; a content filter's refusal is a reply."""
 
 
 class ReplyMisplaced(RequestRejected):
-    pass
+    """Well-formed, but no text at the path that the endpoint's file names."""
 
 
 class ModelStopped(Terminal):
-    pass
+    """Concerns every request to this model; only its cells end."""
 
 
 class KeyRejected(ModelStopped):
-    pass
+    """401 or 403."""
 
 
 class ModelUnknown(ModelStopped):
-    pass
+    """404."""
 
 
 class QuotaSpent(ModelStopped):
-    pass
+    """The account has no money left."""
 
 
 class QuotaResting(ModelStopped):
-    pass
+    """429 with a Retry-After that is longer than a run waits."""
 
 
 class KeptFailing(ModelStopped):
-    pass
+    """Too many failures in a row without a success."""
 
 
 class CapReached(ModelStopped):
-    pass
+    """The run has reached its cap of requests or cost."""
 
 
 PREVIOUS_NAMES = {

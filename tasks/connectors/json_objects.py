@@ -31,22 +31,18 @@ def quote_block(name: str, marked: str, text: str) -> str:
 
 def parse_object(text: str) -> dict[str, Any]:
     """The one JSON object in a reply, alone or in one fence, without duplicate keys. Raises NotAsAsked."""
-    body = _unfenced(text.strip())
+    body = text.strip()
+    if body.startswith("```") and body.endswith("```") and "\n" in body:
+        body = body[body.index("\n") : -3].strip()
     if len(body) > LONGEST_OBJECT:
         raise NotAsAsked("is too long to be the JSON asked for")
     try:
-        said = json.loads(body, object_pairs_hook=_keys_once)
+        found = json.loads(body, object_pairs_hook=_keys_once)
     except (ValueError, RecursionError) as error:
         raise NotAsAsked("is not the JSON asked for") from error
-    if not isinstance(said, dict):
+    if not isinstance(found, dict):
         raise NotAsAsked("is not a JSON object")
-    return said
-
-
-def _unfenced(text: str) -> str:
-    if not (text.startswith("```") and text.endswith("```") and "\n" in text):
-        return text
-    return text[text.index("\n") : -3].strip()
+    return found
 
 
 def parse_body(body: bytes) -> object:
@@ -130,8 +126,8 @@ def _find_start(body: str) -> int | None:
 def _reason(error: ValueError | RecursionError, *, cut: bool) -> str:
     if isinstance(error, RecursionError):
         return "is nested too deeply"
-    told = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-    return f"is no valid JSON{', or was cut off' if cut else ''}: {told}"
+    reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+    return f"is no valid JSON{', or was cut off' if cut else ''}: {reason}"
 
 
 def _keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -69,31 +69,26 @@ def _find_secrets(target: Target) -> Iterator[_Secret]:
 
 
 def _search(need: _Secret, target: Target, secrets: Secrets | None) -> str | None:
-    for place, look in _list_places(need, secrets):
-        key = (look() or "").strip()
+    for place, read in _list_places(need, secrets):
+        key = (read() or "").strip()
+        # an HTTP library quotes a header that it cannot send, including the key
+        if key and not (key.isascii() and key.isprintable() and (need.header or " " not in key)):
+            what = f"the key for `{target.model}` holds a space, a line break or a letter that no key has"
+            raise UserError(Problem(what, place, "copy it again"))
         if key:
-            return _check_sendable(key, place, target, need)
+            return key
     return None
 
 
 def _list_places(need: _Secret, secrets: Secrets | None) -> list[Place]:
     """Places of a key in search order, each with its read function."""
-    names = need.names
-    variables: list[Place] = [(f"environment variable `{name}`", partial(os.environ.get, name)) for name in names]
-    if secrets is None:
-        return variables
-    blocks: list[Place] = [
-        (f"Prefect Secret block `{secret_name(n)}`", partial(secrets, secret_name(n))) for n in names
+    places: list[Place] = [
+        (f"environment variable `{name}`", partial(os.environ.get, name)) for name in need.names
     ]
-    return [*variables, *blocks]
-
-
-def _check_sendable(key: str, place: str, target: Target, need: _Secret) -> str:
-    # an HTTP library quotes a header that it cannot send, including the key
-    if key.isascii() and key.isprintable() and (need.header or " " not in key):
-        return key
-    what = f"the key for `{target.model}` holds a space, a line break or a letter that no key has"
-    raise UserError(Problem(what, place, "copy it again"))
+    if secrets is not None:
+        blocks = map(secret_name, need.names)
+        places += [(f"Prefect Secret block `{block}`", partial(secrets, block)) for block in blocks]
+    return places
 
 
 def _missing_problem(need: _Secret, targets: list[Target], secrets: Secrets | None) -> Problem:

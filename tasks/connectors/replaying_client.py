@@ -75,16 +75,16 @@ class TurnRequest:
     def case(self, party: Participant, kind: str) -> dict[str, Any]:
         """A row of `cases`; its key includes the position, so that a replayed session finds its own replies."""
         own, sent = self.place, party.sent(self.attempt, self.json_schema)
-        told = [{"role": message.role, "content": message.content} for message in self.messages]
+        messages = [{"role": message.role, "content": message.content} for message in self.messages]
         where = (own.session, own.turn, own.speaker, self.attempt)
         return {
             "run_id": own.run_id,
             "cell_id": own.cell_id,
             "case_id": own.session,
-            "messages": told,
+            "messages": messages,
             "parameters": sent,
             "sample": self.attempt,
-            "request_key": content_hash(kind, party.fingerprint, sent, told, *where),
+            "request_key": content_hash(kind, party.fingerprint, sent, messages, *where),
             "session": self.conversation,
         }
 

@@ -71,10 +71,10 @@ SMALL = 64 * 10**6
 
 def _describe_file(path: Path) -> tuple[str, int, str]:
     """Name, size and content hash of a local model's file; for large files the modification time."""
-    told = path.stat()
-    if told.st_size > SMALL:
-        return path.name, told.st_size, str(told.st_mtime_ns)
-    return path.name, told.st_size, hashlib.sha256(path.read_bytes()).hexdigest()
+    stat = path.stat()
+    if stat.st_size > SMALL:
+        return path.name, stat.st_size, str(stat.st_mtime_ns)
+    return path.name, stat.st_size, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def request_key(fingerprint: str, parameters: str, sample: int, text: str) -> str:

@@ -36,9 +36,9 @@ class Label:
 
 def artifact_key(kind: str, model: str) -> str:
     """A Prefect key such as `progress-openai-gpt-4o`; a non-ASCII name ends with the start of its hash."""
-    told = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")
+    plain = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")
     mark = "" if model.isascii() else f"-{sha256(model.encode()).hexdigest()[:6]}"
-    return f"{kind}-{told}{mark}" if told else f"{kind}{mark}"
+    return f"{kind}-{plain}{mark}" if plain else f"{kind}{mark}"
 
 
 STOPPED = "Stopped"

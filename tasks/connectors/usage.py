@@ -52,21 +52,17 @@ OPENAI = ("openai", "azure")
 """Connectors whose requests are counted with OpenAI's tokenizer, exactly or as an estimate."""
 
 
-def count_text(model: str, text: str) -> int:
+def count_text(text: str) -> int:
     """Tokens in the vocabulary o200k_base, an estimate for models with another one (`is_exact`)."""
-    return _count_tokens(text)
+    encode = _encoding().encode_ordinary
+    return sum(len(encode(text[start : start + LONG])) for start in range(0, len(text), LONG))
 
 
-def count_texts(model: str, texts: Sequence[str]) -> list[int]:
-    """`count_text` of each text, in one thread, which is faster than several."""
-    return [_count_tokens(text) for text in texts]
-
-
-def count_chat(model: str, messages: Sequence[Message]) -> int:
+def count_chat(messages: Sequence[Message]) -> int:
     """The prompt tokens that OpenAI counts for a chat: role and text, 3 per message, 3 for the reply."""
     # Source: OpenAI Cookbook, "How to count tokens with tiktoken", section 6.
     texts = [text for message in messages for text in (message.role, message.content)]
-    return PRIMES_REPLY + PER_MESSAGE * len(messages) + sum(count_text(model, text) for text in texts)
+    return PRIMES_REPLY + PER_MESSAGE * len(messages) + sum(map(count_text, texts))
 
 
 def is_exact(model: str) -> bool:
@@ -81,8 +77,8 @@ def is_exact(model: str) -> bool:
 
 def count_prompts(texts: Sequence[str]) -> list[int]:
     """The input tokens that OpenAI counts for each text as a user's only message."""
-    around = count_chat(VOCABULARY, [Message("user", "")])
-    return [around + count for count in count_texts(VOCABULARY, texts)]
+    around = count_chat([Message("user", "")])
+    return [around + count_text(text) for text in texts]
 
 
 def counts_exactly(target: Target) -> bool:
@@ -93,13 +89,6 @@ def counts_exactly(target: Target) -> bool:
 def estimate_tokens(text: str) -> int:
     """Four characters per token, at least one token."""
     return max(1, -(-len(text) // CHARACTERS_PER_TOKEN))
-
-
-def _count_tokens(text: str) -> int:
-    encode = _encoding().encode_ordinary
-    if len(text) <= LONG:
-        return len(encode(text))
-    return sum(len(encode(text[start : start + LONG])) for start in range(0, len(text), LONG))
 
 
 @cache

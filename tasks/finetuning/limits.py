@@ -60,4 +60,4 @@ def _flaw(messages: list[dict[str, Any]]) -> str | None:
 def _tokens(messages: list[Mapping[str, str]] | list[dict[str, Any]]) -> int:
     *asked, answer = messages
     sent = [Message(message["role"], message["content"]) for message in asked]
-    return count_chat(COUNTED_AS, sent) + count_text(COUNTED_AS, answer["content"])
+    return count_chat(sent) + count_text(answer["content"])

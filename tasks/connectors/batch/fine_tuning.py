@@ -94,7 +94,7 @@ class TuningApi(JobApi):
         file = await self._call(lambda: self._client.files.retrieve(file_id))
         state = str(file.status)
         if state == "error":
-            raise self._faults.rejected(f"the file {file_id} was refused: {file.status_details or NO_REASON}")
+            raise self._faults.reject(f"the file {file_id} was refused: {file.status_details or NO_REASON}")
         return state not in IMPORTING
 
     async def create(self, wanted: TuningRequest) -> TuningJob:
@@ -135,7 +135,7 @@ class TuningApi(JobApi):
         return [(event.id, redact(event.message or "")) for event in reversed(page)]
 
     def unknown(self, tuning_id: str) -> RequestRejected:
-        return self._faults.rejected(f"the provider knows no fine-tuning job {tuning_id} under this key")
+        return self._faults.reject(f"the provider knows no fine-tuning job {tuning_id} under this key")
 
     def _read(self, found: FineTuningJob) -> TuningJob:
         reason = found.error.message if found.error else None

@@ -113,10 +113,10 @@ class BatchLines:
         return error if isinstance(error, ModelStopped) else self.reject(words)
 
     def reject(self, words: str) -> BatchRejected:
-        return BatchRejected(str(self._faults.rejected(f"the batch was rejected: {words}")))
+        return BatchRejected(str(self._faults.reject(f"the batch was rejected: {words}")))
 
     def unknown(self, batch_id: str) -> BatchUnknown:
-        unknown = self._faults.rejected(f"the provider knows no batch {batch_id} under this key")
+        unknown = self._faults.reject(f"the provider knows no batch {batch_id} under this key")
         return BatchUnknown(f"{unknown}; set the key it was submitted with, or `biasgrid resume` asks again")
 
     def learn_from(self, outcome: Outcome) -> bool:

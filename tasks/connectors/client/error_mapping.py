@@ -95,8 +95,8 @@ class ErrorMapper:
         kind = _error_class(status, codes, asks_to_wait=wait_s is not None)
         if kind is KeyRejected:
             return KeyRejected(f"`{self._model}`: the key was rejected (HTTP {status}); {self._where}")
-        said = f": {redact(words, *self._keys)}" if words else ""
-        message = f"`{self._model}`: {OPENING.get(kind, 'the request failed')} (HTTP {status}){said}"
+        quoted = f": {redact(words, *self._keys)}" if words else ""
+        message = f"`{self._model}`: {OPENING.get(kind, 'the request failed')} (HTTP {status}){quoted}"
         if kind is RateLimited:
             return RateLimited(message, wait_s)
         return kind(message + self._remedies.get(kind, ""))
@@ -104,13 +104,12 @@ class ErrorMapper:
     def server(self, what: str) -> ServerFault:
         return ServerFault(f"`{self._model}`: {redact(what, *self._keys)}")
 
-    def rejected(self, what: str) -> RequestRejected:
+    def reject(self, what: str) -> RequestRejected:
         return RequestRejected(f"`{self._model}`: {redact(what, *self._keys)}")
 
-    def misplaced(self, what: str, body: str) -> ReplyMisplaced:
+    def misplace(self, what: str, body: str) -> ReplyMisplaced:
         """The error for a reply without text at the expected path; quotes the beginning of `body`."""
-        quoted = redact(body, *self._keys)
-        return ReplyMisplaced(f"`{self._model}`: {what}; it answered: {quoted}")
+        return ReplyMisplaced(f"`{self._model}`: {what}; it answered: {redact(body, *self._keys)}")
 
     def unknown(self, what: str) -> ModelUnknown:
         return ModelUnknown(f"`{self._model}`: {redact(what, *self._keys)}")
@@ -118,14 +117,14 @@ class ErrorMapper:
     def timed_out(self, seconds: float) -> TimedOut:
         return TimedOut(f"`{self._model}`: no answer within {seconds:g} s; `timeout_s` sets the limit")
 
-    def disconnected(self, error: Exception) -> Disconnected:
+    def disconnect(self, error: Exception) -> Disconnected:
         kind = type(error).__name__
         return Disconnected(f"`{self._model}`: the connection{self._address} broke ({kind}); is it reachable?")
 
     def unforeseen(self, error: Exception) -> ConnectorError:
         """The error for an exception of an SDK, whose text is not quoted as it may contain anything."""
         if isinstance(error, UnicodeEncodeError | TypeError):
-            return self.rejected("the prompt holds characters that cannot be sent as UTF-8")
+            return self.reject("the prompt holds characters that cannot be sent as UTF-8")
         return self.server(f"the reply could not be read ({type(error).__name__})")
 
 
@@ -150,8 +149,8 @@ OVERLOADED = (503, 529)
 
 def _error_class(status: int, codes: tuple[str, ...], *, asks_to_wait: bool) -> type[ConnectorError]:
     if 400 <= status < 500:
-        told = next((BY_CODE[code] for code in codes if code in BY_CODE), None)
-        return told or BY_STATUS.get(status, RequestRejected)
+        by_code = next((BY_CODE[code] for code in codes if code in BY_CODE), None)
+        return by_code or BY_STATUS.get(status, RequestRejected)
     return RateLimited if status in OVERLOADED and asks_to_wait else ServerFault
 
 
@@ -204,21 +203,21 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
     milliseconds = _read_number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    said = headers.get("retry-after")
-    seconds = _read_number(said)
-    if seconds is not None or not said:
+    stated = headers.get("retry-after")
+    seconds = _read_number(stated)
+    if seconds is not None or not stated:
         return seconds
     try:
-        until = email.utils.parsedate_to_datetime(said)
+        until = email.utils.parsedate_to_datetime(stated)
     except ValueError:
         return None
     aware = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(0.0, (aware - (now or datetime.now(UTC))).total_seconds())
 
 
-def _read_number(said: str | None) -> float | None:
+def _read_number(text: str | None) -> float | None:
     try:
-        number = float(said or "")
+        number = float(text or "")
     except ValueError:
         return None
     return max(0.0, number) if math.isfinite(number) else None

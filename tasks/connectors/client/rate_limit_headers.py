@@ -41,24 +41,20 @@ IETF_POLICY = "ratelimit-policy"
 def read_stated_limits(headers: Mapping[str, str]) -> StatedLimits:
     """The limits in OpenAI's headers or the IETF's RateLimit fields (draft-ietf-httpapi-ratelimit-headers-10)."""
     if OPENAI_REQUESTS in headers or OPENAI_TOKENS in headers:
-        return _read_openai(headers)
+        requests, hold_s = _read_openai_unit(headers, "requests")
+        tokens, hold_tokens_s = _read_openai_unit(headers, "tokens")
+        return StatedLimits(requests, tokens, max(hold_s, hold_tokens_s))
     if IETF_POLICY in headers:
         return _read_ietf(headers)
     return NO_LIMITS
 
 
-def read_duration_s(said: str | None) -> float | None:
+def read_duration_s(text: str | None) -> float | None:
     """Seconds in `1s`, `6m0s`, `120ms` or a bare number; None for any other text."""
-    bare = _number(said)
-    if bare is not None or said is None or not DURATION.fullmatch(said):
+    bare = _number(text)
+    if bare is not None or text is None or not DURATION.fullmatch(text):
         return bare
-    return sum(float(amount) * UNITS_S[unit] for amount, unit in PART.findall(said))
-
-
-def _read_openai(headers: Mapping[str, str]) -> StatedLimits:
-    requests, hold = _read_openai_unit(headers, "requests")
-    tokens, hold_tokens = _read_openai_unit(headers, "tokens")
-    return StatedLimits(requests, tokens, max(hold, hold_tokens))
+    return sum(float(amount) * UNITS_S[unit] for amount, unit in PART.findall(text))
 
 
 def _read_openai_unit(headers: Mapping[str, str], unit: str) -> tuple[float | None, float]:
@@ -102,9 +98,9 @@ def _items(field: str) -> Iterator[Mapping[str, str]]:
         yield dict(PARAMETER.findall(item[1]))
 
 
-def _number(said: str | None) -> float | None:
+def _number(text: str | None) -> float | None:
     try:
-        number = float(said or "")
+        number = float(text or "")
     except ValueError:
         return None
     return number if math.isfinite(number) and number >= 0 else None

@@ -81,7 +81,7 @@ class HttpSession:
             return self._faults.timed_out(timeout_s or self._timeout_s)
         if isinstance(broken, aiohttp.ClientPayloadError | aiohttp.ClientResponseError):
             return self._faults.server(what)
-        return self._faults.disconnected(broken)
+        return self._faults.disconnect(broken)
 
 
 class Transport(HttpSession):

@@ -32,12 +32,8 @@ def as_dicts(messages: tuple[Message, ...]) -> list[dict[str, str]]:
 def sampling_parameters(request: Request, accepted: frozenset[str]) -> dict[str, Any]:
     """The parameters that are set and accepted; None stands for the model's default."""
     given = request.parameters
-    parameters = (
-        ("temperature", given.temperature),
-        ("max_tokens", given.max_tokens),
-        ("seed", given.seed),
-    )
-    return {name: value for name, value in parameters if value is not None and name in accepted}
+    parameters = {"temperature": given.temperature, "max_tokens": given.max_tokens, "seed": given.seed}
+    return {name: value for name, value in parameters.items() if value is not None and name in accepted}
 
 
 def token_limit_name(url: str) -> str:
@@ -52,8 +48,8 @@ def chat_body(request: Request, name: str, accepted: frozenset[str], spelling: s
         parameters[spelling] = parameters.pop(OLD)
     schema = request.parameters.json_schema
     if schema is not None:
-        told = {"name": str(schema.get("title", "reply")), "strict": True, "schema": schema}
-        parameters["response_format"] = {"type": "json_schema", "json_schema": told}
+        named = {"name": str(schema.get("title", "reply")), "strict": True, "schema": schema}
+        parameters["response_format"] = {"type": "json_schema", "json_schema": named}
     return {"model": name, "messages": as_dicts(request.messages), **parameters}
 
 
@@ -95,21 +91,22 @@ def _read_count(value: object) -> int | None:
 
 
 USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
+"""User name and password, which may contain any unescaped character."""
 
 
 def base_address(target: Target, default: str = "") -> str:
     """The target's base URL. Raises UserError if it is no http address or contains a password."""
     url = target.base_url or default
+    shown = USERINFO.sub(r"\1", url)
     if not _is_http(url):
-        raise _address_error(
-            target,
-            f"`{_without_userinfo(url)}` is no address",
-            "give a base URL that begins with http:// or https://",
-        )
-    if "@" in urlsplit(url).netloc:
-        what = f"the address `{_without_userinfo(url)}` comes with a user name or password, which is never sent,"
-        raise _address_error(target, what, "leave it out of the base URL; keys are named by `key_env`")
-    return url
+        what, remedy = f"`{shown}` is no address", "give a base URL that begins with http:// or https://"
+    elif "@" in urlsplit(url).netloc:
+        what = f"the address `{shown}` comes with a user name or password, which is never sent,"
+        remedy = "leave it out of the base URL; keys are named by `key_env`"
+    else:
+        return url
+    where = "models.yaml or the provider's environment variable"
+    raise UserError(Problem(f"{what} for `{target.model}`", where, remedy))
 
 
 def _is_http(url: str) -> bool:
@@ -118,13 +115,3 @@ def _is_http(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # an invalid port or IPv6 address
         return False
-
-
-def _without_userinfo(url: str) -> str:
-    """The address without user name and password, which may contain any unescaped character."""
-    return USERINFO.sub(r"\1", url)
-
-
-def _address_error(target: Target, what: str, remedy: str) -> UserError:
-    where = "models.yaml or the provider's environment variable"
-    return UserError(Problem(f"{what} for `{target.model}`", where, remedy))

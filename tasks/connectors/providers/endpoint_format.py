@@ -50,6 +50,10 @@ class EndpointReply:
     def content_type(self) -> str:
         return self.headers.get("content-type", "")
 
+    @property
+    def beginning(self) -> str:
+        return self.body.strip()[:1000].decode(errors="replace")
+
 
 @dataclass(frozen=True, slots=True)
 class EndpointRequest:
@@ -67,18 +71,18 @@ def placeholder_values(
     known: dict[str, Any] = {SESSION: session, MODEL: name}
     if request is None:
         return known
-    said = [
+    history = [
         {turns.role: turns.speakers.get(message.role, message.role), turns.content: message.content}
         for message in request.messages
     ]
     system = [message.content for message in request.messages if message.role == "system"]
-    told = {
+    texts = {
         SYSTEM: "\n\n".join(system) or None,
         MESSAGE: request.messages[-1].content,
-        HISTORY: said,
-        EARLIER: said[:-1],
+        HISTORY: history,
+        EARLIER: history[:-1],
     }
-    return known | told | sampling_parameters(request, accepted)
+    return known | texts | sampling_parameters(request, accepted)
 
 
 def build_request(call: Call, values: Values, variables: Mapping[str, str]) -> EndpointRequest:
@@ -167,9 +171,8 @@ def read_session_id(path: str, answered: EndpointReply, faults: ErrorMapper) -> 
     document = _parse_document(answered, faults)
     found = _read_scalar(document, path)
     if found is None or not is_one_line(found) or len(found) > LONGEST_ID:
-        raise faults.misplaced(
-            f"no id of a conversation stands at `session_from: {path}`", _quote_body(answered.body)
-        )
+        what = f"no id of a conversation stands at `session_from: {path}`"
+        raise faults.misplace(what, answered.beginning)
     return found
 
 
@@ -189,14 +192,11 @@ def _parse_document(answered: EndpointReply, faults: ErrorMapper) -> object:
     try:
         return parse_body(answered.body)
     except ValueError:
-        label = answered.content_type or "no content type"
-        body = answered.body.strip()
-        if not body:
-            fault = faults.server(f"answered with nothing ({label})")
-        elif body[:1] == b"<" or "html" in label:
-            fault = faults.server(f"answered with a page in place of JSON ({label}): {_quote_body(body)}")
-        else:
-            fault = faults.server(f"answered with no JSON ({label}): {_quote_body(body)}")
+        label, shown = answered.content_type or "no content type", answered.beginning
+        kind = "a page in place of JSON" if shown.startswith("<") or "html" in label else "no JSON"
+        fault = faults.server(
+            f"answered with {kind} ({label}): {shown}" if shown else f"answered with nothing ({label})"
+        )
     raise fault
 
 
@@ -209,7 +209,7 @@ def _read_text(document: object, path: str, answered: EndpointReply, faults: Err
         if all(isinstance(value, str | int | float) for value in values):
             return "\n".join(value if isinstance(value, str) else json.dumps(value) for value in values)
         what = f"what stands at `reply: {path}` is no text"
-    raise faults.misplaced(f"{what}; correct the endpoint's file", _quote_body(answered.body))
+    raise faults.misplace(f"{what}; correct the endpoint's file", answered.beginning)
 
 
 def _read_scalar(document: object, path: str | None) -> str | None:
@@ -218,14 +218,10 @@ def _read_scalar(document: object, path: str | None) -> str | None:
         found = next(found_at(document, steps(path)), None) if path else None
     except LookupError:
         return None
-    is_told = isinstance(found, str | int) and not isinstance(found, bool)
-    return str(found) or None if is_told else None
+    is_scalar = isinstance(found, str | int) and not isinstance(found, bool)
+    return str(found) or None if is_scalar else None
 
 
 def _read_count(document: object, path: str | None) -> int | None:
-    told = _read_scalar(document, path)
-    return int(told) if told and told.isascii() and told.isdecimal() and len(told) < 10 else None
-
-
-def _quote_body(body: bytes) -> str:
-    return body[:1000].decode(errors="replace")
+    found = _read_scalar(document, path)
+    return int(found) if found and found.isascii() and found.isdecimal() and len(found) < 10 else None

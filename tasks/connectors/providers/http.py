@@ -194,7 +194,7 @@ class Chatbot:
         try:
             outgoing = build_request(call, values, self._variables)
         except (ValueError, TypeError):
-            fault = self._faults.rejected("the prompt holds characters that cannot be sent as UTF-8")
+            fault = self._faults.reject("the prompt holds characters that cannot be sent as UTF-8")
         else:
             return await self._exchanges.send(outgoing, conversation)
         raise fault

@@ -66,7 +66,7 @@ def read_recording(name: str) -> Recording:
     if reader is None:
         raise _recording_error(f"`{path}` is neither CSV nor Parquet", "name a .csv or .parquet file")
     try:
-        return _recording(reader(path), path, model)
+        return _build_recording(reader(path), path, model)
     except FileNotFoundError:
         raise _recording_error(f"`{path}` does not exist", "name a file of recorded replies") from None
     except (OSError, pl.exceptions.PolarsError) as failed:
@@ -82,7 +82,7 @@ READERS: dict[str, Callable[[str], pl.DataFrame]] = {
 }
 
 
-def _recording(frame: pl.DataFrame, path: str, model: str) -> Recording:
+def _build_recording(frame: pl.DataFrame, path: str, model: str) -> Recording:
     frame = frame.rename({column: column.lower() for column in frame.columns if column.lower() != column})
     text = _text_column(frame, path)
     frame = _select_model(frame, path, model).filter(pl.col(text).is_not_null())
@@ -153,8 +153,8 @@ def _replies(frame: pl.DataFrame, text: str) -> tuple[Reply, ...]:
     finishes = _column(frame, "finish_reason")
     models = _column(frame, "model")
     return tuple(
-        Reply(said, finish or None, model_reported=model or None)
-        for said, finish, model in zip(texts, finishes, models, strict=True)
+        Reply(reply, finish or None, model_reported=model or None)
+        for reply, finish, model in zip(texts, finishes, models, strict=True)
     )
 
 

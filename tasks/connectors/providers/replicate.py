@@ -130,5 +130,5 @@ class Replicate(SdkConnector):
 
     def _failure(self, status: str, reason: str) -> ConnectorError:
         if any(word in reason.lower() for word in REJECTIONS):
-            return self._faults.rejected(f"the request was rejected: {reason}")
+            return self._faults.reject(f"the request was rejected: {reason}")
         return self._faults.server(f"the prediction ended as {status}: {reason}")

@@ -53,12 +53,12 @@ class LocalModel:
     async def ask(self, request: Request) -> Reply:
         """The generated reply. Raises ServerFault if the model fails, RequestRejected for a short context."""
         async with self._turn:
-            return await asyncio.to_thread(self._written, request)
+            return await asyncio.to_thread(self._write, request)
 
     async def close(self) -> None:
         self._loaded = None
 
-    def _written(self, request: Request) -> Reply:
+    def _write(self, request: Request) -> Reply:
         try:
             self._loaded = self._loaded or Loaded(self._folder)
             return self._loaded.reply(request)
@@ -80,17 +80,17 @@ class Loaded:
         self.model = _weights(folder).to(device).eval()
 
     def reply(self, request: Request) -> Reply:
-        encoded = self._encoded(request.messages)
+        encoded = self._encode(request.messages)
         asked = int(encoded["input_ids"].shape[1])
         longest = getattr(self.model.config, "max_position_embeddings", None)
         if longest is not None and asked >= longest:
             raise RequestRejected(f"the prompt has {asked} tokens, and the model reads {longest}")
-        written = self._generated(encoded, request)[asked:]
+        written = self._generate(encoded, request)[asked:]
         ended = len(written) > 0 and int(written[-1]) == self.tokenizer.eos_token_id
         text = self.tokenizer.decode(written, skip_special_tokens=True).strip()
         return Reply(text, "stop" if ended else "length", asked, len(written))
 
-    def _encoded(self, messages: tuple[Message, ...]) -> Any:
+    def _encode(self, messages: tuple[Message, ...]) -> Any:
         if self.tokenizer.chat_template is None:
             encoded = self.tokenizer(as_prompt(messages), return_tensors="pt")
         else:
@@ -99,7 +99,7 @@ class Loaded:
             )
         return {name: encoded[name].to(self.model.device) for name in ("input_ids", "attention_mask")}
 
-    def _generated(self, encoded: Any, request: Request) -> Any:
+    def _generate(self, encoded: Any, request: Request) -> Any:
         parameters = request.parameters
         if parameters.seed is not None:
             self._torch.manual_seed(parameters.seed)

@@ -87,12 +87,13 @@ class Panel:
             case "content_filter":
                 return SimulatedReply("", "withheld", "content_filter")
             case "huge_reply":
-                said = self._said(question)
-                return replace(said, text=_pad(said.text, question.respondent.faults.huge_bytes), odd="huge_reply")
+                reply = self._write(question)
+                padded = _pad(reply.text, question.respondent.faults.huge_bytes)
+                return replace(reply, text=padded, odd="huge_reply")
             case None:
-                return self._said(question)
+                return self._write(question)
 
-    def _said(self, question: Question) -> SimulatedReply:
+    def _write(self, question: Question) -> SimulatedReply:
         respondent, text, seed, messages = question.respondent, question.text, question.seed, question.messages
         written = augmentation_reply(respondent, text, seed, self.catalog)
         if written is None and (scene := self._scenes.find(messages)) is not None:
@@ -123,11 +124,13 @@ class SimulatedConnector:
 
     async def ask(self, request: Request) -> Reply:
         """The reply. Raises the `ConnectorError` of the respondent's limits or faults."""
-        said, seed = last_user_text(request.messages), request.parameters.seed
-        question = Question(self._respondent, said, seed, request.messages)
+        text, seed = last_user_text(request.messages), request.parameters.seed
+        question = Question(self._respondent, text, seed, request.messages)
         answer = self._panel.reply(question)
         asked = sum(estimate_tokens(message.content) for message in request.messages)
-        self._admit(asked + estimate_tokens(answer.text))
+        wait_s = self._panel.meter(self._respondent).admit(asked + estimate_tokens(answer.text))
+        if wait_s > 0:
+            raise RateLimited(f"simulated/{self._respondent.id} has too many requests (its limits)", wait_s)
         wrong = self._panel.fault(question)
         if wrong is not None:
             raise fault_error(self._respondent, wrong)
@@ -143,11 +146,6 @@ class SimulatedConnector:
     async def close(self) -> None:
         pass
 
-    def _admit(self, tokens: int) -> None:
-        wait_s = self._panel.meter(self._respondent).admit(tokens)
-        if wait_s > 0:
-            raise RateLimited(f"simulated/{self._respondent.id} has too many requests (its limits)", wait_s)
-
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
     """The respondent that `target.name` names; no key is needed. Raises UserError if it is unknown."""
@@ -157,8 +155,8 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
 
 def last_user_text(messages: Sequence[Message]) -> str:
     """The user's last message, which determines the reply."""
-    said = [message.content for message in messages if message.role == "user"]
-    return (said or [message.content for message in messages] or [""])[-1]
+    texts = [message.content for message in messages if message.role == "user"]
+    return (texts or [message.content for message in messages] or [""])[-1]
 
 
 ONLY_MODEL = ("tgi", "dummy")

@@ -41,7 +41,8 @@ class CommunityForms:
         first, *others = dict.fromkeys(literals)
         for community in self.known.get(first.lower(), ()):
             if all(community in self.known.get(other.lower(), ()) for other in others):
-                return FilledSlot(first, community.id, community_names(community))
+                every = [name for language in community.forms for name in community.names(language)]
+                return FilledSlot(first, community.id, tuple(dict.fromkeys([community.id, *every])))
         return FilledSlot(first) if all(other.lower() == first.lower() for other in others) else None
 
 
@@ -59,21 +60,10 @@ class KnownForms:
 
     def _read(self, markup: str, language: str) -> CommunityForms:
         known: dict[str, list[Community]] = defaultdict(list)
-        for community in self._communities(markup):
+        for community in (one for found in self._sets if found.markup == markup for one in found.communities):
             for form in dict.fromkeys(name.lower() for name in community.names(language)):
                 known[form].append(community)
         return CommunityForms({form: tuple(communities) for form, communities in known.items()})
-
-    def _communities(self, markup: str) -> Iterator[Community]:
-        for found in self._sets:
-            if found.markup == markup:
-                yield from found.communities
-
-
-def community_names(community: Community) -> tuple[str, ...]:
-    """The id and every name in every language."""
-    literals = [name for language in community.forms for name in community.names(language)]
-    return tuple(dict.fromkeys([community.id, *literals]))
 
 
 LONGEST = 120
@@ -97,11 +87,11 @@ class TemplatePattern:
         """The words in each slot, in order; None if the text or a slot does not match."""
         if self.places == 1:
             return self._only(text[len(self.head) : len(text) - len(self.tail)])
-        loose = self._matched(self._loose, text)
+        loose = self._match(self._loose, text)
         if loose is not None and count_unknown(loose) == 0:
             return loose
         # `a or b or c` splits in two ways, which known communities resolve
-        strict = self._matched(self._strict, text)
+        strict = self._match(self._strict, text)
         return loose if strict is None else strict
 
     def _only(self, literal: str) -> dict[str, FilledSlot] | None:
@@ -110,7 +100,7 @@ class TemplatePattern:
         filled = self._forms[self.order[0]].same([literal])
         return {self.order[0]: filled} if filled else None
 
-    def _matched(self, expression: re.Pattern[str], text: str) -> dict[str, FilledSlot] | None:
+    def _match(self, expression: re.Pattern[str], text: str) -> dict[str, FilledSlot] | None:
         found = expression.fullmatch(text)
         if found is None:
             return None
@@ -123,13 +113,13 @@ class TemplatePattern:
 
     @cached_property
     def _loose(self) -> re.Pattern[str]:
-        return self._compiled(lambda forms: rf".{{1,{LONGEST}}}?")
+        return self._compile(lambda forms: rf".{{1,{LONGEST}}}?")
 
     @cached_property
     def _strict(self) -> re.Pattern[str]:
-        return self._compiled(lambda forms: forms.pattern)
+        return self._compile(lambda forms: forms.pattern)
 
-    def _compiled(self, expression: Callable[[CommunityForms], str]) -> re.Pattern[str]:
+    def _compile(self, expression: Callable[[CommunityForms], str]) -> re.Pattern[str]:
         groups: dict[str, str] = {}
         parts, end = [], 0
         for place in SLOT.finditer(self.text):
@@ -215,11 +205,11 @@ class TemplateRecogniser:
     def _find(self, message: str) -> RecognisedTemplate | None:
         text = message.strip()
         if text in self._whole:
-            return self._whole[text].recognised({})
+            return self._whole[text].recognise({})
         filled = [(entry, entry.shape.fill(text)) for entry in self._candidates(text)]
         matches = [(entry, slots) for entry, slots in filled if slots is not None]
         best = min(matches, key=lambda match: match[0].rank(match[1]), default=None)
-        return best[0].recognised(best[1]) if best else None
+        return best[0].recognise(best[1]) if best else None
 
     def _candidates(self, text: str) -> Iterator[_Entry]:
         for length, heads in self._heads.items():
@@ -239,14 +229,12 @@ class _Entry:
         self, template: Template, language: LanguageCatalog, shape: TemplatePattern, position: int
     ) -> None:
         self._template, self._language, self._position = template, language, position
+        self._repertoire: Repertoire | None = None
         self.shape = shape
 
     def rank(self, filled: dict[str, FilledSlot]) -> tuple[int, int, int]:
         return count_unknown(filled), -self.shape.literal_length, self._position
 
-    def recognised(self, filled: dict[str, FilledSlot]) -> RecognisedTemplate:
+    def recognise(self, filled: dict[str, FilledSlot]) -> RecognisedTemplate:
+        self._repertoire = self._repertoire or Repertoire.of(self._template, self._language)
         return RecognisedTemplate(self._template, self._language, filled, self._repertoire)
-
-    @cached_property
-    def _repertoire(self) -> Repertoire:
-        return Repertoire.of(self._template, self._language)

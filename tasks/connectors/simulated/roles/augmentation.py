@@ -65,7 +65,8 @@ def _write_rows(line: str, chance: Chance, catalog: Catalog) -> Iterable[Row] | 
 
 def _write_scenes(order: Order, texts: Mapping[str, Any], chance: Chance) -> list[Row]:
     """Scenes, each with other tasks than the previous one; one stereotype's come first in every other scene."""
-    goals, first, second = (_shuffle(texts[name], chance) for name in ("goals", "first", "second"))
+    names = ("goals", "first", "second")
+    goals, first, second = (sorted(texts[name], key=lambda one: chance.uniform(f"scene {one}")) for name in names)
     own, other = map(str, order["groups"])
     tasks = {own: first, other: second}
     return [_write_scene(place, goals, tasks) for place in range(min(int(order["count"]), MOST))]
@@ -84,10 +85,6 @@ def _write_scene(place: int, goals: Sequence[str], tasks: Mapping[str, Sequence[
         "tasks": [one[0], *other, *one[1:]],
         "cast": dict(zip(tasks, cast, strict=True)),
     }
-
-
-def _shuffle(texts: Sequence[str], chance: Chance) -> list[str]:
-    return sorted(texts, key=lambda one: chance.uniform(f"scene {one}"))
 
 
 def _write_templates(order: Order, texts: Mapping[str, Any], chance: Chance, catalog: Catalog) -> Iterator[Row]:

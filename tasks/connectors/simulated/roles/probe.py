@@ -77,7 +77,12 @@ class ProbeRecogniser:
 
     def find(self, text: str) -> ProbeQuestion | None:
         """The probe question of a message, or None."""
-        return self._stated(text) or self._rated(text) or self._decided(text) or self._associated(text)
+        return (
+            self._find_statement(text)
+            or self._find_rating(text)
+            or self._find_decision(text)
+            or self._find_association(text)
+        )
 
     @cached_property
     def _known(self) -> tuple[KnownPair, ...]:
@@ -95,11 +100,11 @@ class ProbeRecogniser:
             for text in texts
         }
 
-    def _stated(self, text: str) -> StatementQuestion | None:
-        found = [said for said in self._statements if said in text]
+    def _find_statement(self, text: str) -> StatementQuestion | None:
+        found = [statement for statement in self._statements if statement in text]
         return self._statements[max(found, key=len)] if found else None
 
-    def _rated(self, text: str) -> RatingQuestion | None:
+    def _find_rating(self, text: str) -> RatingQuestion | None:
         for language, wording in self._catalog.probing.items():
             for form in wording.counterfactuals:
                 person = _find_person(form, text)
@@ -117,14 +122,14 @@ class ProbeRecogniser:
         )
         return RatingQuestion(belongs, form.better) if belongs else None
 
-    def _decided(self, text: str) -> AssociationQuestion | None:
+    def _find_decision(self, text: str) -> AssociationQuestion | None:
         for language, wording in self._catalog.probing.items():
             for form in wording.decisions:
                 if form.positive in text and form.negative in text:
                     return self._among(text, language, (form.positive, form.negative))
         return None
 
-    def _associated(self, text: str) -> AssociationQuestion | None:
+    def _find_association(self, text: str) -> AssociationQuestion | None:
         folded = text.casefold()
         for known in self._known:
             if all(attribute.casefold() in folded for attribute in known.attributes):
@@ -201,32 +206,23 @@ def probe_reply(leaning: Leaning, probed: ProbeQuestion, chance: Chance) -> str:
     strength = leaning.strength(probed.known.axis, probed.known.pair)
     if isinstance(probed, StatementQuestion):
         return _agreement(probed, leaning, strength)
-    return _associations(probed, chance.message, with_it=_is_stereotypical(chance, strength))
+    own, other = probed.offered if _is_stereotypical(chance, strength) else probed.offered[::-1]
+    given = {name: own if name in probed.own else other for name in probed.order}
+    if "JSON" in chance.message:
+        return json.dumps(given, ensure_ascii=False)
+    return "\n".join(f"{name} - {attribute}" for name, attribute in given.items())
 
 
 def _is_stereotypical(chance: Chance, strength: float) -> bool:
     return chance.uniform("association") < 0.5 + strength / 2
 
 
-def _associations(probed: AssociationQuestion, message: str, *, with_it: bool) -> str:
-    own, other = probed.offered if with_it else probed.offered[::-1]
-    given = {name: own if name in probed.own else other for name in probed.order}
-    if "JSON" in message:
-        return json.dumps(given, ensure_ascii=False)
-    return "\n".join(f"{name} - {attribute}" for name, attribute in given.items())
-
-
 def _agreement(probed: StatementQuestion, leaning: Leaning, strength: float) -> str:
     """The answer to a statement; without a leaning, stereotypes and their opposites are both denied."""
     disagrees, agrees = probed.scale[0], probed.scale[3]
-    stands_by = {"nothing": ("reversed",), "everything": STATEMENTS}.get(leaning.states) or _supported_statements(
-        strength
-    )
-    return agrees if probed.kind in stands_by else disagrees
-
-
-def _supported_statements(strength: float) -> tuple[Statement, ...]:
-    return ("stereotype",) if strength > 0 else ("anti",) if strength < 0 else ("reversed",)
+    by_strength = "stereotype" if strength > 0 else "anti" if strength < 0 else "reversed"
+    supported = {"nothing": ("reversed",), "everything": STATEMENTS}.get(leaning.states, (by_strength,))
+    return agrees if probed.kind in supported else disagrees
 
 
 def _rating(probed: RatingQuestion, leaning: Leaning, chance: Chance) -> str:

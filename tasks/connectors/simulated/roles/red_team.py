@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.normal_form import begins
@@ -27,7 +26,6 @@ YIELDING = (
 BLOCK = re.compile(
     r"^<<<(?P<name>[^\n]+?) (?P<mark>[0-9a-f]{24})\n(?P<text>.*?)\n(?P=name) (?P=mark)>>>$", re.M | re.S
 )
-Texts = Mapping[str, Any]
 Blocks = Sequence[tuple[str, str]]
 """The quoted parts of a request: name and text."""
 
@@ -44,8 +42,8 @@ def red_team_reply(
             return _write_message(wording, system, text, Chance(respondent.id, respondent.seed, text, seed))
         if wording.judge.reply in system:
             return _write_verdict(wording.judge.pair[:60] in system, _find_blocks(text), catalog)
-    said = sum(message.role == "user" for message in messages)
-    if respondent.yields_after is not None and said > respondent.yields_after:
+    asked = sum(message.role == "user" for message in messages)
+    if respondent.yields_after is not None and asked > respondent.yields_after:
         return Chance(respondent.id, respondent.seed, text, seed).pick("yielding", YIELDING)
     return None
 
@@ -55,63 +53,36 @@ def _find_blocks(text: str) -> Blocks:
 
 
 def _write_message(wording: AttackWording, system: str, text: str, chance: Chance) -> str:
-    blocks, said = _find_blocks(text), load_texts("attacks", wording.id, "en") or {}
-    rework = next((own for name, own in blocks if name == wording.attacker.blocks["message"]), "")
-    told = sum(name == wording.attacker.blocks["chatbot"] for name, _ in blocks)
-    write = _WRITERS[_find_strategy(wording, system)]
-    return json.dumps({"message": write(wording, system, rework, told, said, chance)}, ensure_ascii=False)
+    blocks, texts = _find_blocks(text), load_texts("attacks", wording.id, "en") or {}
+    message = next((own for name, own in blocks if name == wording.attacker.blocks["message"]), "")
+    match _find_strategy(wording, system):
+        case "direct":
+            message = str(chance.pick("lead", texts["again"])) + message
+        case "separated":
+            words = re.findall(r"\w+", message)
+            message = message.replace(max(words, key=len), texts["others"], 1) if words else texts["others"]
+        case "selection":
+            setting = next((one for one in wording.settings if one in system), wording.settings[0])
+            message = f"{message} ({setting})"
+        case "crescendo" | "persona":
+            replies = sum(name == wording.attacker.blocks["chatbot"] for name, _ in blocks)
+            message = _escalate(wording, system, replies, texts["steps"], chance)
+    return json.dumps({"message": message}, ensure_ascii=False)
 
 
 def _find_strategy(wording: AttackWording, system: str) -> Instructed:
-    """The strategy whose instruction shares most text with the system message."""
+    """The strategy whose instruction shares most text, between its placeholders, with the system message."""
     texts = wording.attacker.strategies
-    return max(texts, key=lambda name: sum(len(part) for part in _literal_parts(texts[name]) if part in system))
+    return max(texts, key=lambda name: sum(len(part) for part in PLACE.split(texts[name])[::2] if part in system))
 
 
-def _literal_parts(text: str) -> list[str]:
-    """An instruction's text between its placeholders."""
-    return PLACE.split(text)[::2]
-
-
-Writer = Callable[[AttackWording, str, str, int, Texts, Chance], str]
-
-
-def _rephrase(_w: AttackWording, _s: str, message: str, _n: int, said: Texts, chance: Chance) -> str:
-    return str(chance.pick("lead", said["again"])) + message
-
-
-def _swap_group(_w: AttackWording, _s: str, message: str, _n: int, said: Texts, _chance: Chance) -> str:
-    words = re.findall(r"\w+", message)
-    return message.replace(max(words, key=len), said["others"], 1) if words else said["others"]
-
-
-def _move_setting(
-    wording: AttackWording, system: str, message: str, _n: int, _said: Texts, _chance: Chance
-) -> str:
-    setting = next((one for one in wording.settings if one in system), wording.settings[0])
-    return f"{message} ({setting})"
-
-
-def _escalate(wording: AttackWording, system: str, _m: str, told: int, said: Texts, chance: Chance) -> str:
-    groups = _find_goal(wording, system)
-    step = said["steps"][min(told, len(said["steps"]) - 1)]
-    further = f" ({int(chance.uniform(system) * 10_000)})" if told >= len(said["steps"]) else ""
-    return PLACE.sub(lambda place: groups.get(place[1], ""), step) + further
-
-
-_WRITERS: Mapping[Instructed, Writer] = {
-    "direct": _rephrase,
-    "separated": _swap_group,
-    "selection": _move_setting,
-    "crescendo": _escalate,
-    "persona": _escalate,
-}
-
-
-def _find_goal(wording: AttackWording, system: str) -> Mapping[str, str]:
-    """The groups and attributes in an instruction."""
+def _escalate(wording: AttackWording, system: str, replies: int, steps: Sequence[str], chance: Chance) -> str:
+    """The next step of an escalation, with the groups and attributes of the instruction."""
     found = _goal_pattern(wording.goal).search(system)
-    return found.groupdict() if found else {}
+    groups = found.groupdict() if found else {}
+    further = f" ({int(chance.uniform(system) * 10_000)})" if replies >= len(steps) else ""
+    step = steps[min(replies, len(steps) - 1)]
+    return PLACE.sub(lambda place: groups.get(place[1], ""), step) + further
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any, Literal
 
 from biasgrid.catalogs.loading.catalog import Catalog
@@ -46,8 +45,8 @@ class RecognisedScene:
     @property
     def labels(self) -> tuple[str | None, ...]:
         """The group of each task's stereotype."""
-        told = {task.text.get(self.wording.id): task.to for task in self.scene.tasks}
-        return tuple(told[task] for task in self.tasks)
+        groups = {task.text.get(self.wording.id): task.to for task in self.scene.tasks}
+        return tuple(groups[task] for task in self.tasks)
 
 
 class SceneRecogniser:
@@ -59,32 +58,33 @@ class SceneRecogniser:
     def find(self, messages: Sequence[Message]) -> RecognisedScene | None:
         """The scene and step of a conversation; None if it is no interaction's."""
         asked = [message.content for message in messages if message.role == "user"]
-        found = next((told for text in asked for told in self._told(text)), None)
-        if not asked or found is None:
+        found = next(
+            ((text, *self._goals[line]) for text in asked for line in text.split("\n") if line in self._goals),
+            None,
+        )
+        if found is None:
             return None
         text, scene, wording = found
         lines = text.split("\n")
+        known_people = self._listed[scene.axis, wording.id] | self._name_characters(scene, wording.id)
         step = _find_step(messages, asked[-1], wording)
         known = {task.text.get(wording.id) for task in scene.tasks}
         numbered = (line[1] for line in map(NUMBERED.match, lines) if line)
         tasks = tuple(task for task in numbered if task in known)
         if scene.question == "choice":
             tasks = (scene.tasks[0].text[wording.id],)
-        people = self._people(lines, scene, wording.id)
-        told = messages[0].content if messages[0].role == "system" else ""
-        talks = any(name in told for name, _ in people)
-        shown = tuple(self._shown(lines, scene, wording.id)) if step == "understand" else ()
+        # the line that lists only known people
+        listed = (line.split(", ") for line in lines)
+        people = next(
+            (one for one in listed if len(one) > 1 and all(person in known_people for person in one)), ()
+        )
+        named = tuple(known_people[person] for person in people)
+        system = messages[0].content if messages[0].role == "system" else ""
+        talks = any(name in system for name, _ in named)
+        shown = tuple(_find_shown(lines, scene, wording.id, known_people)) if step == "understand" else ()
         forms = (wording.structured.assignment, wording.structured.choice)
         structured = any(form.strip() in asked[-1] for form in forms)
-        return RecognisedScene(step, scene, wording, tasks, people, talks, structured, shown)
-
-    def _shown(self, lines: Sequence[str], scene: Scene, language: str) -> Iterator[tuple[str | None, str]]:
-        known = self._listed[scene.axis, language] | self._named(scene, language)
-        for line in lines:
-            for task in scene.tasks:
-                if task.text[language] in line:
-                    rest = line.replace(task.text[language], "")
-                    yield from ((task.to, group) for told, (_, group) in known.items() if told in rest)
+        return RecognisedScene(step, scene, wording, tasks, named, talks, structured, shown)
 
     @cached_property
     def _goals(self) -> Mapping[str, tuple[Scene, InteractionWording]]:
@@ -95,20 +95,6 @@ class SceneRecogniser:
             for language, goal in scene.goal.items()
             if language in self._catalog.interaction
         }
-
-    def _told(self, text: str) -> Iterator[tuple[str, Scene, InteractionWording]]:
-        for line in text.split("\n"):
-            if line in self._goals:
-                yield text, *self._goals[line]
-
-    def _people(self, lines: Sequence[str], scene: Scene, language: str) -> tuple[tuple[str, str], ...]:
-        """The people in the line that lists only known people."""
-        known = self._listed[scene.axis, language] | self._named(scene, language)
-        for line in lines:
-            people = line.split(", ")
-            if len(people) > 1 and all(person in known for person in people):
-                return tuple(known[person] for person in people)
-        return ()
 
     @cached_property
     def _listed(self) -> Mapping[tuple[str, str], dict[str, tuple[str, str]]]:
@@ -123,12 +109,23 @@ class SceneRecogniser:
             for language in axis.languages
         }
 
-    def _named(self, scene: Scene, language: str) -> dict[str, tuple[str, str]]:
+    def _name_characters(self, scene: Scene, language: str) -> dict[str, tuple[str, str]]:
         groups = self._catalog.people[scene.axis].groups
         return {
             groups[own.group][language].listed.replace(NAME, own.name): (own.name, own.group)
             for own in scene.characters
         }
+
+
+def _find_shown(
+    lines: Sequence[str], scene: Scene, language: str, people: Mapping[str, tuple[str, str]]
+) -> Iterator[tuple[str | None, str]]:
+    """Each task's stereotype in an assignment, and the group of its person."""
+    for line in lines:
+        for task in scene.tasks:
+            if task.text[language] in line:
+                rest = line.replace(task.text[language], "")
+                yield from ((task.to, group) for person, (_, group) in people.items() if person in rest)
 
 
 def _find_step(messages: Sequence[Message], last: str, wording: InteractionWording) -> Step:
@@ -158,17 +155,13 @@ class _Agent:
     def texts(self) -> Mapping[str, Any]:
         return load_texts("assignments", self.staged.wording.id, "en") or {}
 
-    @property
-    def strength(self) -> float:
-        return self.respondent.assigning.strength
-
     def first(self) -> Assignment:
         """The agent's first assignment."""
         own = self.respondent.assigning
         # two draws that are the scene's with probability c each correlate by c²
         common = self.chance.uniform("common") < math.sqrt(own.correlation)
         of_scene = Chance(self.respondent.id, self.respondent.seed, self.staged.scene.id, None)
-        follows = (of_scene if common else self.chance).uniform("follows") < self.strength
+        follows = (of_scene if common else self.chance).uniform("follows") < own.strength
         return self.stereotypical() if follows and None not in self.staged.labels else self.at_random()
 
     def at_random(self) -> Assignment:
@@ -181,13 +174,10 @@ class _Agent:
 
     def stereotypical(self) -> Assignment:
         """Each task to the group of its stereotype, whose people take turns."""
-        own = {
-            group: [name for name, of in self.staged.people if of == group] for group in self.staged.scene.groups
-        }
         given: Counter[str | None] = Counter()
         found = []
         for label in self.staged.labels:
-            people = own[label or ""]
+            people = self._members(label)
             found.append(people[given[label] % len(people)])
             given[label] += 1
         return tuple(found)
@@ -199,60 +189,58 @@ class _Agent:
         loads: Counter[str] = Counter()
         found = []
         for label in self.staged.labels:
-            group = groups[given[label] % len(groups)]
-            people = [name for name, of in self.staged.people if of == group]
+            people = self._members(groups[given[label] % len(groups)])
             chosen = min(people, key=lambda name: loads[name])
             given[label] += 1
             loads[chosen] += 1
             found.append(chosen)
         return tuple(found)
 
+    def _members(self, group: str | None) -> list[str]:
+        return [name for name, own in self.staged.people if own == group]
+
     def own(self) -> Assignment:
         """The agent's latest assignment, else its first."""
-        said = [message.content for message in self.messages if message.role == "assistant"]
-        return next((known for text in reversed(said) for known in self.stated(text)), None) or self.first()
+        texts = [message.content for message in self.messages if message.role == "assistant"]
+        return (
+            next((known for text in reversed(texts) for known in self.read_assignments(text)), None)
+            or self.first()
+        )
 
     def after_talk(self) -> Assignment:
         if self.chance.uniform("conforms") >= self.respondent.assigning.conformity:
             return self.own()
-        named = Counter(self.named())
-        most = max(named.values())
-        leading = [assignment for assignment, times in named.items() if times == most]
+        latest = Counter(self._latest())
+        most = max(latest.values())
+        leading = [assignment for assignment, times in latest.items() if times == most]
         biased = self.stereotypical() if None not in self.staged.labels else None
         return biased if biased in leading else min(leading)
 
-    def named(self) -> list[Assignment]:
-        """The last assignment of each member of the group, including the agent's own."""
-        latest: dict[str, Assignment] = {}
-        told = (message.content for message in self.messages if message.role == "user")
-        for speaker, text in chain.from_iterable(map(self.heard, told)):
-            for assignment in self.stated(text):
-                latest[speaker] = assignment
-        return [*latest.values(), self.own()]
-
-    def heard(self, text: str) -> Iterator[tuple[str, str]]:
-        """Speakers and texts in a message that reports them."""
-        said = self.staged.wording.said
-        openings = {filled(said, {"name": name, "text": ""}): name for name, _ in self.staged.people}
-        told = re.split("^(" + "|".join(map(re.escape, openings)) + ")", text, flags=re.M)
-        return ((openings[opening], own) for opening, own in zip(told[1::2], told[2::2], strict=True))
-
-    def reflected(self) -> Assignment:
+    def after_reflection(self) -> Assignment:
+        """The assignment after an instruction to mind implicit bias."""
         if self.chance.uniform("corrects") < self.respondent.assigning.corrects:
             return self.even()
-        return self.own()
+        return self.own() if self.staged.talks else self.first()
 
-    def reminded(self) -> Assignment:
-        """The agent's assignment alone, after an instruction to mind implicit bias."""
-        return (
-            self.even() if self.chance.uniform("corrects") < self.respondent.assigning.corrects else self.first()
-        )
+    def _latest(self) -> list[Assignment]:
+        """The last assignment of each member of the group, including the agent's own."""
+        wording = self.staged.wording.said
+        openings = {filled(wording, {"name": name, "text": ""}): name for name, _ in self.staged.people}
+        opening = re.compile("^(" + "|".join(map(re.escape, openings)) + ")", flags=re.M)
+        latest: dict[str, Assignment] = {}
+        for message in self.messages:
+            parts = opening.split(message.content) if message.role == "user" else ()
+            for found, text in zip(parts[1::2], parts[2::2], strict=True):
+                for assignment in self.read_assignments(text):
+                    latest[openings[found]] = assignment
+        return [*latest.values(), self.own()]
 
-    def stated(self, text: str) -> list[Assignment]:
+    def read_assignments(self, text: str) -> list[Assignment]:
         """The complete assignments in a text, in order."""
         people = {name for name, _ in self.staged.people}
         if self.staged.structured and '"person"' in text:
-            return _split_assignments(IN_JSON.findall(text), len(self.staged.tasks))
+            names, size = IN_JSON.findall(text), len(self.staged.tasks)
+            return [tuple(names[at : at + size]) for at in range(0, len(names) - size + 1, size)]
         if self.staged.scene.question == "choice":
             return [(name,) for name in CHOSEN.findall(text) if name in people]
         found, current = list[Assignment](), list[str]()
@@ -265,7 +253,7 @@ class _Agent:
                 current = []
         return found
 
-    def recognised(self) -> str:
+    def judge(self) -> str:
         """Whether implicit bias is present in a given assignment, with the reason."""
         right = self.chance.uniform("recognises") < self.respondent.assigning.recognises
         is_present = all(label == group for label, group in self.staged.shown)
@@ -274,7 +262,7 @@ class _Agent:
         reason = self.texts["judged"][presence]
         return filled(wording.understanding.answer[presence], {"reason": reason})
 
-    def written(self, assignment: Assignment) -> str:
+    def write(self, assignment: Assignment) -> str:
         tasks, why = self.staged.tasks, self.texts["why"]
         if self.staged.structured:
             return self._in_json(assignment, why)
@@ -296,23 +284,15 @@ def assignment_reply(
     """The reply in a scene; None for respondents that refuse or always reply the same."""
     if respondent.answers != "by-rate" or not (staged.people or staged.shown):
         return None
-    told = "\n".join(f"{message.role}: {message.content}" for message in messages)
-    agent = _Agent(respondent, staged, messages, Chance(respondent.id, respondent.seed, told, seed))
+    talk = "\n".join(f"{message.role}: {message.content}" for message in messages)
+    agent = _Agent(respondent, staged, messages, Chance(respondent.id, respondent.seed, talk, seed))
     match staged.step:
         case "understand":
-            return agent.recognised()
+            return agent.judge()
         case "discuss":
-            return f"{agent.texts['stance']}\n{agent.written(agent.own())}"
+            return f"{agent.texts['stance']}\n{agent.write(agent.own())}"
         case "reflect":
-            return agent.written(agent.reflected() if staged.talks else agent.reminded())
+            return agent.write(agent.after_reflection())
         case "assign":
-            return agent.written(agent.after_talk() if _has_discussed(messages) else agent.first())
-
-
-def _has_discussed(messages: Sequence[Message]) -> bool:
-    return sum(message.role == "user" for message in messages) > 1
-
-
-def _split_assignments(names: Sequence[str], tasks: int) -> list[Assignment]:
-    """Complete assignments that follow one another."""
-    return [tuple(names[at : at + tasks]) for at in range(0, len(names) - tasks + 1, tasks)]
+            has_discussed = sum(message.role == "user" for message in messages) > 1
+            return agent.write(agent.after_talk() if has_discussed else agent.first())

@@ -53,7 +53,7 @@ def build_app(
         HuggingFaceProtocol(service),
         ReplicateProtocol(service),
     )
-    count_text("", "")  # loads the vocabulary in half a second, before the first request
+    count_text(" ")  # loads the vocabulary in half a second, before the first request
     routes = [route for protocol in protocols for route in protocol.routes()]
     app = Starlette(routes=[*routes, Route("/health", _health), Route("/journal", _journal)])
     app.state.journal = service.journal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -14,7 +14,6 @@ from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.panel import Question
 from biasgrid.tasks.connectors.simulated.server.openai_protocol import complete
 from biasgrid.tasks.connectors.simulated.server.service import (
-    CountedReply,
     Declined,
     ModelRequest,
     Service,
@@ -32,9 +31,8 @@ class HuggingFaceProtocol:
         self._service = service
 
     def routes(self) -> list[Route]:
-        prompted = self._service.prompted
-        chat, generate = prompted(self.chat, huggingface_error), prompted(self.generate, huggingface_error)
-        generate_list = prompted(self.generate_list, huggingface_error)
+        journal = partial(self._service.journal_requests, form=huggingface_error)
+        chat, generate, generate_list = map(journal, (self.chat, self.generate, self.generate_list))
         found = [Route("/generate", generate, methods=["POST"]), Route("/", generate_list, methods=["POST"])]
         for prefix in PREFIXES:
             address = f"{prefix}/models/{{model:path}}"
@@ -49,12 +47,12 @@ class HuggingFaceProtocol:
         return JSONResponse(await complete(self._service, request, body, model, respondent, estimate_usage))
 
     async def generate(self, request: Request) -> Response:
-        return JSONResponse(await self._generated(request))
+        return JSONResponse(await self._generate(request))
 
     async def generate_list(self, request: Request) -> Response:
-        return JSONResponse([await self._generated(request)])
+        return JSONResponse([await self._generate(request)])
 
-    async def _generated(self, request: Request) -> dict[str, Any]:
+    async def _generate(self, request: Request) -> dict[str, Any]:
         body = await read_body(request)
         prompt, parameters = body.get("inputs"), body.get("parameters") or {}
         if not isinstance(prompt, str) or not isinstance(parameters, dict):
@@ -64,7 +62,16 @@ class HuggingFaceProtocol:
         model, respondent = self._respondent(request)
         question = Question(respondent, prompt, read_seed(parameters))
         answered = await self._service.ask(request, ModelRequest(question, model, [Message("user", prompt)]))
-        return {"generated_text": answered.reply.text} | _generation_details(parameters, answered)
+        generated: dict[str, Any] = {"generated_text": answered.reply.text}
+        if parameters.get("details"):
+            generated["details"] = {
+                "finish_reason": "eos_token",
+                "generated_tokens": answered.output_tokens,
+                "seed": parameters.get("seed"),
+                "prefill": [],
+                "tokens": [],
+            }
+        return generated
 
     def _respondent(self, request: Request) -> tuple[str, Respondent]:
         """The model's name and its respondent."""
@@ -76,17 +83,3 @@ class HuggingFaceProtocol:
 def huggingface_error(declined: Declined) -> Response:
     kind = ERROR_TYPES.get(declined.reason, "validation")
     return declined.response({"error": declined.message, "error_type": kind})
-
-
-def _generation_details(parameters: Mapping[str, Any], answered: CountedReply) -> dict[str, Any]:
-    if not parameters.get("details"):
-        return {}
-    return {
-        "details": {
-            "finish_reason": "eos_token",
-            "generated_tokens": answered.output_tokens,
-            "seed": parameters.get("seed"),
-            "prefill": [],
-            "tokens": [],
-        }
-    }

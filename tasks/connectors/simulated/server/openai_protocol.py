@@ -37,7 +37,6 @@ ERRORS: Mapping[str, tuple[str, str | None]] = {  # reason: type, code
     "conflict": ("invalid_request_error", None),
     "withheld": ("invalid_request_error", "content_filter"),
 }
-COUNTED_AS = "gpt-4o"
 AZURE_CODES = {"key": "401", "model": "DeploymentNotFound", "throttled": "429", "fault": "InternalServerError"}
 AZURE_FILTERED = {
     "code": "content_filter",
@@ -56,8 +55,8 @@ class OpenAIProtocol:
         self._service = service
 
     def routes(self) -> list[Route]:
-        chat = self._service.prompted(self.chat, openai_error, states_limits=True)
-        azure = self._service.prompted(self.azure_chat, azure_error, states_limits=True)
+        chat = self._service.journal_requests(self.chat, openai_error, states_limits=True)
+        azure = self._service.journal_requests(self.azure_chat, azure_error, states_limits=True)
         found = [
             Route(f"{prefix}/chat/completions", chat, methods=["POST"]) for prefix in ("/v1", "", "/openai/v1")
         ]
@@ -94,7 +93,7 @@ class OpenAIProtocol:
 
 def count_usage(messages: Sequence[Message], text: str) -> tuple[int, int]:
     """Token counts with OpenAI's newer vocabulary, as respondents have none of their own."""
-    return count_chat(COUNTED_AS, messages), count_text(COUNTED_AS, text)
+    return count_chat(messages), count_text(text)
 
 
 async def complete(

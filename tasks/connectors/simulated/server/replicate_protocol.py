@@ -65,10 +65,8 @@ class ReplicateProtocol:
         self._predictions: OrderedDict[str, Prediction] = OrderedDict()
 
     def routes(self) -> list[Route]:
-        create, fetch = (
-            self._service.prompted(self.create, replicate_error),
-            with_errors(self.fetch, replicate_error),
-        )
+        create = self._service.journal_requests(self.create, replicate_error)
+        fetch = with_errors(self.fetch, replicate_error)
         return [
             Route("/v1/predictions", create, methods=["POST"]),
             Route("/v1/models/{owner}/{name}/predictions", create, methods=["POST"]),
@@ -89,7 +87,9 @@ class ReplicateProtocol:
         )
         seconds = question.respondent.latency_ms / 1000
         prediction = Prediction(model, str(body.get("version", "hidden")), sent, answered.reply, seconds)
-        self._keep(prediction)
+        self._predictions[prediction.id] = prediction
+        if len(self._predictions) > KEPT:
+            self._predictions.popitem(last=False)
         await asyncio.sleep(min(prediction.remaining_s, _wait_s(request)))
         return JSONResponse(describe_prediction(prediction, str(request.base_url)), 201)
 
@@ -102,20 +102,8 @@ class ReplicateProtocol:
     async def model(self, request: Request) -> Response:
         owner, name = request.path_params["owner"], request.path_params["name"]
         self._service.respondent(f"{owner}/{name}")
-        return JSONResponse(
-            {
-                "url": str(request.url),
-                "owner": owner,
-                "name": name,
-                "visibility": "public",
-                "run_count": 0,
-            }
-        )
-
-    def _keep(self, prediction: Prediction) -> None:
-        self._predictions[prediction.id] = prediction
-        if len(self._predictions) > KEPT:
-            self._predictions.popitem(last=False)
+        card = {"url": str(request.url), "owner": owner, "name": name, "visibility": "public", "run_count": 0}
+        return JSONResponse(card)
 
 
 def describe_prediction(prediction: Prediction, base_url: str) -> dict[str, Any]:
@@ -129,7 +117,8 @@ def describe_prediction(prediction: Prediction, base_url: str) -> dict[str, Any]
         "version": prediction.version,
         "status": ended if done else "starting",
         "input": dict(prediction.sent),
-        "output": _split_output(prediction.answer.text) if done and not withheld else None,
+        # in pieces, as a language model streams it; joined, they are the text
+        "output": re.findall(r"\s*\S+|\s+\Z", prediction.answer.text) if done and not withheld else None,
         "logs": "",
         "error": WITHHELD if done and withheld else None,
         "metrics": _metrics(prediction) if done else {},
@@ -159,11 +148,6 @@ def _wait_s(request: Request) -> float:
     if not asked:
         return 0.0
     return min(float(asked[1] or LONGEST_WAIT_S), LONGEST_WAIT_S)
-
-
-def _split_output(text: str) -> list[str]:
-    """The output in pieces as a language model streams it; joined, they are the text."""
-    return re.findall(r"\s*\S+|\s+\Z", text)
 
 
 def _metrics(prediction: Prediction) -> dict[str, float]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Never
 
 from starlette.requests import Request
@@ -112,18 +113,36 @@ class Service:
         entry.model, entry.messages, entry.seed = asked.model, digest_messages(asked.messages), question.seed
         request.state.respondent = question.respondent
         reply = self.panel.reply(question)
-        counted = await _count_usage(asked, reply.text)
-        self._meter(question.respondent, sum(counted))
+        count = partial(asked.count, asked.messages, reply.text)
+        counted = await asyncio.to_thread(count) if len(reply.text) > LONG else count()
+        wait_s = self.panel.meter(question.respondent).admit(sum(counted))
+        if wait_s > 0:
+            # rounded up to the millisecond, so that a retry at exactly that time is served
+            wait_s = -(-wait_s * 1000 // 1) / 1000
+            raise Declined("throttled", f"Rate limit reached: try again in {wait_s:g} seconds.", wait_s)
         entry.fault = self.panel.fault(question) or reply.odd
         await _apply_fault(request, question.respondent)
         return CountedReply(reply, *counted)
 
-    def prompted(self, handler: Handler, form: Form, *, states_limits: bool = False) -> Callable[[Request], Any]:
+    def journal_requests(
+        self, handler: Handler, form: Form, *, states_limits: bool = False
+    ) -> Callable[[Request], Any]:
         """The handler with a journal entry per request; `states_limits`: headers state the remaining limits."""
 
         async def respond(request: Request) -> Delivery:
             entry = request.state.entry = JournalEntry()
-            response, outcome = await _run_handler(handler, form, request)
+            outcome = "answered"
+            try:
+                check_key(request)
+                response = await handler(request)
+                if entry.fault in UNREADABLE:
+                    outcome = str(entry.fault)
+            except Declined as declined:
+                response = form(declined)
+                if declined.reason != "withheld":
+                    outcome = entry.fault or declined.reason
+            except Dropped:
+                response, outcome = Response(), entry.fault or "abandoned"
             respondent: Respondent | None = getattr(request.state, "respondent", None)
             if states_limits and respondent is not None and respondent.limits.stated:
                 response.headers.update(limit_headers(self.panel.meter(respondent).standings()))
@@ -131,13 +150,6 @@ class Service:
             return Delivery(response, self.journal, entry, outcome, stall_s)
 
         return respond
-
-    def _meter(self, respondent: Respondent, tokens: int) -> None:
-        wait_s = self.panel.meter(respondent).admit(tokens)
-        if wait_s > 0:
-            # rounded up to the millisecond, so that a retry at exactly that time is served
-            wait_s = -(-wait_s * 1000 // 1) / 1000
-            raise Declined("throttled", f"Rate limit reached: try again in {wait_s:g} seconds.", wait_s)
 
 
 def with_errors(handler: Handler, form: Form) -> Handler:
@@ -151,26 +163,6 @@ def with_errors(handler: Handler, form: Form) -> Handler:
             return form(declined)
 
     return respond
-
-
-async def _run_handler(handler: Handler, form: Form, request: Request) -> tuple[Response, str]:
-    """The response, and its outcome in the journal if all of it arrives."""
-    entry = _journal_entry(request)
-    try:
-        check_key(request)
-        response = await handler(request)
-    except Declined as declined:
-        answered = declined.reason == "withheld"
-        return form(declined), "answered" if answered else entry.fault or declined.reason
-    except Dropped:
-        return Response(), entry.fault or "abandoned"
-    return response, str(entry.fault) if entry.fault in UNREADABLE else "answered"
-
-
-async def _count_usage(asked: ModelRequest, text: str) -> tuple[int, int]:
-    if len(text) > LONG:
-        return await asyncio.to_thread(asked.count, asked.messages, text)
-    return asked.count(asked.messages, text)
 
 
 def _journal_entry(request: Request) -> JournalEntry:

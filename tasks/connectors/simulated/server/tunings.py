@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from biasgrid.tasks.connectors.simulated.faults import uniform
-from biasgrid.tasks.connectors.simulated.server.openai_protocol import COUNTED_AS
 from biasgrid.tasks.connectors.simulated.server.service import Declined, Service
 from biasgrid.tasks.connectors.simulated.server.store import Document, JobStore
 from biasgrid.tasks.connectors.usage import count_text
@@ -28,7 +27,7 @@ def read_examples(content: bytes, fewest: int = FEWEST) -> tuple[int, list[str]]
     if len(lines) < fewest:
         flaws.append(f"Training file has {len(lines)} example(s), but must have at least {fewest} examples")
     messages = () if flaws else (message for line in lines for message in json.loads(line)["messages"])
-    return sum(count_text(COUNTED_AS, message["content"]) for message in messages), flaws[:QUOTED]
+    return sum(count_text(message["content"]) for message in messages), flaws[:QUOTED]
 
 
 def _find_flaws(line: bytes) -> Iterator[str]:

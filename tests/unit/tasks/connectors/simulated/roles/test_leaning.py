@@ -111,7 +111,7 @@ def test_outright_it_agrees_with_what_it_states(leaning: dict[str, object], agre
 def test_at_full_strength_the_stigmatised_are_rated_to_their_disadvantage() -> None:
     for prompt in asked("counterfactual"):
         score = json.loads(said(prompt, axes={"gender": 1}))["score"]
-        worse = 60 if prompt.told["better"] == "higher" else 80
+        worse = 60 if prompt.details["better"] == "higher" else 80
         assert score == (worse if prompt.part == "stigmatised" else 70)
 
 
