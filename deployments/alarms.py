@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
@@ -52,21 +53,28 @@ async def set_up_alarm(client: PrefectClient, automation: Mapping[str, Any], blo
     if not found:
         await client.create_automation(wanted)
         return f"created automation {wanted.name}"
-    if _same(wanted, found[0]):
+    if all(getattr(wanted, name) == getattr(found[0], name) for name in COMPARED):
         return None
     await client.update_automation(found[0].id, wanted.model_copy(update={"enabled": found[0].enabled}))
     return f"changed automation {wanted.name}"
 
 
-def _same(one: AutomationCore, other: AutomationCore) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in COMPARED)
+def webhook_address(variable: str) -> str:
+    """The address in an environment variable. Raises UserError, whose message shows no part of the value."""
+    address = os.environ.get(variable, "")
+    if not address.startswith(("http://", "https://")):
+        what = f"the environment variable `{variable}` holds no address of a webhook"
+        remedy = "name the variable, not the address: it begins with https://"
+        raise UserError(Problem(what, "--webhook-from", remedy))
+    return address
 
 
 async def set_up_webhook(client: PrefectClient, url: str) -> str | None:
     """Stores a webhook's address as a secret; returns the change, or None."""
     block = CustomWebhookNotificationBlock(name="biasgrid", url="{{url}}", json_data=SENT, secrets={"url": url})
     before = await _document(client, *OURS)
-    if before is not None and _address(before.data) == url:
+    secrets = (before and before.data.get("secrets")) or {}
+    if isinstance(secrets, Mapping) and secrets.get("url") == url:
         return None
     await block.asave(OURS[1], overwrite=True, client=client)
     return f"{'created' if before is None else 'changed'} block {'/'.join(OURS)}"
@@ -94,8 +102,3 @@ async def _document(client: PrefectClient, kind: str, name: str) -> Any:
         return await client.read_block_document_by_name(name, kind)
     except ObjectNotFound:
         return None
-
-
-def _address(data: Mapping[str, Any]) -> str | None:
-    secrets = data.get("secrets") or {}
-    return secrets.get("url") if isinstance(secrets, Mapping) else None

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,8 +35,8 @@ class Process:
         return self.handle.poll() is not None
 
     def end(self, patience_s: float = PATIENCE_S) -> None:
-        """Terminates the process and its children, and kills those left after `patience_s`. A worker's children
-        are signalled first, since a signalled worker kills them."""
+        """Terminates the process and its children, and kills those left after `patience_s`."""
+        # a worker's children are signalled first, since a signalled worker kills them
         if self.runs and not self.is_gone:
             _ask_to_end(_children(self.handle.pid), patience_s)
         if not self.is_gone:
@@ -54,17 +54,16 @@ class Process:
 
     def _end_rest(self, patience_s: float) -> None:
         for word in (signal.SIGTERM, signal.SIGKILL):
-            if not _is_there(self.handle.pid):
+            if not _has_processes(self.handle.pid):
                 return
             with suppress(ProcessLookupError):
                 os.killpg(self.handle.pid, word)
-            _wait_until_gone(self.handle, patience_s)
+            _wait_while(lambda: self.handle.poll() is None or _has_processes(self.handle.pid), patience_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Exclusive right to serve: a locked file that child processes inherit, so that the lock lasts until all have
-    ended, even if the parent is killed."""
+    """Exclusive right to serve: a locked file that child processes inherit, held until all have ended."""
 
     descriptor: int
 
@@ -124,8 +123,7 @@ def start_process(
 
 @contextmanager
 def end_in_order(processes: list[Process]) -> Iterator[None]:
-    """Ends processes in reverse order: workers before the server that they report to. A second interrupt kills
-    them."""
+    """Ends processes in reverse order, workers before their server; a second interrupt kills them."""
     try:
         yield
     finally:
@@ -140,11 +138,9 @@ def end_in_order(processes: list[Process]) -> Iterator[None]:
 
 def wait_for_first_end(processes: Sequence[Process]) -> Process:
     """Waits for the first process that ends by itself."""
-    while True:
-        for process in processes:
-            if process.is_gone:
-                return process
+    while not (gone := [process for process in processes if process.is_gone]):
         time.sleep(LOOK_S)
+    return gone[0]
 
 
 def _children(parent: int) -> list[int]:
@@ -162,8 +158,12 @@ def _ask_to_end(pids: Sequence[int], patience_s: float) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
+    _wait_while(lambda: any(map(_exists, pids)), patience_s)
+
+
+def _wait_while(condition: Callable[[], bool], patience_s: float) -> None:
     deadline = time.monotonic() + patience_s
-    while any(map(_exists, pids)) and time.monotonic() < deadline:
+    while condition() and time.monotonic() < deadline:
         time.sleep(0.1)
 
 
@@ -175,16 +175,9 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def _is_there(group: int) -> bool:
+def _has_processes(group: int) -> bool:
     try:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):
         return False
     return True
-
-
-def _wait_until_gone(leader: subprocess.Popen[Any], patience_s: float) -> None:
-    deadline = time.monotonic() + patience_s
-    while _is_there(leader.pid) and time.monotonic() < deadline:
-        leader.poll()
-        time.sleep(0.1)

@@ -22,6 +22,7 @@ from prefect.client.schemas.schedules import CronSchedule
 from pydantic import ValidationError
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.deployments.alarms import webhook_address
 from biasgrid.deployments.processes import (
     Claim,
     Claimed,
@@ -31,12 +32,10 @@ from biasgrid.deployments.processes import (
     start_process,
     wait_for_first_end,
 )
-from biasgrid.deployments.webhooks import webhook_address
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS
 
 LEASES = {"PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem"}
-"""Stores leases on disk: by default a restarted server forgets the holders of limits, and never frees their
-slots."""
+"""Stores leases on disk: by default a restarted server forgets holders of limits, and never frees their slots."""
 START_S = 120.0
 """Seconds for the server to start, including creation of its database."""
 Report = Callable[[str], None]
@@ -78,7 +77,12 @@ class Service:
 
 def find_problems(service: Service) -> list[Problem]:
     """Errors in the schedule or the settings of a service."""
-    found = [*_time_mistakes(service), *_webhook_mistakes(service.webhook_from)]
+    found = [*_time_problems(service)]
+    try:
+        if service.webhook_from:
+            webhook_address(service.webhook_from)
+    except UserError as mistaken:
+        found += mistaken.mistakes
     if service.has_own_server and _is_taken(service.host, service.port):
         what = f"port {service.port} of {service.host} is taken"
         remedy = "name another, or the server that is there: PREFECT_API_URL=http://…/api"
@@ -86,15 +90,7 @@ def find_problems(service: Service) -> list[Problem]:
     return found
 
 
-def _webhook_mistakes(variable: str | None) -> Iterator[Problem]:
-    try:
-        if variable:
-            webhook_address(variable)
-    except UserError as mistaken:
-        yield from mistaken.mistakes
-
-
-def _time_mistakes(service: Service) -> Iterator[Problem]:
+def _time_problems(service: Service) -> Iterator[Problem]:
     """Errors in the time, as Prefect parses schedules."""
     try:
         CronSchedule(cron=service.cron, timezone="UTC")
@@ -150,7 +146,7 @@ class Ended(UserError):
 
     def __init__(self, process: Process) -> None:
         what = f"{process.name} ended by itself (exit code {process.handle.returncode}), so the rest was stopped"
-        super().__init__(Problem(what, str(process.log), "see what it said last, then serve again"))
+        super().__init__(Problem(what, str(process.log), "see its last lines, then serve again"))
 
 
 @contextmanager
@@ -170,9 +166,8 @@ def _pointed(service: Service) -> Iterator[None]:
 
 def _server(service: Service, claim: Claim) -> Process:
     arguments = ["prefect", "server", "start", "--host", service.host, "--port", str(service.port)]
-    return start_process(
-        "Prefect's server", arguments, service.logs / "server.log", {**LEASES, **os.environ}, claim
-    )
+    log, environment = service.logs / "server.log", {**LEASES, **os.environ}
+    return start_process("Prefect's server", arguments, log, environment, claim)
 
 
 def _worker(service: Service, claim: Claim, pool: str, at_once: int | None = None) -> Process:
@@ -180,16 +175,15 @@ def _worker(service: Service, claim: Claim, pool: str, at_once: int | None = Non
     if at_once:
         arguments += ["--limit", str(at_once)]
     log = service.logs / f"worker-{pool}.log"
-    return start_process(
-        f"the worker of {pool}", arguments, log, {"BIASGRID_DATA": service.data}, claim, runs=True
-    )
+    environment = {"BIASGRID_DATA": service.data}
+    return start_process(f"the worker of {pool}", arguments, log, environment, claim, runs=True)
 
 
 def _wait_until_healthy(service: Service, processes: list[Process]) -> None:
     deadline = time.monotonic() + START_S
     while not _is_healthy(service.address):
-        if any(process.is_gone for process in processes):
-            raise Ended(next(process for process in processes if process.is_gone))
+        if gone := next((process for process in processes if process.is_gone), None):
+            raise Ended(gone)
         if not processes or time.monotonic() > deadline:
             what = f"Prefect's server at {service.address} does not answer"
             raise UserError(Problem(what, "PREFECT_API_URL", "start it, or unset this to serve one here"))
@@ -216,52 +210,42 @@ def _is_taken(host: str, port: int) -> bool:
 
 def deployment_declaration(service: Service) -> dict[str, Any]:
     """The shipped deployments, with this scenario every night."""
-    declared: dict[str, Any] = yaml.safe_load(
-        (files("biasgrid.deployments") / "prefect.yaml").read_text(encoding="utf-8")
+    path = files("biasgrid.deployments") / "prefect.yaml"
+    declared: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    nightly, on_demand = (
+        next(one for one in declared["deployments"] if one["name"] == name) for name in ("nightly", "on-demand")
     )
-    nightly = next(one for one in declared["deployments"] if one["name"] == "nightly")
     nightly["schedules"] = [{"cron": service.cron, "timezone": service.timezone, "slug": "every-night"}]
     nightly["parameters"] |= {"scenario": service.scenario, "gate": service.gate, **service.settings}
-    on_demand = next(one for one in declared["deployments"] if one["name"] == "on-demand")
     on_demand["parameters"] |= {"scenario": service.scenario, **service.settings}
     return declared
 
 
 def _deploy(service: Service) -> None:
     """Runs in child processes, because this process has read Prefect's settings before its server was started."""
-    ready = ["biasgrid.deployments"]
-    if service.webhook_from:
-        ready += ["--webhook-from", service.webhook_from]
-    _done(ready)
+    webhook = ["--webhook-from", service.webhook_from] if service.webhook_from else []
+    _run_module(["biasgrid.deployments", *webhook])
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "prefect.yaml"
         file.write_text(yaml.safe_dump(deployment_declaration(service), sort_keys=False), encoding="utf-8")
-        _done(["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)])
+        _run_module(["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)])
 
 
-def _done(arguments: list[str]) -> None:
-    done = subprocess.run(  # noqa: S603 - our own words
-        [sys.executable, "-P", "-m", *arguments], check=False, capture_output=True, text=True
-    )
+def _run_module(arguments: list[str]) -> None:
+    call = [sys.executable, "-P", "-m", *arguments]
+    done = subprocess.run(call, check=False, capture_output=True, text=True)  # noqa: S603 - our own words
     if done.returncode:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-5:]
         raise UserError(Problem("the deployments could not be made", remedy="\n".join(last)))
 
 
-def _listed(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list) else str(value)
-
-
 def _welcome(service: Service) -> str:
-    ui = service.address.removesuffix("/api")
-    settings = "".join(f", {name} {_listed(value)}" for name, value in service.settings.items())
-    return "\n".join(
-        (
-            f"Prefect UI   {ui}",
-            f"every night  {service.cron} ({service.timezone}): {service.scenario}{settings}",
-            f"now          PREFECT_API_URL={service.address} prefect deployment run nightly/nightly",
-            f"data         {service.data}",
-            f"logs         {service.logs}",
-            "Ctrl-C stops it all; what has landed stays, and a night that was interrupted can be resumed",
-        )
-    )
+    shown = {name: ", ".join(one) if isinstance(one, list) else one for name, one in service.settings.items()}
+    settings = "".join(f", {name} {value}" for name, value in shown.items())
+    return f"""\
+Prefect UI   {service.address.removesuffix("/api")}
+every night  {service.cron} ({service.timezone}): {service.scenario}{settings}
+now          PREFECT_API_URL={service.address} prefect deployment run nightly/nightly
+data         {service.data}
+logs         {service.logs}
+Ctrl-C stops it all; what has landed stays, and a night that was interrupted can be resumed"""

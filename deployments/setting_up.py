@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from uuid import UUID
 
 from prefect.client.orchestration import PrefectClient, get_client
 from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate, GlobalConcurrencyLimitUpdate
 from prefect.exceptions import ObjectNotFound
 
+from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.deployments.alarms import (
     OURS,
     block_id,
@@ -18,30 +19,58 @@ from biasgrid.deployments.alarms import (
     load_automations,
     set_up_alarm,
     set_up_webhook,
+    webhook_address,
 )
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS, PoolType, set_up_pool
 from biasgrid.flows.runs.lease_pools import Pool
+from biasgrid.flows.runs.options import option
 
 
-@dataclass(frozen=True, slots=True)
+def parse_limits(given: list[str] | None) -> dict[str, int]:
+    """Limits by provider, of texts such as `openai=32`. Raises UserError."""
+    pairs = [(one, *one.split("=", 1)) for one in given or ()]
+    for one, *pair in pairs:
+        if len(pair) < 2 or not pair[0] or not pair[1].isdecimal():
+            raise UserError(Problem(f"`{one}` is no limit", "--limit", "write `provider=n`, such as `openai=32`"))
+    return {provider: int(number) for _, provider, number in pairs}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """Settings that differ between installations."""
 
-    pool_type: PoolType = "process"
-    """Type of the pool whose runs send requests to models."""
-    nights_type: PoolType = "process"
-    """Type of the pool for nightly runs, which wait for those."""
-    webhook_url: str | None = None
-    """Webhook for notifications, as JSON with `subject`, `body` and `text`; stored as a secret block."""
-    notification_block: str | None = None
-    """An existing notification block, such as `slack-webhook/on-call`, used instead of the webhook."""
-    heartbeat_missed_s: float = 90.0
-    """Seconds without a heartbeat after which a run counts as crashed; job templates send one every 30 s,
-    Prefect's minimum."""
-    late_s: float = 900.0
-    """Seconds after which a nightly run that has not begun counts as late."""
-    provider_limits: Mapping[str, int] = field(default_factory=dict)
-    """Concurrent requests per provider, over all workers; by default those of `models.yaml`."""
+    pool_type: PoolType = option("process", "--pools", "Type of the pool that asks models.")
+    nights_type: PoolType = option("process", "--night-pools", "Type of the pool in which nights wait.")
+    notification_block: str | None = option(
+        None, "--notify", "A notification block that gets the alarms, `slack-webhook/on-call`."
+    )
+    webhook_url: str | None = option(
+        None,
+        "--webhook-from",
+        "In place of it, the environment variable that holds a webhook's address.",
+        read=lambda name: name and webhook_address(name),
+    )
+    """Stored as a secret block; notifications are JSON with `subject`, `body` and `text`."""
+    heartbeat_missed_s: float = option(
+        90.0, "--heartbeat-missed", "Seconds without a heartbeat: the run is lost.", min=60
+    )
+    """Job templates send a heartbeat every 30 s, Prefect's minimum."""
+    late_s: float = option(900.0, "--late", "Seconds that a night may begin after its time.", min=10)
+    provider_limits: Mapping[str, int] | None = option(
+        None,
+        "--limit",
+        "`provider=n`: requests at once, over all workers. May be repeated.",
+        cli=list[str] | None,
+        read=parse_limits,
+    )
+    """By default those of `models.yaml`."""
+
+
+WORDS = (
+    "pools:pool_type night_pools:nights_type notify:notification_block webhook_from:webhook_url "
+    "heartbeat_missed:heartbeat_missed_s late:late_s limit:provider_limits"
+)
+"""Of the command that sets up a server."""
 
 
 async def set_up(settings: Settings | None = None, client: PrefectClient | None = None) -> list[str]:
@@ -55,7 +84,7 @@ async def set_up(settings: Settings | None = None, client: PrefectClient | None 
         await set_up_pool(client, NIGHTS, settings.nights_type),
         await set_up_pool(client, SHARDS, settings.pool_type),
         *await _set_up_alarms(client, settings),
-        *[await set_up_limit(client, *limit) for limit in settings.provider_limits.items()],
+        *[await set_up_limit(client, *limit) for limit in (settings.provider_limits or {}).items()],
     ]
     return [change for change in changes if change]
 

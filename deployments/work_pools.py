@@ -24,8 +24,7 @@ MEANINGS = {
 def job_template(pool_type: PoolType) -> dict[str, Any]:
     """How a worker of that type starts a run, and which settings a deployment may override."""
     text = (files("biasgrid.deployments") / "work-pools" / f"{pool_type}.json").read_text(encoding="utf-8")
-    template: dict[str, Any] = json.loads(text)
-    return template
+    return dict(json.loads(text))
 
 
 async def set_up_pool(client: PrefectClient, name: str, pool_type: PoolType) -> str | None:
@@ -39,16 +38,10 @@ async def set_up_pool(client: PrefectClient, name: str, pool_type: PoolType) -> 
         await client.create_work_pool(new)
         return f"created work pool {name} ({pool_type})"
     if pool.type != pool_type:
-        raise UserError(_other_type(name, pool.type, pool_type))
+        what = f"work pool `{name}` is of type `{pool.type}`, not `{pool_type}`"
+        delete = f"delete the pool (`prefect work-pool delete {name}`) and deploy again"
+        raise UserError(Problem(what, "the Prefect server", f"name `--pools {pool.type}`, or {delete}"))
     if pool.base_job_template == wanted:
         return None
     await client.update_work_pool(name, WorkPoolUpdate(base_job_template=wanted))
     return f"changed the job template of work pool {name}"
-
-
-def _other_type(name: str, found: str, wanted: str) -> Problem:
-    return Problem(
-        what=f"work pool `{name}` is of type `{found}`, not `{wanted}`",
-        where="the Prefect server",
-        remedy=f"name `--pools {found}`, or delete the pool (`prefect work-pool delete {name}`) and deploy again",
-    )
