@@ -95,16 +95,14 @@ def check_storage(data: str | Path | None) -> tuple[Lake | None, list[Check]]:
 
 
 def check_bucket(shared: SharedStorage) -> list[Check]:
-    """Whether a bucket can be listed, written and read. Raises `UserError` where it cannot be listed; what is
-    written is removed."""
+    """Whether a bucket can be listed, written and read, leaving no file. Raises `UserError` for the former."""
     shared.bucket.names()
     try:
         shared.bucket.refuse_unwritable()
     except UserError as refused:
         wrong = refused.mistakes[0]
-        return [
-            Check("storage", "broken", wrong.what, f"{wrong.remedy}; to look at what landed, reading is enough")
-        ]
+        remedy = f"{wrong.remedy}; to look at what landed, reading is enough"
+        return [Check("storage", "broken", wrong.what, remedy)]
     return [Check("storage", "ok", f"{shared.address} can be listed, read and written")]
 
 
@@ -165,7 +163,7 @@ def check_runs(lake: Lake) -> list[Check]:
     if unfinished:
         newest = unfinished[-1]
         what = f"{len(unfinished)} not finished, unless under way; the newest is {newest.run_id} ({newest.state})"
-        found.append(Check("runs", "note", what, f"go on with: biasgrid resume {newest.run_id}"))
+        found.append(Check("runs", "note", what, f"resume with: biasgrid resume {newest.run_id}"))
     if journals:
         what = f"{journals} left over, or of runs under way; nothing in them is lost"
         found.append(Check("journals", "note", what, "biasgrid resume lands them"))

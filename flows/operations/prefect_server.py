@@ -35,15 +35,13 @@ class EarlyServer:
         atexit.register(self.stop)
 
     def hand_over(self) -> subprocess.Popen[Any] | None:
-        """The process, whose end is from now on up to the caller; None where it is gone."""
+        """The process, which the caller has to end; None if it has ended."""
         process, self._process = self._process, None
         atexit.unregister(self.stop)
-        if process is not None and process.poll() is not None:
-            return None
-        return process
+        return process if process is not None and process.poll() is None else None
 
     def stop(self) -> None:
-        """Ends it, unless it has been handed over: at once while it still loads, in order when it has begun."""
+        """Ends the process, unless it has been handed over."""
         process = self.hand_over()
         if process is None:
             return
@@ -72,7 +70,7 @@ def start_early() -> Iterator[None]:
 
 
 def is_needed() -> bool:
-    """Whether nothing that can be seen without Prefect, which takes a second to ask, names another server."""
+    """Whether no variable and no file names another server; Prefect itself would take a second to load."""
     named = any(name.startswith("PREFECT_") and any(part in name for part in ELSEWHERE) for name in os.environ)
     home = Path(os.environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
     return not named and not (home / "profiles.toml").exists() and not any(_holds(*file) for file in SETTINGS)
@@ -101,20 +99,12 @@ def start_server(port: int, settings: Mapping[str, str] | None = None) -> subpro
     arguments = ["--app-dir", str(folder), "--factory", "prefect.server.api.server:create_app"]
     address = ["--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on"]
     # -P: a folder `flows` where the command was typed is not this package
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "biasgrid.flows.operations.parent_watch",
-        "uvicorn",
-        *arguments,
-        *address,
-    ]
+    watch = [sys.executable, "-P", "-m", "biasgrid.flows.operations.parent_watch"]
     listens, _held = os.pipe()  # only the system closes the other end, when this process ends
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         environment = {**os.environ, **MARKS, **(settings or {})}
-        return subprocess.Popen(command, stdin=listens, env=environment)  # noqa: S603 - our own words
+        return subprocess.Popen([*watch, "uvicorn", *arguments, *address], stdin=listens, env=environment)  # noqa: S603 - our own words
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(listens)

@@ -36,16 +36,15 @@ PATIENCE_S = 3.0
 
 
 def keys(catalog: Catalog, use_blocks: bool) -> list[Check]:
-    """One check per provider, and per chatbot, that needs a key: where it was found, or every place that was
-    searched."""
+    """One check per provider or chatbot that needs a key: where it was found, or every place searched."""
     providers = catalog.models.providers.items()
     return [
-        *(_key(name, provider, use_blocks) for name, provider in providers if provider.key_env),
-        *(_of_endpoint(name, catalog, use_blocks) for name in catalog.endpoints),
+        *(_check_key(name, provider, use_blocks) for name, provider in providers if provider.key_env),
+        *(_check_endpoint(name, catalog, use_blocks) for name in catalog.endpoints),
     ]
 
 
-def _of_endpoint(name: str, catalog: Catalog, use_blocks: bool) -> Check:
+def _check_endpoint(name: str, catalog: Catalog, use_blocks: bool) -> Check:
     endpoint = catalog.endpoints[name]
     target = endpoint_target(name, endpoint.bare())
     part = f"endpoint {name}"
@@ -58,20 +57,16 @@ def _of_endpoint(name: str, catalog: Catalog, use_blocks: bool) -> Check:
     return Check(part, "ok", f"{address}, with {held}" if held else f"{address}, which needs no key")
 
 
-def _key(name: str, provider: Provider, use_blocks: bool) -> Check:
+def _check_key(name: str, provider: Provider, use_blocks: bool) -> Check:
     target = Target(
         model=f"{name}/…", provider=name, name="…", connector=provider.connector, key_env=provider.key_env
     )
     part = f"key {name}"
     missing = missing_keys([target], secret_blocks() if use_blocks else None)
     if missing:
-        return Check(part, "note", missing[0].what, _needed(missing[0].remedy, name))
+        return Check(part, "note", missing[0].what, f"{missing[0].remedy}, if you test models of {name}")
     held = next((variable for variable in provider.key_env if os.environ.get(variable, "").strip()), None)
     return Check(part, "ok", f"environment variable `{held}`" if held else "a Prefect Secret block")
-
-
-def _needed(remedy: str, provider: str) -> str:
-    return f"{remedy}, if you test models of {provider}"
 
 
 def prefect_server() -> Check:
@@ -82,12 +77,16 @@ def prefect_server() -> Check:
     address = settings.api.url
     if not address:
         return _own_server(allowed=settings.server.ephemeral.enabled)
+    from prefect.client.orchestration import get_client
+
     shown = without_credentials(address)
-    failure = _unhealthy()
+    client = get_client(httpx_settings={"timeout": PATIENCE_S}, sync_client=True)
+    failure = client.api_healthcheck()
     if failure is None:
         return Check("Prefect", "ok", f"server at {shown} answers")
     remedy = "start it (prefect server start), or unset PREFECT_API_URL for an ephemeral one"
-    return Check("Prefect", "broken", f"server at {shown} does not answer ({failure})", remedy)
+    # the kind of failure only: its text may contain the address with a password
+    return Check("Prefect", "broken", f"server at {shown} does not answer ({type(failure).__name__})", remedy)
 
 
 def _own_server(*, allowed: bool) -> Check:
@@ -97,20 +96,10 @@ def _own_server(*, allowed: bool) -> Check:
     return Check("Prefect", "broken", "Prefect's settings name no server and allow no temporary one", remedy)
 
 
-def _unhealthy() -> str | None:
-    """The kind of failure only, because its text may contain the address with a password."""
-    from prefect.client.orchestration import get_client
-
-    client = get_client(httpx_settings={"timeout": PATIENCE_S}, sync_client=True)
-    error = client.api_healthcheck()
-    return None if error is None else type(error).__name__
-
-
 def without_credentials(address: str) -> str:
     """Address without user, password, query and fragment."""
     parts = urlsplit(address)
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 @contextmanager
@@ -130,20 +119,20 @@ def require_prefect() -> Iterator[None]:
 
 
 def _start_temporary_server() -> None:
-    """Where no server is configured: Prefect's own, deaf to Ctrl-C. A terminal sends that to every process, and
-    Prefect waits a minute and more for a server that is gone before an interrupted run can end."""
+    """Starts Prefect's own server if none is configured, one that ignores Ctrl-C."""
+    # a terminal sends Ctrl-C to every process, and an interrupted run would wait a minute for a server that ended
     from prefect.settings import get_current_settings
 
     settings = get_current_settings()
     if settings.api.url is None and settings.server.ephemeral.enabled:
-        pool = ThreadPoolExecutor(1)  # signals are masked per thread: ours still hears them while it waits
-        starting = pool.submit(_start_deaf, early.get())
+        pool = ThreadPoolExecutor(1)  # signals are masked per thread: ours still receives them while it waits
+        starting = pool.submit(_start_without_ctrl_c, early.get())
         pool.shutdown(wait=False)
         starting.result()
 
 
-def _start_deaf(begun: EarlyServer | None) -> None:
-    """Prefect's one instance becomes ours: it waits for the process that has begun, and stops it at the end."""
+def _start_without_ctrl_c(begun: EarlyServer | None) -> None:
+    """Prefect's one instance waits for the process that was started early, and stops it at the end."""
     from prefect.server.api.server import SubprocessASGIServer
     from prefect.settings import get_current_settings
 

@@ -10,8 +10,7 @@ from biasgrid.tasks.connectors.keys import Secrets
 
 
 def secret_blocks() -> Secrets | None:
-    """A look-up of Secret blocks where a Prefect server is configured; None where only the environment counts:
-    an ephemeral server would have to start to say that it has none."""
+    """A look-up of Secret blocks if a Prefect server is configured; None if only the environment counts."""
     return _read if os.environ.get("PREFECT_API_URL") else None
 
 

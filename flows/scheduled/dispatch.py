@@ -35,29 +35,30 @@ from biasgrid.tasks.connectors.task import NAME, Label
 LOOK_S = 60.0
 """Interval in seconds of worker checks; Prefect marks a worker offline after 90 seconds."""
 WHY = {
-    WorkPoolStatus.NOT_READY: "nobody takes shards from the work pool `%s`: `prefect worker start --pool %s`",
+    WorkPoolStatus.NOT_READY: "no worker takes shards from the work pool `%s`: `prefect worker start --pool %s`",
     WorkPoolStatus.PAUSED: "the work pool `%s` is paused: `prefect work-pool resume %s`",
 }
 
 
 @asynccontextmanager
-async def telling_of_absence(deployment: str, look_s: float = LOOK_S) -> AsyncIterator[None]:
+async def watch_for_workers(deployment: str, look_s: float = LOOK_S) -> AsyncIterator[None]:
     """Logs when a deployment has no worker, immediately and on every change."""
-    looking = asyncio.create_task(_look(deployment, look_s))
+    checks = asyncio.create_task(_check_pool(deployment, look_s))
     try:
         yield
     finally:
-        looking.cancel()
-        await asyncio.gather(looking, return_exceptions=True)
+        checks.cancel()
+        await asyncio.gather(checks, return_exceptions=True)
 
 
-async def _look(deployment: str, look_s: float) -> None:
+async def _check_pool(deployment: str, look_s: float) -> None:
     before: WorkPoolStatus | None = None
     async with get_client() as client:
         while True:
             pool = await _pool(client, deployment)
             if pool is not None and pool.status != before:
-                _tell(pool)
+                if why := WHY.get(pool.status) if pool.status else None:
+                    get_run_logger().warning(why, pool.name, pool.name)
                 before = pool.status
             await asyncio.sleep(look_s)
 
@@ -69,11 +70,6 @@ async def _pool(client: PrefectClient, deployment: str) -> WorkPool | None:
         return await client.read_work_pool(name) if name else None
     except (httpx.HTTPError, ObjectNotFound):
         return None
-
-
-def _tell(pool: WorkPool) -> None:
-    if why := WHY.get(pool.status) if pool.status else None:
-        get_run_logger().warning(why, pool.name, pool.name)
 
 
 ROUND_S = 1.0
@@ -109,8 +105,8 @@ class Lost:
 async def hand_out(shards: Sequence[Shard], night: Round) -> list[Lost]:
     """Dispatches and awaits all shards, and returns those that failed; cancellation cancels them too."""
     poll_s = max(night.poll_s, len(shards) / AT_ONCE)
-    async with telling_of_absence(night.deployment):
-        ended = await together(_kept_going(shard, night, poll_s) for shard in shards)
+    async with watch_for_workers(night.deployment):
+        ended = await together(watch_shard(shard, night, poll_s, _label(shard, night)) for shard in shards)
     return [lost for lost in ended if lost]
 
 
@@ -124,60 +120,55 @@ async def refuse_unknown(deployment: str) -> None:
             raise UserError(Problem(f"there is no deployment `{deployment}`", "deployment", remedy)) from None
 
 
-async def _kept_going(shard: Shard, night: Round, poll_s: float) -> Lost | None:
-    label = Label(f"shard · {shard.title}", (*shard.models, *run_tags(night.run_id, shard.part)))
-    return await watched(shard, night, poll_s, label)
+def _label(shard: Shard, night: Round) -> Label:
+    return Label(f"shard · {shard.title}", (*shard.models, *run_tags(night.run_id, shard.part)))
 
 
 @task(name="shard", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
-async def watched(shard: Shard, night: Round, poll_s: float, label: Label) -> Lost | None:
+async def watch_shard(shard: Shard, night: Round, poll_s: float, label: Label) -> Lost | None:
     """Runs one shard until it succeeds or has no attempts left."""
     label.attach()
     state: State[Any] | None = None
     for attempt in range(night.takeovers + 1):
         if state is not None:
-            told = "shard %s is handed out again, %d of %d times: %s"
-            get_run_logger().warning(told, shard.title, attempt, night.takeovers, _why(state))
+            message = "shard %s is handed out again, %d of %d times: %s"
+            get_run_logger().warning(message, shard.title, attempt, night.takeovers, describe_state(state))
             await asyncio.sleep(PAUSES_S[min(attempt - 1, len(PAUSES_S) - 1)])
-        async with _begun(shard, night, attempt) as (client, begun):
-            state = await _ended(client, begun.id, poll_s)
+        async with _flow_run(shard, night, attempt) as (client, run):
+            state = await _final_state(client, run.id, poll_s)
         if state.is_completed():
             return None
         if state.is_cancelled():
             break
     assert state is not None  # noqa: S101 - it was handed out at least once
-    get_run_logger().error("shard %s did not end well: %s", shard.title, _why(state))
-    return Lost(shard, _why(state))
+    get_run_logger().error("shard %s did not end well: %s", shard.title, describe_state(state))
+    return Lost(shard, describe_state(state))
 
 
 @asynccontextmanager
-async def _begun(shard: Shard, night: Round, attempt: int) -> AsyncIterator[tuple[PrefectClient, FlowRun]]:
+async def _flow_run(shard: Shard, night: Round, attempt: int) -> AsyncIterator[tuple[PrefectClient, FlowRun]]:
     """New or existing flow run of the shard, cancelled if the caller stops waiting."""
     async with get_client() as client:
-        begun = await _under_way(client, shard, night) or await _handed_in(shard, night, attempt)
+        run = await _find_active(client, shard, night) or await _dispatch(shard, night, attempt)
         try:
-            yield client, begun
+            yield client, run
         except asyncio.CancelledError:
-            await client.set_flow_run_state(begun.id, Cancelling(message="the night was cancelled"))
+            await client.set_flow_run_state(run.id, Cancelling(message="the night was cancelled"))
             raise
 
 
-async def _under_way(client: PrefectClient, shard: Shard, night: Round) -> FlowRun | None:
+async def _find_active(client: PrefectClient, shard: Shard, night: Round) -> FlowRun | None:
     found = await client.read_flow_runs(
         flow_run_filter=FlowRunFilter(
             tags=FlowRunFilterTags(all_=run_tags(night.run_id, shard.part)),
             state=FlowRunFilterState(type=FlowRunFilterStateType(any_=ALIVE)),
         ),
     )
-    return next((run for run in found if _may_send(run) == (shard.max_cost, shard.max_requests)), None)
+    caps = {"max_cost": shard.max_cost, "max_requests": shard.max_requests}
+    return next((run for run in found if all(run.parameters.get(name) == cap for name, cap in caps.items())), None)
 
 
-def _may_send(run: FlowRun) -> tuple[float | None, int | None]:
-    """Cost and request caps of a dispatched shard, which a reused flow run must match."""
-    return run.parameters.get("max_cost"), run.parameters.get("max_requests")
-
-
-async def _handed_in(shard: Shard, night: Round, attempt: int) -> FlowRun:
+async def _dispatch(shard: Shard, night: Round, attempt: int) -> FlowRun:
     return await arun_deployment(
         night.deployment,
         parameters={
@@ -194,21 +185,21 @@ async def _handed_in(shard: Shard, night: Round, attempt: int) -> FlowRun:
     )
 
 
-async def _ended(client: PrefectClient, flow_run_id: UUID, poll_s: float) -> State[Any]:
+async def _final_state(client: PrefectClient, flow_run_id: UUID, poll_s: float) -> State[Any]:
     """Final state of a flow run, tolerating temporary server outages."""
     while True:
         try:
             found = await client.read_flow_run(flow_run_id)
             if found.state and found.state.is_final():
-                return await _as_meant(client, found)
+                return await _intended_state(client, found)
         except httpx.HTTPError as error:
             get_run_logger().warning("Prefect's server does not answer: %s", type(error).__name__)
         except ObjectNotFound:
-            return Cancelled(message="somebody deleted it")
+            return Cancelled(message="the flow run was deleted")
         await asyncio.sleep(poll_s)
 
 
-async def _as_meant(client: PrefectClient, ended: FlowRun) -> State[Any]:
+async def _intended_state(client: PrefectClient, ended: FlowRun) -> State[Any]:
     """Cancelled if cancellation was requested, however the process ended."""
     assert ended.state is not None  # noqa: S101 - it has ended
     if not ended.state.is_crashed():
@@ -217,5 +208,5 @@ async def _as_meant(client: PrefectClient, ended: FlowRun) -> State[Any]:
     return Cancelled() if CANCELLED & {state.type for state in before} else ended.state
 
 
-def _why(state: State[Any]) -> str:
+def describe_state(state: State[Any]) -> str:
     return f"{state.name}: {state.message}" if state.message else state.name or "ended"

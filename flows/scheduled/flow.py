@@ -23,9 +23,9 @@ from biasgrid.flows.runs.driver import conclude, refuse_unnamed, run_flow
 from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.flows.runs.prepare import Prepared, open_lake
 from biasgrid.flows.runs.session import led
-from biasgrid.flows.scheduled.dispatch import Lost, Round, hand_out, refuse_unknown
+from biasgrid.flows.scheduled.dispatch import Lost, Round, describe_state, hand_out, refuse_unknown
 from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions
-from biasgrid.flows.scheduled.outcome import NightGate, announce, ended, is_over_cost
+from biasgrid.flows.scheduled.outcome import NightGate, announce, final_state, is_over_cost
 from biasgrid.flows.scheduled.shards import shards
 from biasgrid.flows.terminal.markdown import Markup
 from biasgrid.warehouse.expectations.process import Inspector, start_inspector
@@ -42,21 +42,18 @@ async def shard_runs(run_id: str) -> list[tuple[str, str, str]]:
             flow_run_filter=FlowRunFilter(tags=FlowRunFilterTags(all_=run_tags(run_id))),
             sort=FlowRunSort.START_TIME_ASC,
         )
-    return [(run.name, _ended(run), Markup(f"[open]({address(run)})")) for run in found]
+    return [
+        (run.name, describe_state(run.state) if run.state else "–", Markup(f"[open]({address(run)})"))
+        for run in found
+    ]
 
 
 def address(run: FlowRun) -> str:
-    """In the UI in which it is read, whatever its address; where one is set for people, there."""
+    """Link to a flow run: relative to the UI in which it is read, unless a UI has its own address."""
     settings = get_current_settings()
     by_api = (settings.api.url or "").removesuffix("/api")
     own = settings.ui_url if settings.ui_url and settings.ui_url != by_api else ""
     return f"{own.rstrip('/')}/runs/flow-run/{run.id}"
-
-
-def _ended(run: FlowRun) -> str:
-    if run.state is None:
-        return "–"
-    return f"{run.state.name}: {run.state.message}" if run.state.message else str(run.state.name)
 
 
 def _name() -> str:
@@ -66,39 +63,38 @@ def _name() -> str:
 
 @run_flow(NightOptions, PARAMETERS, "nightly", _name)
 async def nightly(given: NightOptions) -> Outcome | State[Any]:
-    """Test models against ethical requirements, each model on whatever worker has room for it, and say what
+    """Test models against ethical requirements, each model on whatever worker has room for it, and report what
     became worse since the night before.
 
     One **shard** per model goes through the work pool of the deployment `shard/shard`; a shard whose worker is
     lost is handed out again and goes on where it was. When all have ended the warehouse is built once, checked,
-    and the night is compared with the run before it. It ends **Completed**, or failed in a state that says why:
+    and the night is compared with the run before it. It ends **Completed**, or failed in a state that names the reason:
     `Regression` (names the requirement), `Incomplete`, `OverCost`, `NotMet`, `Undecided`.
     """
-    lake, run_id = open_lake(given.data), given.run_id or _begun_before()
+    lake, run_id = open_lake(given.data), given.run_id or _interrupted_run()
     source = find_run(lake, run_id).scenario_resolved if run_id else refuse_unnamed(given.scenario)
     own = BenchmarkOptions(**given.given("max_cost", "max_requests")) if run_id else given
     prepared = Prepared(BENCHMARK.unsent(source, own))
     await refuse_unknown(given.deployment)
     async with led(lake, prepared, run_id) as grid:
-        cells = await _planned(grid)
+        cells = await _plan(grid)
         with start_inspector(given.expectations) as inspector:
             night = Round(grid.run.run_id, given.data, given.deployment, given.takeovers)
             lost = await hand_out(shards(cells, prepared.resolved, given.shard_by), night)
-            state = await _concluded(grid, lost, given.gate, inspector)
+            state = await _conclude(grid, lost, given.gate, inspector)
         if given.pictures:
             await publish_pictures(lake, grid.run.run_id, grid.resolved.name)
         return state
 
 
-def _begun_before() -> str | None:
-    """The run of this flow run, where Prefect starts it again: it goes on."""
+def _interrupted_run() -> str | None:
+    """The run of this flow run if Prefect starts it again, to be resumed."""
     tags: list[str] = flow_run.tags or []
     return next((tag.partition(":")[2] for tag in tags if tag.startswith("run:")), None)
 
 
-async def _planned(grid: Grid) -> pl.DataFrame:
-    """The cells of the run, landed, with what stands in for asking: shards find both. Raises `RunBusy` where
-    somebody else plans it."""
+async def _plan(grid: Grid) -> pl.DataFrame:
+    """The cells of the run and the replies that it reuses, both landed. Raises `RunBusy` if another process plans it."""
     lake, run_id = grid.lake, grid.run.run_id
     try:
         with RunLock(lake, run_id):
@@ -116,13 +112,13 @@ async def _planned(grid: Grid) -> pl.DataFrame:
     return cells
 
 
-async def _concluded(grid: Grid, lost: list[Lost], gate: NightGate, inspector: Inspector | None) -> State[Any]:
+async def _conclude(grid: Grid, lost: list[Lost], gate: NightGate, inspector: Inspector | None) -> State[Any]:
     lake, run_id = grid.lake, grid.run.run_id
-    if lost:  # what they had been told before is there all the same
+    if lost:  # replies that they received before
         await asyncio.to_thread(recover, lake)
     found = await conclude(lake, grid.run, BENCHMARK, inspector, is_whole=not lost)
     over_cost = await asyncio.to_thread(is_over_cost, lake, run_id)
     before = await publish(lake, found, grid.resolved.name, await shard_runs(run_id))
-    state = ended(found, before, lost, gate, over_cost=over_cost)
+    state = final_state(found, before, lost, gate, over_cost=over_cost)
     announce(run_id, state)
     return state

@@ -57,11 +57,11 @@ class NightOptions(BenchmarkOptions):
     data: str | None = revised(
         RunOptions,
         "data",
-        doc="where lake and warehouse lie, the same for every worker; None: `BIASGRID_DATA`, or `data`",
+        doc="place of lake and warehouse, the same for every worker; None: `BIASGRID_DATA`, or `data`",
     )
     run_id: str | None = option(
         None,
-        doc="goes on with this unfinished run, as it was planned: of all the others only caps, gate and what "
+        doc="resumes this unfinished run, as it was planned: of all the others only caps, gate and what "
         "shards go by count",
     )
     deployment: str = option(DEPLOYMENT, doc="takes the shards")

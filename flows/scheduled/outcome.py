@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from prefect.client.schemas.objects import State
@@ -40,27 +40,28 @@ def is_over_cost(lake: Lake, run_id: str) -> bool:
     return bool(query(lake, CAPPED, [run_id], texts_of=run_id).item())
 
 
-def ended(found: Outcome, beside: Before, lost: Sequence[Lost], gate: NightGate, *, over_cost: bool) -> State[Any]:
+def final_state(
+    found: Outcome, before: Before, lost: Sequence[Lost], gate: NightGate, *, over_cost: bool
+) -> State[Any]:
     """Final state by the most severe problem; a regression is reported even if replies are missing."""
-    if beside.worse:
-        return _failed(REGRESSION, found, f"worse than the night before: {_named(map(_change, beside.worse))}")
+    if before.worse:
+        return _fail(REGRESSION, found, f"worse than the night before: {_list_few(map(_change, before.worse))}")
     if over_cost:
-        return _failed(OVER_COST, found, "a cap was reached before everything was asked")
+        return _fail(OVER_COST, found, "a cap was reached before everything was asked")
     if found.incomplete or lost:
-        return _failed(INCOMPLETE_NIGHT, found, _incomplete(lost))
+        return _fail(INCOMPLETE_NIGHT, found, _incomplete(lost))
     code = found.exit_code_by("decided" if gate == "decided" else "point")
     if gate != "regression" and code in {NOT_MET, UNDECIDED}:
         return _unmet(found, gate, code)
-    return Completed(message=f"run {found.run_id}: {counted(found)}, {_compared(beside.changes)}", data=found)
+    return Completed(
+        message=f"run {found.run_id}: {counted(found)}, {_summarise_changes(before.changes)}", data=found
+    )
 
 
 def announce(run_id: str, state: State[Any]) -> None:
-    """Tells Prefect's automations how a night ends, by an event of its own: `biasgrid.night.Regression` and so on.
-
-    What Prefect tells of a state is held back for a quarter of an hour where a run was scheduled less than five
-    minutes before it began, as after a change of its schedule: it waits for the event of being scheduled, and
-    the server's scheduler sends none.
-    """
+    """Emits an event for automations, such as `biasgrid.night.Regression`."""
+    # Prefect holds back its own event of a state for a quarter of an hour if a run was scheduled less than five
+    # minutes before it began: it waits for the event of scheduling, and the server's scheduler sends none
     emit_event(
         event=f"{EVENT}{state.name}",
         resource={"prefect.resource.id": f"{RUN}{run_id}", "prefect.resource.name": run_id},
@@ -72,17 +73,17 @@ def _unmet(found: Outcome, gate: NightGate, code: int) -> State[Any]:
     column = "decision" if gate == "decided" else "point_finding"
     unmet = [row for row in found.findings if row[column] != "met"]
     name = NOT_MET_STATE if code == NOT_MET else UNDECIDED_STATE
-    return _failed(name, found, _named(f"{_whose(row)} is {row[column]}" for row in unmet))
+    return _fail(name, found, _list_few(f"{_whose(row)} is {row[column]}" for row in unmet))
 
 
-def _failed(name: str, found: Outcome, message: str) -> State[Any]:
+def _fail(name: str, found: Outcome, message: str) -> State[Any]:
     return Failed(name=name, message=f"run {found.run_id}: {message}")
 
 
 def _incomplete(lost: Sequence[Lost]) -> str:
     if not lost:
         return "coverage is below the scenario's floor"
-    return "not everything was asked: " + _named(f"{', '.join(one.shard.models)} ({one.why})" for one in lost)
+    return "not everything was asked: " + _list_few(f"{', '.join(one.shard.models)} ({one.why})" for one in lost)
 
 
 def _change(row: dict[str, Any]) -> str:
@@ -94,13 +95,13 @@ def _whose(row: dict[str, Any]) -> str:
     return f"`{row['requirement']}` of {row['model']}"
 
 
-def _named(told: Any) -> str:
-    every = list(told)
+def _list_few(texts: Iterable[str]) -> str:
+    every = list(texts)
     more = f"; and {len(every) - NAMED} more" if len(every) > NAMED else ""
     return "; ".join(every[:NAMED]) + more
 
 
-def _compared(changed: Sequence[dict[str, Any]]) -> str:
+def _summarise_changes(changed: Sequence[dict[str, Any]]) -> str:
     if not changed:
         return "no earlier night to compare with"
     better = sum(row["finding"] == "better" for row in changed)

@@ -39,7 +39,7 @@ async def shard(
 ) -> State[None]:
     """Ask some models what a run has planned for them, and judge what they reply. A nightly run starts these.
 
-    What has landed is not asked again: a shard that was lost goes on where it was, on any machine.
+    What has landed is not asked again: a shard that was lost is resumed, on any machine.
 
     Args:
         run_id: the run, planned already
@@ -72,7 +72,7 @@ def own_cells(lake: Lake, run: Run, prepared: Prepared[ResolvedScenario]) -> pl.
 def refuse_other_catalogs(run: Run, prepared: Prepared[ResolvedScenario]) -> None:
     """Raises UserError if the catalog files differ from those the run was planned with."""
     planned: dict[str, str] = orjson.loads(run.catalog_hashes)
-    here = prepared.resolved.catalog.hashes  # a library may lie at another path here
+    here = prepared.resolved.catalog.hashes  # a library may have another path here
     unlike = {*planned.values()} ^ {*here.values()}
     differing = sorted({name for name, content in (*planned.items(), *here.items()) if content in unlike})
     if differing:

@@ -45,17 +45,14 @@ def part_of(models: Sequence[str]) -> str:
 
 
 def shards(cells: pl.DataFrame, resolved: ResolvedScenario, by: By = "model") -> list[Shard]:
-    """One shard per model, or per provider, of the planned `cells`; longest first, so that none is waited for at
-    the end. What the shards may send and spend together is what the run may. Raises UserError for a cap that
-    leaves a shard nothing."""
+    """One shard per model, or per provider, the longest first; caps add up to the run's. Raises UserError for a cap
+    that leaves a shard nothing."""
     models, planned = pl.col("model").unique().sort().alias("models"), pl.col("planned").sum()
     groups = cells.group_by(pl.col(by).alias("by"), maintain_order=True).agg(models, planned)
     ordered = groups.sort("planned", descending=True, maintain_order=True)
     weights = _weights(resolved)
-    return [
-        _capped(tuple(own), cases, resolved.settings, weights)
-        for own, cases in ordered.select("models", "planned").iter_rows()
-    ]
+    rows = ordered.select("models", "planned").iter_rows()
+    return [_cap(tuple(own), cases, resolved.settings, weights) for own, cases in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ def _weights(resolved: ResolvedScenario) -> Mapping[str, _Weight]:
     }
 
 
-def _capped(
+def _cap(
     models: tuple[str, ...], planned: int, settings: ScenarioSettings, weights: Mapping[str, _Weight]
 ) -> Shard:
     cost, requests = settings.max_cost, settings.max_requests

@@ -54,7 +54,7 @@ async def test_a_shard_that_someone_deletes_is_not_handed_out_again(pool):
     night = begin_night(pool, "R3", ONE)
     (only,) = await pool.until("R3", bool)
     await pool.client.delete_flow_run(only.id)
-    assert [lost.why for lost in await night] == ["Cancelled: somebody deleted it"]
+    assert [lost.why for lost in await night] == ["Cancelled: the flow run was deleted"]
 
 
 async def test_a_night_that_goes_on_waits_for_the_shards_of_the_one_before(pool):
@@ -93,7 +93,9 @@ async def test_that_no_worker_takes_shards_is_reported(pool, caplog):
         (only,) = await pool.until("R8", bool)
         await pool.complete(only)
         await night
-    assert "nobody takes shards from the work pool `nobodys`: `prefect worker start --pool nobodys`" in caplog.text
+    assert (
+        "no worker takes shards from the work pool `nobodys`: `prefect worker start --pool nobodys`" in caplog.text
+    )
 
 
 async def test_a_deployment_that_is_not_there_is_a_mistake():

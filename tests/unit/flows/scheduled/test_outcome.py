@@ -8,7 +8,7 @@ import pytest
 from biasgrid.flows.benchmark.previous_runs import Before
 from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.flows.scheduled.dispatch import Lost
-from biasgrid.flows.scheduled.outcome import ended
+from biasgrid.flows.scheduled.outcome import final_state
 from biasgrid.flows.scheduled.shards import Shard
 
 
@@ -30,7 +30,7 @@ LOST = [Lost(Shard(("a/x",), 10), "Crashed: no heartbeat")]
 
 
 def test_a_night_like_the_one_before_is_completed():
-    state = ended(
+    state = final_state(
         found(), beside(change("no difference shown"), change("better")), [], "regression", over_cost=False
     )
     assert (state.is_completed(), state.message) == (
@@ -40,13 +40,15 @@ def test_a_night_like_the_one_before_is_completed():
 
 
 def test_a_first_night_says_that_there_is_nothing_to_compare_with():
-    state = ended(found(), beside(), [], "regression", over_cost=False)
+    state = final_state(found(), beside(), [], "regression", over_cost=False)
     assert state.is_completed()
     assert "no earlier night" in str(state.message)
 
 
 def test_a_regression_names_requirement_model_and_both_rates():
-    state = ended(found(), beside(change("worse"), change("better", "other")), [], "regression", over_cost=False)
+    state = final_state(
+        found(), beside(change("worse"), change("better", "other")), [], "regression", over_cost=False
+    )
     assert (state.is_failed(), state.name) == (True, "Regression")
     assert state.message == (
         "run R1: worse than the night before: `alike` of a/x passes 75.0%, 90.0% before (q = 0.0012)"
@@ -55,7 +57,7 @@ def test_a_regression_names_requirement_model_and_both_rates():
 
 def test_of_many_regressions_the_first_are_named():
     several = beside(*(change("worse", f"r{number}") for number in range(5)))
-    message = ended(found(), several, [], "regression", over_cost=False).message
+    message = final_state(found(), several, [], "regression", over_cost=False).message
     assert "`r2` of a/x" in str(message)
     assert "`r3`" not in str(message)
     assert str(message).endswith("and 2 more")
@@ -70,7 +72,7 @@ def test_of_many_regressions_the_first_are_named():
     ],
 )
 def test_a_night_that_did_not_ask_everything_says_why(incomplete, lost, over_cost, name, told):
-    state = ended(found(incomplete=incomplete), beside(), lost, "regression", over_cost=over_cost)
+    state = final_state(found(incomplete=incomplete), beside(), lost, "regression", over_cost=over_cost)
     assert (state.is_failed(), state.name) == (True, name)
     assert told in str(state.message)
 
@@ -86,7 +88,7 @@ def test_a_night_that_did_not_ask_everything_says_why(incomplete, lost, over_cos
     ],
 )
 def test_the_gate_says_what_else_fails_a_night(gate, finding, decision, name):
-    state = ended(found(finding=finding, decision=decision), beside(), [], gate, over_cost=False)
+    state = final_state(found(finding=finding, decision=decision), beside(), [], gate, over_cost=False)
     assert state.name == name
     if name != "Completed":
         assert "`alike` of a/x" in str(state.message)
