@@ -94,7 +94,7 @@ def _interrupted_run() -> str | None:
 
 
 async def _plan(grid: Grid) -> pl.DataFrame:
-    """The cells of the run and the replies that it reuses, both landed. Raises `RunBusy` if another process plans it."""
+    """The planned cells, landed with reused replies. Raises `RunBusy` if another process plans the run."""
     lake, run_id = grid.lake, grid.run.run_id
     try:
         with RunLock(lake, run_id):
