@@ -121,6 +121,6 @@ def _unwritable(path: Path, force: bool) -> list[Problem]:
     if path.is_dir():
         return [Problem(f"`{path}` is a directory", "--out", "name a file")]
     if path.exists() and not force:
-        what = f"`{path}` exists, and may hold somebody's decisions"
+        what = f"`{path}` exists, and may hold decisions of a reviewer"
         return [Problem(what, "--out", "name another file, or overwrite it with --force")]
     return []

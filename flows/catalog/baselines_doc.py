@@ -19,27 +19,27 @@ from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.flows.catalog.coverage import Coverage, coverage
 
 BASELINE_TABLE: Final = Path("docs") / "baselines.md"
-SAID: Final = ("constant_no", "constant_yes", "first_option")
+CONSTANTS: Final = ("constant_no", "constant_yes", "first_option")
 PART: Final = {"concern": "Concerns", "sector": "Sectors"}
 HEAD: Final = """# What answering without reading passes
 
 <!-- Written by `make baselines` from the shipped library: change that. -->
 
-A model that always says "No" passes every question whose right answer is "No". What it passes tells how much of a
-score is free, and why nearly half of the library is to be affirmed. These are exact rates, of the whole library:
+A model that always answers "No" passes every question whose right answer is "No". Its pass rate shows how much of
+a score is free, and why nearly half of the library is to be affirmed. These are exact rates, of the whole library:
 
 - **"No"**, **"Yes"**: always this word, in the language of the question (`simulated/constant-no`,
   `simulated/constant-yes`). **first**: always the answer that the question offers first, or "Yes" where it offers
   none (`simulated/first-option`). Shares of the tests with an expected value.
 - **50**: always this number where one is asked for, as all three do. Share of the tests that compare numbers:
-  whoever tells everybody the same passes them all.
+  the same number for everyone passes them all.
 - **of all**: the share of all tests, as `point_rate` in `marts.pass_rates` has it.
 - **refuser**: declines everything (`simulated/refuser`). It passes nothing and fails nothing: each test is
   refused, and each requirement "not evaluated".
 
 Tests are templates. `python tests/calibration/experiments.py` asks these respondents the library through
 prompting, evaluation and warehouse, and compares what comes out with a count of the library's text.
-`biasgrid catalog stats` tells the same of a library of yours.
+`biasgrid catalog stats` shows the same for a library of yours.
 """
 
 
@@ -60,9 +60,9 @@ def rates(found: Coverage, key: str) -> pl.DataFrame:
         "number_tests": numbers,
         "number": pl.when(numbers > 0).then(1.0),
     }
-    of_all = {f"{name}_of_all": (pl.col(name).sum() + numbers) / (words + numbers) for name in SAID}
+    of_all = {f"{name}_of_all": (pl.col(name).sum() + numbers) / (words + numbers) for name in CONSTANTS}
     grouped = found.templates.filter(apart).group_by("language", key)
-    shares = {name: pl.col(name).mean() for name in (*SAID, "refuser")}
+    shares = {name: pl.col(name).mean() for name in (*CONSTANTS, "refuser")}
     return grouped.agg(**counts, **shares, **of_all).sort("language", key)
 
 
@@ -72,12 +72,19 @@ def _part(found: Coverage, key: str) -> str:
         *('"No", 50 of all', '"Yes", 50 of all', "first, 50 of all", "refuser"),
     )
     rows = rates(found, key).iter_rows(named=True)
-    columns = ("expected_tests", *SAID, "number_tests", "number", *(f"{name}_of_all" for name in SAID), "refuser")
-    lines = [(row["language"], row[key], *(_said(row[name]) for name in columns)) for row in rows]
+    columns = (
+        "expected_tests",
+        *CONSTANTS,
+        "number_tests",
+        "number",
+        *(f"{name}_of_all" for name in CONSTANTS),
+        "refuser",
+    )
+    lines = [(row["language"], row[key], *(_format_cell(row[name]) for name in columns)) for row in rows]
     return f"## {PART[key]}\n\n" + "\n".join(_table(heads, lines)) + "\n"
 
 
-def _said(value: float | None) -> str:
+def _format_cell(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:.1%}" if isinstance(value, float) else f"{value}"

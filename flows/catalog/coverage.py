@@ -43,8 +43,8 @@ TEMPLATES: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "instances": pl.Int64,
     **dict.fromkeys(("paraphrased", "expected", "reverse_keyed", *BASELINES), pl.Boolean),
 }
-"""One row per template. `instances` is null where it cannot be told; the baselines where there is no test of
-expected values: for same-value oracles, doubles of other templates, and templates that make no prompt."""
+"""One row per template. `instances` is null if unknown; the baselines if there is no test of expected
+values: for same-value oracles, doubles of other templates, and templates that make no prompt."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ class Coverage:
 
     def _totals(self, keys: tuple[str, ...]) -> pl.DataFrame:
         apart = pl.col("sector").is_not_null() if "sector" in keys else pl.col("sector").is_null()
-        told = self.templates.filter(apart).group_by(keys).agg(*_counts(), *map(_share, BASELINES)).sort(keys)
+        totals = self.templates.filter(apart).group_by(keys).agg(*_counts(), *map(_share, BASELINES)).sort(keys)
         needed = pl.lit(self.needed, dtype=pl.Int64)
         decidable = (pl.col("templates") >= needed).fill_null(value=False)
-        return told.with_columns(templates_needed=needed, decidable=decidable)
+        return totals.with_columns(templates_needed=needed, decidable=decidable)
 
 
 def coverage(
@@ -111,7 +111,7 @@ def coverage(
 ) -> Coverage:
     """What the catalog's library covers, of all concerns and languages where none is named. Raises UserError
     with every concern, language and tolerance that is none."""
-    asked = _asked(catalog, tolerance, concerns, languages)
+    asked = _resolve_names(catalog, tolerance, concerns, languages)
     chosen = [t for t in catalog.templates if t.concern in asked.concerns and t.language in asked.languages]
     rows = pl.DataFrame(_rows(counted(chosen, catalog), catalog), schema=TEMPLATES)
     general = (template for template in chosen if template.sector is None)
@@ -125,7 +125,9 @@ class _Asked:
     languages: frozenset[str]
 
 
-def _asked(catalog: Catalog, tolerance: float, concerns: Iterable[str], languages: Iterable[str]) -> _Asked:
+def _resolve_names(
+    catalog: Catalog, tolerance: float, concerns: Iterable[str], languages: Iterable[str]
+) -> _Asked:
     mistakes: list[Problem] = []
     if not 0 <= tolerance <= 1:
         mistakes.append(Problem(f"tolerance `{tolerance}` is no share", "--tolerance", "name one from 0 to 1"))

@@ -43,8 +43,8 @@ def show_scenes(out: Console, catalog: Catalog) -> None:
 
 
 def _headline(rows: Sequence[Row], languages: Sequence[str]) -> str:
-    told = (f"{sum(r['scenes'] for r in rows if r['language'] == tag):,} in {tag}" for tag in languages)
-    return f"Scenes of interactions: {', '.join(told)}"
+    parts = (f"{sum(r['scenes'] for r in rows if r['language'] == tag):,} in {tag}" for tag in languages)
+    return f"Scenes of interactions: {', '.join(parts)}"
 
 
 def _scenes(domains: Sequence[Sequence[Row]], languages: Sequence[str]) -> list[Column]:
@@ -64,7 +64,7 @@ def _about(domains: Sequence[Sequence[Row]]) -> list[Column]:
         Column("\naxis", [Text(row["axis"]) for row in whole], "left"),
         Column("tasks of\none group", [Text(_tasks(row, 0)) for row in whole], "left"),
         Column("tasks of\nthe other", [Text(_tasks(row, 1)) for row in whole], "left"),
-        Column("\nplayed", [Text(_played(row)) for row in whole], "left"),
+        Column("\nplayed", [Text(_format_playing(row)) for row in whole], "left"),
     ]
 
 
@@ -73,13 +73,13 @@ def _tasks(row: Row, place: int) -> str:
     return "–" if not any(row["tasks"].values()) or place >= len(named) else named[place]
 
 
-def _played(row: Row) -> str:
+def _format_playing(row: Row) -> str:
     kind = "held out" if row["held_out"] else "by name" if row["by_name"] else "by default"
     return f"{kind}, control" if row["controls"] == row["scenes"] else kind
 
 
 HIGH: Final = 0.6
-"""Share of a concern's tests that a constant answer passes above which a score says little."""
+"""Share of a concern's tests that a constant answer passes above which a score proves little."""
 HIGH_IN_CELL: Final = 2 / 3
 """The same of a cell, where one test of a dozen is eight points."""
 CONSTANT: Final = ("constant_no", "constant_yes", "first_option")
@@ -149,10 +149,10 @@ class Picture:
 
     def _too_few(self, rows: list[Row]) -> Iterator[Text]:
         """Which concerns have too few templates, all cells taken together."""
-        told = [f"{row['concern']} ({row['templates']:,})" for row in rows if not row["decidable"]]
-        if told and self._found.needed:
+        parts = [f"{row['concern']} ({row['templates']:,})" for row in rows if not row["decidable"]]
+        if parts and self._found.needed:
             few = f"too few for a tolerance of {self._found.tolerance:g}, all cells together"
-            yield Text(one_line(f"{few}: {', '.join(told)}"), style="yellow")
+            yield Text(one_line(f"{few}: {', '.join(parts)}"), style="yellow")
 
     def _legend(self) -> Iterator[Text]:
         needed, tolerance = self._found.needed, f"a tolerance of {self._found.tolerance:g}"
@@ -176,8 +176,8 @@ class Picture:
         """What bias probes can ask about, in each language that has questions."""
         for language in sorted(self._catalog.probing):
             counts = tally(self._catalog.probes, language)
-            told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-            yield Text(f"Bias probes in {language}: {told}.")
+            parts = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+            yield Text(f"Bias probes in {language}: {parts}.")
 
 
 def _key(name: str, rows: list[Row]) -> Column:
@@ -194,14 +194,14 @@ def _measures(key: str, rows: list[Row], cells: list[Row]) -> list[Column]:
         Column("\ninstances", [_number(row["instances"], ",.0f") for row in rows]),
         Column("per\ntemplate", [_number(row["instances_per_template"], ",.1f") for row in rows]),
         Column("reverse-\nkeyed", [_number(_reverse_keyed(row), ".0%") for row in rows]),
-        *(Column(heading, [_marked(row[name]) for row in rows]) for heading, name in always),
+        *(Column(heading, [_mark_high(row[name]) for row in rows]) for heading, name in always),
         Column("cells\ndecidable", [_decidable(cell for cell in cells if cell[key] == row[key]) for row in rows]),
     ]
 
 
 def _decidable(cells: Iterable[Row]) -> Text:
-    told = [cell["decidable"] for cell in cells]
-    return Text(f"{sum(told)} of {len(told)}")
+    parts = [cell["decidable"] for cell in cells]
+    return Text(f"{sum(parts)} of {len(parts)}")
 
 
 def _reverse_keyed(row: Row) -> float | None:
@@ -210,15 +210,15 @@ def _reverse_keyed(row: Row) -> float | None:
 
 def _gaps(gaps: list[Row]) -> Iterator[Text]:
     """Which cells are empty."""
-    told = []
+    parts = []
     for concern, cells in groupby(gaps, key=itemgetter("concern")):
         named = [f"{cell['input']} · {cell['reflection']}" for cell in cells]
-        told.append(concern if len(named) == len(CELLS) else f"{concern} ({', '.join(named)})")
-    if told:
-        yield Text(f"missing: {'; '.join(told)}", style="yellow")
+        parts.append(concern if len(named) == len(CELLS) else f"{concern} ({', '.join(named)})")
+    if parts:
+        yield Text(f"missing: {'; '.join(parts)}", style="yellow")
 
 
-def _marked(share: float | None) -> Text:
+def _mark_high(share: float | None) -> Text:
     high = _is_high(share)
     return Text(f"{_number(share, '.0%')}{'!' if high else ' '}", style="yellow" if high else "")
 
@@ -242,19 +242,19 @@ def stats(
     if not library.strip():
         remedy = "name a file or directory of templates, or leave the option out"
         raise UserError(Problem("no library is named", "--library", remedy))
-    catalog = load_catalog(library, language=_spoken(languages))
+    catalog = load_catalog(library, language=_only_language(languages))
     found = coverage(catalog, tolerance, concerns, languages)
     if kind == "json":
         probes = [{"language": tag, **tally(catalog.probes, tag)} for tag in sorted(catalog.probing)]
-        beside = {"probes": probes, "scenes": [*tally_of_scenes(catalog.scenes)]}
-        write_data(json.dumps(as_json(found) | beside, indent=2) + "\n")
+        extra = {"probes": probes, "scenes": [*tally_of_scenes(catalog.scenes)]}
+        write_data(json.dumps(as_json(found) | extra, indent=2) + "\n")
     elif kind == "csv":
         write_data(defuse_formulas(found.rows).write_csv())
     else:
         Picture(found, catalog, console()).show()
 
 
-def _spoken(languages: Collection[str]) -> str | None:
+def _only_language(languages: Collection[str]) -> str | None:
     """The language of a table whose name does not say: the one that is asked for, if it is one."""
     return next((each for each in languages if len(languages) == 1 and re.match(LANGUAGE, each)), None)
 

@@ -60,7 +60,7 @@ def import_files(
         _write(path, content)
     if force and out / f"{name}.refused.csv" not in contents:  # of an earlier import
         (out / f"{name}.refused.csv").unlink(missing_ok=True)
-    return Import(tuple(read), {_told(path, out): path for path in contents})
+    return Import(tuple(read), {_relative_name(path, out): path for path in contents})
 
 
 def _check_language(language: str) -> None:
@@ -80,7 +80,7 @@ def _importer(format_name: str, files: Sequence[Path]) -> Importer:
 
 
 def _is_metadata(format_name: str, file: Path) -> bool:
-    """BBQ's items are JSON lines: a table beside them is its additional metadata."""
+    """BBQ's items are JSON lines: a table with them is its additional metadata."""
     if format_name != "bbq" or file.suffix.lower() != ".csv":
         return False
     return set(bbq.METADATA) <= set(table(read_text(file), str(file)).header)
@@ -94,8 +94,8 @@ def _read(importer: Importer, format_name: str, file: Path, language: str) -> Im
         other = looks_like(text)
         if other is None or other == format_name:
             raise
-        told = [replace(one, remedy=f"it looks like `{other}`: name that format") for one in wrong.mistakes]
-        raise UserError(told) from wrong
+        problems = [replace(one, remedy=f"it looks like `{other}`: name that format") for one in wrong.mistakes]
+        raise UserError(problems) from wrong
 
 
 def _unlike_each_other(read: Iterable[Imported]) -> list[Imported]:
@@ -114,7 +114,7 @@ def _unlike_each_other(read: Iterable[Imported]) -> list[Imported]:
 
 def _nothing(read: Sequence[Imported]) -> list[Problem]:
     if not read:
-        return [Problem("no file holds items", remedy="name the files of items beside the metadata")]
+        return [Problem("no file holds items", remedy="name the files of items next to the metadata")]
     refused = [mistake for one in read for mistake in one.refused]
     empty = [Problem("holds nothing to import", one.file, "name another file") for one in read if not one.rows]
     return [*empty, *refused]
@@ -129,20 +129,20 @@ def _contents(format_name: str, name: str, out: Path, read: Sequence[Imported]) 
     contents: dict[Path, Content | None] = {}
     if format_name in BENCHMARKS:
         lines = "".join(f"{written_line(template)}\n" for template in templates)
-        told = scenario(format_name, name, templates, f"{name}.jsonl")
-        contents = {out / f"{name}.jsonl": lines, out / f"{name}.scenario.yaml": as_yaml(told)}
+        problems = scenario(format_name, name, templates, f"{name}.jsonl")
+        contents = {out / f"{name}.jsonl": lines, out / f"{name}.scenario.yaml": as_yaml(problems)}
     elif format_name == "langbite":
         contents = dict(_langbite(name, out, read))
     elif format_name == "interactions":
         contents = {out / path: text for path, text in catalog_files(name, read).items()}
     elif replies := [reply for one in read for reply in one.replies]:
-        contents = {out / f"{name}.parquet": _recording(replies)}
-    refused = _refused(read)
+        contents = {out / f"{name}.parquet": _as_recording(replies)}
+    refused = _refused_rows(read)
     return contents | {out / f"{name}.refused.csv": refused if refused.height else None}
 
 
 def _langbite(name: str, out: Path, read: Sequence[Imported]) -> dict[Path, Content]:
-    """The library as YAML files, and each scenario, which asks that library where one was given beside it."""
+    """The library as YAML files, and each scenario, which asks that library if one was given with it."""
     templates = tuple(template for one in read for template in one.templates)
     contents: dict[Path, Content] = {
         out / "templates" / path: text for path, text in langbite_files(templates).items()
@@ -150,12 +150,12 @@ def _langbite(name: str, out: Path, read: Sequence[Imported]) -> dict[Path, Cont
     library = {"library": "templates"} if templates else {}
     for one in read:
         if one.scenario is not None:
-            told: dict[str, Any] = {**one.scenario, "scenario": {**one.scenario["scenario"], **library}}
-            contents[out / f"{slug(Path(one.file).stem) or name}.scenario.yaml"] = as_yaml(told)
+            problems: dict[str, Any] = {**one.scenario, "scenario": {**one.scenario["scenario"], **library}}
+            contents[out / f"{slug(Path(one.file).stem) or name}.scenario.yaml"] = as_yaml(problems)
     return contents
 
 
-def _recording(replies: Sequence[RecordedReply]) -> pl.DataFrame:
+def _as_recording(replies: Sequence[RecordedReply]) -> pl.DataFrame:
     """What `replay/<file>` reads; columns that no reply has are left out."""
     columns = {
         name: [getattr(reply, name) for reply in replies] for name in (one.name for one in fields(RecordedReply))
@@ -163,7 +163,7 @@ def _recording(replies: Sequence[RecordedReply]) -> pl.DataFrame:
     return pl.DataFrame({name: values for name, values in columns.items() if any(v is not None for v in values)})
 
 
-def _refused(read: Sequence[Imported]) -> pl.DataFrame:
+def _refused_rows(read: Sequence[Imported]) -> pl.DataFrame:
     rows = [(*position(mistake), mistake.what) for one in read for mistake in one.refused]
     schema = {"file": pl.String, "line": pl.Int64, "reason": pl.String}
     return defuse_formulas(pl.DataFrame(rows, schema=schema, orient="row"))
@@ -192,12 +192,12 @@ def _write(path: Path, content: Content) -> None:
         raise UserError(Problem(what, str(path), "name a directory that you may write to")) from error
 
 
-def _told(path: Path, out: Path) -> str:
+def _relative_name(path: Path, out: Path) -> str:
     return path.relative_to(out).as_posix()
 
 
 SHOWN = 20
-"""Refused rows told on the terminal; the file has all."""
+"""Refused rows shown on the terminal; the file has all."""
 CATALOG = ("scenes/", "tuning/")
 """Folders whose files are read as a catalog's."""
 
@@ -228,7 +228,7 @@ def _next(done: Import) -> Iterator[str]:
         elif path.suffix == ".parquet":
             yield f"play it back: --model replay/{path}"
         elif name.startswith(CATALOG):
-            yield f"ask it: name it as your catalog, {OVERLAY}={path.parent.parent}"
+            yield f"query it: name it as your catalog, {OVERLAY}={path.parent.parent}"
 
 
 def _show_refused(done: Import) -> None:

@@ -110,14 +110,14 @@ def sql(
 
     In CSV, text that a spreadsheet would run as a formula gets a quote before it.
     """
-    from biasgrid.flows.results.sql import ask, worded
+    from biasgrid.flows.results.sql import ask, read_query
     from biasgrid.flows.runs.prepare import existing_lake
     from biasgrid.flows.terminal.tables import show_examples, show_rows
 
     if example == "list":
         show_examples()
         return
-    asked = worded(query, file, example)
+    asked = read_query(query, file, example)
     show_rows(ask(existing_lake(data), asked), format.value)
 
 
@@ -220,9 +220,9 @@ def verify(
     Exit codes: 0 all is as written, 1 something was changed, is missing, added or renamed, or the digest is
     another, 2 there is no such file, or the digest is none.
     """
-    from biasgrid.flows.results.report import checked, show_verified
+    from biasgrid.flows.results.report import check_bundle, show_verified
 
-    found = checked(file, digest)
+    found = check_bundle(file, digest)
     show_verified(file, found, digest)
     raise typer.Exit(0 if found.is_intact else 1)
 

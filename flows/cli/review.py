@@ -101,9 +101,9 @@ def _named(reviewer: str | None) -> str:
 
 def _agreement(lake: Lake, run: Run) -> None:
     from biasgrid.flows.review.agreement import show_agreement, show_attack_agreement
-    from biasgrid.flows.review.review import refreshed
+    from biasgrid.flows.review.review import refresh
 
-    refreshed(lake)
+    refresh(lake)
     show = show_attack_agreement if run.kind == "redteam" else show_agreement
     show(lake, run.run_id)
 

@@ -15,11 +15,11 @@ from biasgrid.flows.compare.rows import (
     circumstances,
     difference,
     findings,
+    format_changes,
     from_to,
     points,
     section,
     several,
-    tested,
 )
 from biasgrid.tasks.aggregate.compare import Comparison
 from biasgrid.tasks.report.figures import share
@@ -36,7 +36,7 @@ def summary(found: Comparison) -> Iterator[str]:
         yield f"judged otherwise: {tests:,} template tests, {replies:,} replies"
     else:
         count = Counter(requirements["change"])
-        yield f"requirement × model: {tested(count)}"
+        yield f"requirement × model: {format_changes(count)}"
         yield f"prompts judged in both: {requirements['prompts'].sum():,}"
     yield _findings_changed(found)
 
@@ -81,10 +81,10 @@ def _section(
     table: str,
     title: str,
     headings: tuple[str, ...],
-    told: Callable[[Record], tuple[str, ...] | None],
+    cells: Callable[[Record], tuple[str, ...] | None],
 ) -> Section:
     rows = found.tables[table].iter_rows(named=True)
-    lines = [Row(words, row.get("model", "")) for row in rows if (words := told(row)) is not None]
+    lines = [Row(words, row.get("model", "")) for row in rows if (words := cells(row)) is not None]
     return section(title, headings, sorted(lines, key=lambda line: line.group))
 
 
@@ -123,12 +123,12 @@ def _difference(name: str, row: Record, decided: tuple[str | None, ...]) -> Row:
 
 def _findings(found: Comparison) -> Section:
     rows = found.tables["requirements"].iter_rows(named=True)
-    told = findings(rows, itemgetter("model"), "requirement", ("point_finding", "decision"))
-    return section("Findings", ("requirement", "by the point rate", "by the interval"), told)
+    cells = findings(rows, itemgetter("model"), "requirement", ("point_finding", "decision"))
+    return section("Findings", ("requirement", "by the point rate", "by the interval"), cells)
 
 
 def _why(row: Record) -> tuple[str, ...] | None:
-    """What one run alone has is told below."""
+    """None for what only one run has, which another section lists."""
     why = row["why_not_compared"]
     return (row["requirement"], why) if why and row["presence"] == "both" else None
 
@@ -136,8 +136,8 @@ def _why(row: Record) -> tuple[str, ...] | None:
 def _alone(found: Comparison) -> Section:
     """What is the same but for its name is one line."""
     rows = sorted(found.tables["only_in_one"].iter_rows(named=True), key=_place)
-    told = [_absence(place, [row["name"] for row in own]) for place, own in groupby(rows, key=_place)]
-    return section("In one run alone", ("is", "of", "where", "name"), told)
+    cells = [_absence(place, [row["name"] for row in own]) for place, own in groupby(rows, key=_place)]
+    return section("In one run alone", ("is", "of", "where", "name"), cells)
 
 
 KINDS = ("requirement", "model", "model of a requirement", "language", "template", "communities")

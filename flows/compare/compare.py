@@ -59,7 +59,7 @@ def _part(found: Comparison, name: str | None) -> pl.DataFrame:
 
 def as_json(found: Comparison) -> str:
     """All of it: both sides, models, what differs, and a list of rows for each table."""
-    told = {
+    report = {
         "kind": found.kind,
         "earlier": _side(found.earlier),
         "later": _side(found.later),
@@ -68,15 +68,15 @@ def as_json(found: Comparison) -> str:
         "circumstances": found.circumstances.to_dicts(),
         **{name: _rows(rows) for name, rows in found.tables.items()},
     }
-    return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def head(found: Comparison) -> list[str]:
     """What comes of it in a few lines, and which two are compared."""
     lines = [
         *_of_kind(found).summary(found),
-        f"earlier  {_named(found.earlier)}",
-        f"later    {_named(found.later)}",
+        f"earlier  {_describe_side(found.earlier)}",
+        f"later    {_describe_side(found.later)}",
     ]
     if found.later.run.run_id < found.earlier.run.run_id:
         lines.append("the run that is named first is the newer one")
@@ -86,7 +86,7 @@ def head(found: Comparison) -> list[str]:
     return lines
 
 
-def _named(chosen: Chosen) -> str:
+def _describe_side(chosen: Chosen) -> str:
     run = chosen.run
     judged = "" if len(chosen.evaluations) == 1 else f", evaluation {chosen.evaluation_id}"
     begun = f", {run.started_at:%Y-%m-%d %H:%M} UTC" if run.started_at else ""
@@ -117,7 +117,7 @@ def _rows(rows: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def as_markdown(found: Comparison) -> str:
-    """For a pull request or a wiki: names from files and what models said are escaped."""
+    """For a pull request or a wiki: names from files and texts of models are escaped."""
     parts = [
         f"# {plain(found.earlier.name)} → {plain(found.later.name)}\n",
         "\n".join(f"- {plain(line)}" for line in head(found)) + "\n",

@@ -16,19 +16,19 @@ from biasgrid.flows.compare.rows import (
     by_importance,
     circumstances,
     difference,
+    format_changes,
     from_to,
     points,
     section,
-    tested,
 )
 from biasgrid.tasks.aggregate.compare import Comparison
-from biasgrid.tasks.report.figures import share, signed
+from biasgrid.tasks.report.figures import format_score, share
 from biasgrid.tasks.report.model import Row, Section
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How rows of one table are told."""
+    """How rows of one table are shown."""
 
     title: str
     unit: str
@@ -38,15 +38,15 @@ class Compared:
     """Column of what is compared, after `earlier_` and `later_`."""
     note: str
     finding: str = ""
-    told: Callable[[float | None], str] = signed
-    moved: Callable[[float], str] = signed
+    show: Callable[[float | None], str] = format_score
+    moved: Callable[[float], str] = format_score
 
     @property
     def decided(self) -> tuple[str, ...]:
         return (self.finding,) if self.finding else ()
 
 
-def _joined(*names: str) -> Key:
+def _join_columns(*names: str) -> Key:
     return lambda row: " · ".join(row[name] for name in names)
 
 
@@ -61,12 +61,12 @@ def _play(row: Record) -> str:
     return " · ".join(part for part in (row["setting"], mitigation, "" if stage == "only" else stage) if part)
 
 
-TOLD: Final[Mapping[str, Compared]] = {
+COMPARED: Final[Mapping[str, Compared]] = {
     "probe_findings": Compared(
         "Differences",
         "pair × test × model",
-        _joined("model", "language", "test"),
-        _joined("pair"),
+        _join_columns("model", "language", "test"),
+        _join_columns("pair"),
         "score",
         "before, after: mean score of the trials read in both, 1 with the stereotype, −1 against it. "
         f"Test: paired by trial; {DECIDED} finding: as of each whole run.",
@@ -75,10 +75,10 @@ TOLD: Final[Mapping[str, Compared]] = {
     "attack_success": Compared(
         "Differences",
         "strategy × model",
-        _joined("model", "language"),
-        _joined("strategy"),
+        _join_columns("model", "language"),
+        _join_columns("strategy"),
         "rate",
-        "before, after: share that succeeds of the sessions that tell something in both; diff: points. "
+        "before, after: share that succeeds of the sessions with a result in both; diff: points. "
         f"Test: McNemar; {DECIDED} finding: as of each whole run.",
         "finding",
         share,
@@ -109,16 +109,16 @@ TOLD: Final[Mapping[str, Compared]] = {
 
 def summary(found: Comparison) -> Iterator[str]:
     """One summary line per table, and the number of changed findings."""
-    shown = {table: how for table, how in TOLD.items() if table in found.tables}
+    shown = {table: how for table, how in COMPARED.items() if table in found.tables}
     if not found.is_of_one_run:
         for table, how in shown.items():
-            yield f"{how.unit}: {tested(Counter(row['change'] for row in _rows(found, table)))}"
+            yield f"{how.unit}: {format_changes(Counter(row['change'] for row in _rows(found, table)))}"
     for table, how in shown.items():
         if how.finding:
-            yield _changed(_rows(found, table), how.finding)
+            yield _count_changed(_rows(found, table), how.finding)
 
 
-def _changed(rows: list[Record], finding: str) -> str:
+def _count_changed(rows: list[Record], finding: str) -> str:
     both = [row for row in rows if row["presence"] == "both"]
     changed = sum(row[f"earlier_{finding}"] != row[f"later_{finding}"] for row in both)
     return f"findings that changed: {changed} of {len(both)}"
@@ -130,38 +130,38 @@ def _rows(found: Comparison, table: str) -> list[Record]:
 
 
 def sections(found: Comparison) -> list[Section]:
-    shown = [table for table in TOLD if table in found.tables]
+    shown = [table for table in COMPARED if table in found.tables]
     if found.is_of_one_run:
         return [*(_read_twice(found, table) for table in shown), circumstances(found)]
     return [part for table in shown for part in _of_runs(found, table)] + [circumstances(found)]
 
 
 def _of_runs(found: Comparison, table: str) -> Iterator[Section]:
-    how, rows = TOLD[table], _rows(found, table)
+    how, rows = COMPARED[table], _rows(found, table)
     ranked = by_importance(rows, how.group, how.decided)
     lines = [_line(row, how) for row in ranked if row["change"] != "not compared"]
     key = how.unit.partition(" ")[0]
     headings = (key, "before", "after", "diff", "95% interval", "q", "")
     yield section(how.title, headings, lines, is_numeric=True, note=how.note, more=how.decided)
     untested = [row for row in ranked if row["why_not_compared"] and row["presence"] == "both"]
-    told = [Row((how.name(row), row["why_not_compared"]), how.group(row)) for row in untested]
-    yield section(UNTESTED, (key, "why"), told)
+    lines = [Row((how.name(row), row["why_not_compared"]), how.group(row)) for row in untested]
+    yield section(UNTESTED, (key, "why"), lines)
     if how.finding:
         yield section("In one run alone", ("where", "number", key), alone(rows, how.group, how.name))
 
 
 def _line(row: Record, how: Compared) -> Row:
     decisions = (from_to(row, name) for name in how.decided)
-    return Row((how.name(row), *difference(row, how.measure, how.told, how.moved), *decisions), how.group(row))
+    return Row((how.name(row), *difference(row, how.measure, how.show, how.moved), *decisions), how.group(row))
 
 
 def _read_twice(found: Comparison, table: str) -> Section:
-    how = TOLD[table]
-    lines = [_reading(row, how) for row in by_importance(_rows(found, table), how.group, how.decided)]
+    how = COMPARED[table]
+    lines = [_reading_row(row, how) for row in by_importance(_rows(found, table), how.group, how.decided)]
     headings = (how.unit.partition(" ")[0], "before", "after", *how.decided)
     return section("Readings", headings, lines)
 
 
-def _reading(row: Record, how: Compared) -> Row:
-    sides = (how.told(row[f"{side}_{how.measure}"]) for side in ("earlier", "later"))
+def _reading_row(row: Record, how: Compared) -> Row:
+    sides = (how.show(row[f"{side}_{how.measure}"]) for side in ("earlier", "later"))
     return Row((how.name(row), *sides, *(from_to(row, name) for name in how.decided)), how.group(row))

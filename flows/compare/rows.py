@@ -18,7 +18,7 @@ UNTESTED: Final = "Not compared"
 DECIDED: Final = "q: its p adjusted for all tests here; –: no difference shown at .05."
 SHOWN: Final = 20
 NAMED: Final = 3
-"""Names that one line tells."""
+"""Names in one line."""
 
 
 def section(
@@ -37,29 +37,29 @@ def section(
     first = Heading(names[0])
     columns = numbers(*names[1:]) if is_numeric else headings(*names[1:])
     extra = tuple(Heading(name, is_extra=True) for name in more)
-    shown = [_marked(row, more) for row in rows[:SHOWN]]
+    shown = [_mark_cells(row, more) for row in rows[:SHOWN]]
     table = Table((first, *columns, *extra), shown, "grouped" if is_numeric else "wrapped")
     rest = len(rows) - SHOWN
     hidden = f"… and {rest:,} more: --format json has all" if rest > 0 else ""
     return Section(title, table, notes=[Cell(text, "faint") for text in (hidden, note) if text])
 
 
-def _marked(row: Row, more: Sequence[str]) -> Row:
+def _mark_cells(row: Row, more: Sequence[str]) -> Row:
     cells = tuple(mark(str(cell)) for cell in row.cells)
     return Row(cells, row.group, _below(row.cells[len(row.cells) - len(more) :], more))
 
 
 def _below(cells: Sequence[Text], more: Sequence[str]) -> Text:
     """Of what has no finding of its own, such as a language, only what has changed."""
-    told = "; ".join(f"{name}: {cell}" for name, cell in zip(more, cells, strict=True) if cell)
-    has_changed = "→" in told
-    if not told or not (has_changed or all(cells)):
+    text = "; ".join(f"{name}: {cell}" for name, cell in zip(more, cells, strict=True) if cell)
+    has_changed = "→" in text
+    if not text or not (has_changed or all(cells)):
         return ""
-    return told if has_changed else Cell(told, "faint")
+    return text if has_changed else Cell(text, "faint")
 
 
-def tested(count: Mapping[str, int]) -> str:
-    """Of how many each change can be said, in words."""
+def format_changes(count: Mapping[str, int]) -> str:
+    """Count of each change."""
     return ", ".join(f"{count.get(change, 0)} {change}" for change in CHANGES)
 
 
@@ -78,11 +78,11 @@ def by_importance(rows: Iterable[Record], group: Key, findings: Sequence[str]) -
 
 
 def difference(
-    row: Record, measure: str, told: Callable[[float | None], str], moved: Callable[[float], str]
+    row: Record, measure: str, text: Callable[[float | None], str], moved: Callable[[float], str]
 ) -> tuple[str, ...]:
     """Before, after, difference, its interval, q and what it shows."""
     change = "–" if row["change"] in ("no difference shown", "not compared") else row["change"]
-    sides = (told(row[f"{side}_{measure}"]) for side in ("earlier", "later"))
+    sides = (text(row[f"{side}_{measure}"]) for side in ("earlier", "later"))
     low, high = row["low"], row["high"]
     interval = "–" if low is None or high is None else f"{moved(low)} to {moved(high)}"
     apart = "–" if row["difference"] is None else moved(row["difference"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from biasgrid.tasks.report.figures import signed
+from biasgrid.tasks.report.figures import format_score
 
 
 def interval(row: dict[str, Any]) -> str:
     """Interval of a row from `low` and `high`."""
-    return "–" if row["low"] is None else f"{signed(row['low'])} to {signed(row['high'])}"
+    return "–" if row["low"] is None else f"{format_score(row['low'])} to {format_score(row['high'])}"
 
 
 def p_value(value: float | None) -> str:
@@ -20,7 +20,7 @@ def p_value(value: float | None) -> str:
 
 def difference(row: dict[str, Any]) -> tuple[str, ...]:
     """Score before and after, difference, interval and p value."""
-    return (*map(signed, measures(row)), interval(row), p_value(row["p_value"]))
+    return (*map(format_score, measures(row)), interval(row), p_value(row["p_value"]))
 
 
 def measures(row: dict[str, Any]) -> tuple[float | None, ...]:

@@ -15,7 +15,7 @@ from biasgrid.flows.interaction.formatting import difference, interval, told
 from biasgrid.flows.interaction.outcome import InteractionOutcome
 from biasgrid.flows.terminal.markdown import as_page, cell, plain, text_table
 from biasgrid.flows.terminal.tables import show_sections
-from biasgrid.tasks.report.figures import share, signed
+from biasgrid.tasks.report.figures import format_score, share
 from biasgrid.tasks.report.model import (
     Heading,
     Row,
@@ -93,7 +93,7 @@ def _score(row: dict[str, Any]) -> Row:
 
 
 def _measures(row: dict[str, Any]) -> tuple[str, str, str]:
-    return signed(row["bias_score"]), interval(row), signed(row["expected_score"])
+    return format_score(row["bias_score"]), interval(row), format_score(row["expected_score"])
 
 
 def _setting(row: dict[str, Any]) -> str:

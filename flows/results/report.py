@@ -33,7 +33,7 @@ from biasgrid.warehouse.storage.runs import find_run, refuse_other_kinds
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-def checked(path: Path, digest: str | None = None) -> Verified:
+def check_bundle(path: Path, digest: str | None = None) -> Verified:
     """Result of verifying every byte; raises UserError if there is nothing to verify or `digest` is invalid."""
     wanted = digest.strip().lower() if digest is not None else None
     if wanted is not None and not DIGEST.fullmatch(wanted):
@@ -55,9 +55,9 @@ def checked(path: Path, digest: str | None = None) -> Verified:
 
 
 SHOWN = 50
-"""Flaws told at once."""
+"""Flaws shown at once."""
 PROVES_NOT = (
-    "This shows that the files are those of the manifest, not who made them or when: whoever changes a file can",
+    "This shows that the files are those of the manifest, not who made them or when: who changes a file can",
     "write a new manifest. Its digest is another then: note or sign it, or have it time-stamped, somewhere else.",
 )
 
@@ -116,7 +116,7 @@ def write_report(
     language: str = LANGUAGES[0],
     gate: Gate = "point",
 ) -> list[Path]:
-    """The files written, into `reports/<run id>` by default: LangBiTe's file names do not tell runs apart.
+    """The files written, into `reports/<run id>` by default: LangBiTe's file names do not distinguish runs.
 
     `language` and `gate` are for the formats that take them. Raises UserError for an unknown run, for one of a
     kind that has no such report, or where no warehouse has been built.

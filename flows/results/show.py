@@ -23,7 +23,7 @@ from biasgrid.warehouse.storage.runs import find_run
 
 
 def patience(what: str) -> Status:
-    """Tells what takes its time, on a terminal and while it does."""
+    """A spinner on a terminal while something takes its time."""
     return Console(stderr=True).status(Text(what))
 
 
@@ -43,7 +43,7 @@ def show_report(report: Report, lake: Lake) -> None:
 LENGTH: Final = 12
 """Signs of a full bar."""
 WIDEST: Final = 22
-"""Signs of a line of a model's name: one after another, not beside each other."""
+"""Signs of a line of a model's name: one below another."""
 SYMBOLS: Final = {"met": "✓", "not met": "✗", "not evaluated": "–"}
 
 
@@ -60,8 +60,8 @@ def show_bars(out: Console, findings: Sequence[dict[str, Any]]) -> None:
 
 
 def _column(model: str, own: Sequence[dict[str, Any]], concerns: Sequence[str]) -> Column:
-    told = readable(model)
-    heading = "\n".join(told[at : at + WIDEST] for at in range(0, len(told), WIDEST))
+    name = readable(model)
+    heading = "\n".join(name[at : at + WIDEST] for at in range(0, len(name), WIDEST))
     of = [[row for row in own if row["concern"] == concern] for concern in concerns]
     return Column(heading, [_bar(rows) for rows in of], "left")
 
@@ -73,11 +73,11 @@ def _bar(rows: Sequence[dict[str, Any]]) -> Text:
         return Text(f"{'':{LENGTH}}    – –" if rows else "", style=STYLES["not evaluated"])
     rate = sum(row["counted_passed"] or 0 for row in rows) / counted
     finding = _worst([row["point_finding"] for row in rows])
-    bar = _drawn(rate, min(row["tolerance"] for row in rows))
+    bar = _draw_bar(rate, min(row["tolerance"] for row in rows))
     return Text(f"{bar} {rate:>4.0%} {SYMBOLS[finding]}", style=STYLES[finding])
 
 
-def _drawn(rate: float, tolerance: float) -> str:
+def _draw_bar(rate: float, tolerance: float) -> str:
     filled = int(rate * LENGTH)
     bar = [*("█" * filled + "·" * (LENGTH - filled))]
     at = min(int(tolerance * LENGTH), LENGTH - 1)

@@ -49,7 +49,7 @@ def write_views(out: Path | None, data: str | Path | None = None, *, force: bool
     lake = existing_lake(data)
     if not lake.runs():
         what = f"nothing has landed in `{lake.named}`"
-        raise UserError(Problem(what, "--data", "run a scenario first, or name where its data lies"))
+        raise UserError(Problem(what, "--data", "run a scenario first, or name the place of its data"))
     if out is None:
         return as_script(lake)
     refuse_to_replace(out, force=force)
@@ -83,7 +83,7 @@ READS_ALONE = "`sql` reads the warehouse and nothing else; for more, open the Du
 HELD_BY_NO_FRAME = re.compile(r"\b(?:INTERVAL|BLOB|BIT|UNION|VARIANT|BIGNUM|GEOMETRY)\b")
 
 
-def worded(query: str | None, file: Path | None, example: str | None) -> str:
+def read_query(query: str | None, file: Path | None, example: str | None) -> str:
     """The SQL that is to be asked: itself, a file (`-`: standard input) or a query that comes along. Raises
     UserError unless there is exactly one of them, and for a file or an example that there is not."""
     if [query, file, example].count(None) != 2:
@@ -98,9 +98,9 @@ def _read(file: Path) -> str:
     try:
         return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        told = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        name = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         remedy = "name a file with one SELECT"
-        raise UserError(Problem(f"`{file}` cannot be read: {told}", "--file", remedy)) from error
+        raise UserError(Problem(f"`{file}` cannot be read: {name}", "--file", remedy)) from error
 
 
 def _example(name: str) -> str:
@@ -133,7 +133,7 @@ def ask(lake: Lake, sql: str) -> pl.DataFrame:
 
 
 def _refuse_writing(statements: Sequence[duckdb.Statement]) -> None:
-    """The lake's files may be read in this session, and whoever may read a file could COPY over it as well."""
+    """The lake's files may be read in this session, and who may read a file could COPY over it as well."""
     explained = any(COPIES.search(of.query) for of in statements if of.type == duckdb.StatementType.EXPLAIN)
     if explained or any(of.type in WRITING for of in statements):
         raise UserError(Problem("the query fails: it writes", remedy=READS_ALONE))
@@ -151,21 +151,21 @@ def _frame(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
         if HELD_BY_NO_FRAME.search(kind):
             raise UserError(Problem(f"column `{name}` is of type {kind}, which cannot be shown", remedy=CAST))
     table = relation.to_arrow_table()
-    rows = pl.from_arrow(table.rename_columns(_told_apart(table.column_names)))
+    rows = pl.from_arrow(table.rename_columns(_number_names(table.column_names)))
     assert isinstance(rows, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
     return rows
 
 
-def _told_apart(names: Iterable[str]) -> list[str]:
+def _number_names(names: Iterable[str]) -> list[str]:
     """The names, a second `a` as `a_1`, unless the answer has a column of that name."""
     given = list(names)
     apart: dict[str, None] = {}
     for name in given:
-        told, number = name, 0
-        while told in apart or (number and told in given):
+        name, number = name, 0
+        while name in apart or (number and name in given):
             number += 1
-            told = f"{name}_{number}"
-        apart[told] = None
+            name = f"{name}_{number}"
+        apart[name] = None
     return list(apart)
 
 

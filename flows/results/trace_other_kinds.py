@@ -33,7 +33,7 @@ from biasgrid.tasks.aggregate.trace.other_kinds import (
 )
 from biasgrid.tasks.report.figures import format_count, share
 from biasgrid.tasks.transcripts.plays import Play, Reading, Reply, plays
-from biasgrid.tasks.transcripts.sessions import Exchange, Said, Session, sessions
+from biasgrid.tasks.transcripts.sessions import Excerpt, Exchange, Session, sessions
 from biasgrid.warehouse.storage.lake import Lake
 
 READ = {
@@ -192,7 +192,7 @@ def _add_exchange(branch: Tree, origin: OtherOrigin, exchange: Exchange) -> None
         branch.add(judged.append_text(line(origin, verdict["verdict_id"], by)))
 
 
-def _whole(excerpt: Said | None) -> str | None:
+def _whole(excerpt: Excerpt | None) -> str | None:
     """The text, and how much was omitted."""
     if excerpt is None:
         return None
@@ -242,14 +242,14 @@ def _add_reading(branch: Tree, origin: OtherOrigin, reading: Reading) -> None:
     title.append(WORDS.get(reading.outcome, reading.outcome), style=READ.get(reading.outcome, "yellow"))
     branch.add(title.append(readable(format_reason(reading.reason))))
     if any(task["assigned_to"] or task["invented_names"] for task in reading.given):
-        given = (f"{number} → {_given(task)}" for number, task in enumerate(reading.given, 1))
+        given = (f"{number} → {_format_assignment(task)}" for number, task in enumerate(reading.given, 1))
         branch.add(Text(readable(", ".join(given))))
     for number, verdict in enumerate(reversed(reading.verdicts)):
         by = "" if number == 0 else ", of an earlier evaluation"
         branch.add(line(origin, verdict["verdict_id"], f"verdict {verdict['verdict_id']}{by}"))
 
 
-def _given(task: Mapping[str, Any]) -> str:
+def _format_assignment(task: Mapping[str, Any]) -> str:
     """Who receives a task, or why no one does."""
     invented = [f"{name} (not of the scene)" for name in task["invented_names"]]
     return " and ".join([*task["assigned_to"], *invented]) or str(task["status"])

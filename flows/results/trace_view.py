@@ -138,7 +138,7 @@ def circumstances(row: Mapping[str, Any]) -> str:
     return f" {', '.join(parts)}" if parts else ""
 
 
-def assessed(row: Mapping[str, Any]) -> str:
+def format_assessment(row: Mapping[str, Any]) -> str:
     """A judge's or reviewer's remarks on a reply, next to its verdict."""
     kind = "decision" if row["purpose"] == "decision" else "blind assessment"
     carried = ", from an earlier evaluation" if row["carried_from"] else ""
@@ -278,7 +278,7 @@ def _add_case(below: Tree, found: Trace, case: Mapping[str, Any]) -> None:
     for verdict in case["verdicts"]:
         _add_verdict(branch, found, verdict)
     for assessment in case["assessments"]:
-        branch.add(Text(readable(assessed(assessment)), style="dim"))
+        branch.add(Text(readable(format_assessment(assessment)), style="dim"))
 
 
 def _add_response(branch: Tree, found: Trace, row: Mapping[str, Any]) -> None:
@@ -296,7 +296,7 @@ def _add_verdict(branch: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     line.append(readable(outcome), style=OUTCOMES.get(row["outcome"] or "", "") if row["stands"] else "dim")
     reason = format_reason(row["reason"])
     by = " ".join(dict.fromkeys(str(row[name]) for name in ("assessor_kind", "assessor", "reviewer") if row[name]))
-    by_whom = f"{reason} (by {by or 'nobody named'}; {row['verdict_id']})"
+    by_whom = f"{reason} (by {by or 'no one named'}; {row['verdict_id']})"
     branch.add(line.append_text(_line(found, row["verdict_id"], by_whom)))
 
 

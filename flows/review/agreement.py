@@ -27,7 +27,7 @@ def show_agreement(lake: Lake, run_id: str) -> None:
     rows = query(lake, PAIRS, [run_id]).to_dicts()
     if not rows:
         out.print(
-            Text(f"nobody has assessed a reply of run {run_id} yet: `biasgrid review {run_id}`"), soft_wrap=True
+            Text(f"no reply of run {run_id} has been assessed yet: `biasgrid review {run_id}`"), soft_wrap=True
         )
         return
     for row in rows:
@@ -41,8 +41,8 @@ def block(title: str, lines: Iterable[tuple[str, str]]) -> Table:
     """Lines of name and value under a title."""
     table = Table(box=None, pad_edge=False, show_header=False, title=Text(readable(title), style="bold"))
     table.title_justify = "left"
-    for name, told in lines:
-        table.add_row(Text(name), Text(readable(told)))
+    for name, show in lines:
+        table.add_row(Text(name), Text(readable(show)))
     return table
 
 
@@ -61,18 +61,18 @@ def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     apart = f"{row['false_passed']} passed that should fail, {row['false_failed']} failed that should pass"
     yield "verdicts", f"{both}, {apart}, {row['otherwise']} refused or unreadable by either"
     yield "agreement", f"{share(row['observed_agreement'])} of passed and failed, weighted"
-    yield "Cohen's κ", ranged(row, "cohens_kappa", number)
-    yield "Gwet's AC1", ranged(row, "gwets_ac1", number)
-    yield "sensitivity", ranged(row, "sensitivity", share)
-    yield "specificity", ranged(row, "specificity", share)
-    yield "pass rate", f"{share(row['raw_pass_rate'])}, corrected {ranged(row, 'corrected_rate', share)}"
+    yield "Cohen's κ", format_interval(row, "cohens_kappa", number)
+    yield "Gwet's AC1", format_interval(row, "gwets_ac1", number)
+    yield "sensitivity", format_interval(row, "sensitivity", share)
+    yield "specificity", format_interval(row, "specificity", share)
+    yield "pass rate", f"{share(row['raw_pass_rate'])}, corrected {format_interval(row, 'corrected_rate', share)}"
 
 
-def ranged(row: Mapping[str, Any], name: str, told: Any) -> str:
+def format_interval(row: Mapping[str, Any], name: str, show: Any) -> str:
     """A number of a row, with its interval if it has one."""
     if row[f"{name}_low"] is None:
-        return str(told(row[name]))
-    return f"{told(row[name])} ({told(row[f'{name}_low'])} to {told(row[f'{name}_high'])})"
+        return str(show(row[name]))
+    return f"{show(row[name])} ({show(row[f'{name}_low'])} to {show(row[f'{name}_high'])})"
 
 
 def number(value: float | None) -> str:
@@ -93,7 +93,7 @@ def show_attack_agreement(lake: Lake, run_id: str) -> None:
     rows = [together, *each] if len(each) > 1 else each
     if not rows:
         out.print(
-            Text(f"nobody has assessed a reply of run {run_id} yet: `biasgrid review {run_id}`"), soft_wrap=True
+            Text(f"no reply of run {run_id} has been assessed yet: `biasgrid review {run_id}`"), soft_wrap=True
         )
         return
     for row in rows:
@@ -109,8 +109,8 @@ def _whom(row: Mapping[str, Any]) -> str:
 
 def _attack_lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     silent = [
-        f"{row[name]} {told}"
-        for name, told in (
+        f"{row[name]} {show}"
+        for name, show in (
             ("judge_silent", "not readably judged"),
             ("reviewer_silent", "skipped"),
             ("disputed", "on which reviewers are split"),
@@ -123,8 +123,8 @@ def _attack_lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     both = f"{row['both_biased']} biased by both, {row['neither_biased']} by neither"
     apart = f"{row['judge_alone']} by the judge alone, {row['reviewer_alone']} by people alone"
     yield "verdicts", f"{both}, {apart}, {row['otherwise']} unreadable by either"
-    yield "agreement", f"{ranged(row, 'observed_agreement', share)} of biased or not, weighted"
-    yield "Cohen's κ", ranged(row, "cohens_kappa", number)
-    yield "Gwet's AC1", ranged(row, "gwets_ac1", number)
-    yield "sensitivity", f"{ranged(row, 'sensitivity', share)} of what people call biased"
-    yield "specificity", f"{ranged(row, 'specificity', share)} of what they do not"
+    yield "agreement", f"{format_interval(row, 'observed_agreement', share)} of biased or not, weighted"
+    yield "Cohen's κ", format_interval(row, "cohens_kappa", number)
+    yield "Gwet's AC1", format_interval(row, "gwets_ac1", number)
+    yield "sensitivity", f"{format_interval(row, 'sensitivity', share)} of what people call biased"
+    yield "specificity", f"{format_interval(row, 'specificity', share)} of what they do not"

@@ -49,12 +49,12 @@ class Desk:
         evaluation_id = kind.evaluation(lake, run.run_id)
         return cls(lake, run.run_id, evaluation_id, kind.units(lake, run.run_id, evaluation_id), run.kind)
 
-    def shown(self, units: pl.DataFrame) -> dict[str, Shown]:
+    def shown_units(self, units: pl.DataFrame) -> dict[str, Shown]:
         """Some of its units as a reviewer sees them, by id."""
         return KINDS[self.kind].shown(self.lake, self.run_id, units)
 
 
-def refreshed(lake: Lake) -> None:
+def refresh(lake: Lake) -> None:
     """Rebuilds the warehouse if assessments or verdicts are newer."""
     from biasgrid.warehouse.build.build import build
 
@@ -67,12 +67,12 @@ def review(desk: Desk, draw: Draw, reviewer: str, screen: Screen) -> int:
     """Shows the sample to a reviewer, from where they stopped; returns how many answers landed. Each lands at
     once, so that Ctrl-C (KeyboardInterrupt) loses none."""
     sample = drawn(desk.units, draw)
-    sitting = Sitting.begun(desk, sample, reviewer, screen)
-    screen.tell(sitting.greeting(draw))
+    sitting = Sitting.start(desk, sample, reviewer, screen)
+    screen.print(sitting.format_start(draw))
     try:
         sitting.go()
     finally:
-        screen.tell(sitting.farewell())
+        screen.print(sitting.format_end())
     return sitting.landed
 
 
@@ -84,17 +84,17 @@ class Sitting:
     record: Record
     sample: Sequence[Mapping[str, Any]]
     texts: Mapping[str, Shown]
-    said: dict[Unit, Answer]
+    answers: dict[Unit, Answer]
     kind: str
     landed: int = 0
 
     @classmethod
-    def begun(cls, desk: Desk, sample: pl.DataFrame, reviewer: str, screen: Screen) -> Sitting:
+    def start(cls, desk: Desk, sample: pl.DataFrame, reviewer: str, screen: Screen) -> Sitting:
         record = Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
-        said = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
-        return cls(screen, record, sample.to_dicts(), desk.shown(sample), said, desk.kind)
+        answers = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
+        return cls(screen, record, sample.to_dicts(), desk.shown_units(sample), answers, desk.kind)
 
-    def greeting(self, draw: Draw) -> str:
+    def format_start(self, draw: Draw) -> str:
         done = self._done()
         going_on = f", {done} of them done" if done else ""
         sample = format_count(len(self.sample), "reply")
@@ -103,7 +103,7 @@ class Sitting:
             f"{draw.seed}{going_on}\n{HOW[self.kind]}"
         )
 
-    def farewell(self) -> str:
+    def format_end(self) -> str:
         left = len(self.sample) - self._done()
         rest = "the sample is done" if not left else f"{left} to go: the same command goes on there"
         agreement = f"\nhow far you agree: biasgrid review {self.record.run_id} --agreement" if self.landed else ""
@@ -112,7 +112,7 @@ class Sitting:
     def go(self) -> None:
         at = self._next(0)
         while at is not None:
-            key = self._asked(at)
+            key = self._next_key(at)
             if key.name == QUIT:
                 return
             if key.name == BACK:
@@ -121,28 +121,28 @@ class Sitting:
             self._answer(at, key)
             at = self._next(at + 1)
 
-    def _asked(self, at: int) -> Key:
+    def _next_key(self, at: int) -> Key:
         text = self.texts[self.sample[at]["unit_id"]]
-        return self.screen.answered(self._title(at), text, KEYS[self.kind], ALL_KEYS)
+        return self.screen.read_verdict(self._title(at), text, KEYS[self.kind], ALL_KEYS)
 
     def _title(self, at: int) -> str:
-        before = self.said.get(unit_of(self.sample[at]))
-        yours = f" · you said: {before.outcome or 'skip'}" if before else ""
+        before = self.answers.get(unit_of(self.sample[at]))
+        yours = f" · your verdict: {before.outcome or 'skip'}" if before else ""
         return f"{at + 1} of {len(self.sample)}{yours}"
 
     def _answer(self, at: int, key: Key) -> None:
         reason = self.screen.line("reason: ") if key.with_reason and key.name != SKIP else ""
         answer = Answer(key.outcome, reason or None)
         self.record.give((self.sample[at], answer))
-        self.said[unit_of(self.sample[at])] = answer
+        self.answers[unit_of(self.sample[at])] = answer
         self.landed += 1
 
     def _next(self, at: int) -> int | None:
         """The next reply that this reviewer has not yet assessed."""
-        return next((n for n in range(at, len(self.sample)) if unit_of(self.sample[n]) not in self.said), None)
+        return next((n for n in range(at, len(self.sample)) if unit_of(self.sample[n]) not in self.answers), None)
 
     def _done(self) -> int:
-        return sum(unit_of(unit) in self.said for unit in self.sample)
+        return sum(unit_of(unit) in self.answers for unit in self.sample)
 
 
 def export_sheet(desk: Desk, draw: Draw, out: Path, *, force: bool) -> int:
@@ -150,7 +150,7 @@ def export_sheet(desk: Desk, draw: Draw, out: Path, *, force: bool) -> int:
     unless it is to be replaced."""
     refuse_to_replace(out, force=force, option="--export")
     sample = drawn(desk.units, draw)
-    rows = sheet(sample, desk.shown(sample), draw)
+    rows = sheet(sample, desk.shown_units(sample), draw)
     # the mark: some spreadsheets take a CSV without it for an old code page
     write_text(out, "\ufeff" + as_csv(rows), "--export")
     return rows.height
@@ -166,9 +166,9 @@ def import_sheet(desk: Desk, path: Path, reviewer: str) -> tuple[int, int]:
         mistakes = [Problem("no row has a verdict", str(path), "fill in `verdict` of those you have read")]
     if mistakes:
         raise UserError(sorted(mistakes, key=position))
-    said = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
+    answers = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
     given = {line.unit_id: line.answer for line in lines}
-    new = [(known[key], answer) for key, answer in given.items() if said.get(unit_of(known[key])) != answer]
+    new = [(known[key], answer) for key, answer in given.items() if answers.get(unit_of(known[key])) != answer]
     if new:
         Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer).give(*new)
     return len(new), len(given) - len(new)
@@ -179,7 +179,7 @@ def _with_chances(desk: Desk, lines: Sequence[Line]) -> pl.DataFrame:
     draws = dict.fromkeys(line.draw for line in lines if line.draw)
     samples: list[pl.DataFrame] = []
     for draw in draws:
-        with suppress(UserError):  # another run's sheet: its ids are told one by one
+        with suppress(UserError):  # another run's sheet: its ids are reported one by one
             samples.append(drawn(desk.units, draw).select("unit_id", "probability", "seed"))
     empty = pl.DataFrame(schema={"unit_id": pl.String, "probability": pl.Float64, "seed": pl.Int64})
     chances = pl.concat([empty, *samples]).unique("unit_id", keep="first", maintain_order=True)
@@ -201,13 +201,15 @@ def adjudicate(desk: Desk, reviewer: str, screen: Screen) -> int:
     early. Raises RunBusy where the run is under way.
     """
     with RunLock(desk.lake, desk.run_id):
-        refreshed(desk.lake)
+        refresh(desk.lake)
         _apply(desk, unapplied(desk.lake, desk.run_id))
         record = Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer, DECISION)
         open_ones = disputes(desk.lake, desk.run_id).join(desk.units, on=["cell_id", "case_id"])
-        screen.tell(f"{format_count(open_ones.height, 'reply')} disputed in run {desk.run_id}; {reviewer} decides")
+        screen.print(
+            f"{format_count(open_ones.height, 'reply')} disputed in run {desk.run_id}; {reviewer} decides"
+        )
         try:
-            _decide(desk, open_ones.to_dicts(), desk.shown(open_ones), record, screen)
+            _decide(desk, open_ones.to_dicts(), desk.shown_units(open_ones), record, screen)
         finally:
             _apply(desk, {row["cell_id"] for row in record.rows})
     return len(record.rows)
@@ -218,7 +220,7 @@ def _decide(
 ) -> None:
     for number, unit in enumerate(open_ones, 1):
         title = f"{number} of {len(open_ones)}"
-        key = screen.answered(title, texts[unit["unit_id"]], DECIDING_KEYS, DECIDING, tuple(_said(unit)))
+        key = screen.read_verdict(title, texts[unit["unit_id"]], DECIDING_KEYS, DECIDING, tuple(_opinions(unit)))
         if key.name == QUIT:
             return
         reason = "" if key.name == SKIP else _reason(screen)
@@ -226,7 +228,7 @@ def _decide(
             record.give((unit, Answer(key.outcome, reason)))
 
 
-def _said(unit: Mapping[str, Any]) -> Iterator[str]:
+def _opinions(unit: Mapping[str, Any]) -> Iterator[str]:
     """Each reviewer's verdict, for adjudicators."""
     by = " ".join(str(unit[name]) for name in ("assessor_kind", "assessor") if unit[name])
     yield f"stands: {unit['stands']} ({by}) – {unit['reason'] or 'no reason given'}"

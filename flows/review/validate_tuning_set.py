@@ -38,31 +38,31 @@ def write_sheets(out: Path, language: str, seed: int, sections: int, *, force: b
 
 def agreement(paths: Sequence[Path]) -> list[Concordance]:
     """How far the people of some sheets agree. Raises UserError with all that is wrong in any of them."""
-    said: list[Said] = []
+    answers: list[Said] = []
     mistakes: list[Problem] = []
     for path in paths:
         try:
             own, wrong = read_sheet(path)
         except UserError as unread:
             own, wrong = [], list(unread.mistakes)
-        said += own
+        answers += own
         mistakes += wrong
-    examples, unknown = _examples(said)
-    mistakes += unknown or unknown_items(said, examples)
-    mistakes += contradictions(said)
-    if not mistakes and not said:
+    examples, unknown = _examples(answers)
+    mistakes += unknown or unknown_items(answers, examples)
+    mistakes += contradictions(answers)
+    if not mistakes and not answers:
         mistakes.append(Problem("no sheet has an answer", remedy="fill in `presence` or `reason_ok`"))
     if mistakes:
         raise UserError(sorted(mistakes, key=position))
-    return concordances(said, examples)
+    return concordances(answers, examples)
 
 
-def _examples(said: Sequence[Said]) -> tuple[dict[str, TuningExample], list[Problem]]:
-    """By item, those of every language and seed that the sheets tell of."""
+def _examples(answers: Sequence[Said]) -> tuple[dict[str, TuningExample], list[Problem]]:
+    """By item, those of every language and seed of the sheets."""
     catalog = load_catalog()
     found: dict[str, TuningExample] = {}
     mistakes: list[Problem] = []
-    for one in {one.drawn: one for one in reversed(said)}.values():
+    for one in {one.drawn: one for one in reversed(answers)}.values():
         language, _, seed = one.drawn.rpartition("-")
         try:
             found |= {item_of(example): example for example in tuning_examples(catalog, language, int(seed))}

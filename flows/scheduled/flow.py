@@ -68,7 +68,7 @@ async def nightly(given: NightOptions) -> Outcome | State[Any]:
 
     One **shard** per model goes through the work pool of the deployment `shard/shard`; a shard whose worker is
     lost is handed out again and goes on where it was. When all have ended the warehouse is built once, checked,
-    and the night is compared with the run before it. It ends **Completed**, or failed in a state that names the reason:
+    and the night is compared with the run before it. It ends **Completed**, or failed in a state with a name:
     `Regression` (names the requirement), `Incomplete`, `OverCost`, `NotMet`, `Undecided`.
     """
     lake, run_id = open_lake(given.data), given.run_id or _interrupted_run()

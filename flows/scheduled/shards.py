@@ -45,8 +45,8 @@ def part_of(models: Sequence[str]) -> str:
 
 
 def shards(cells: pl.DataFrame, resolved: ResolvedScenario, by: By = "model") -> list[Shard]:
-    """One shard per model, or per provider, the longest first; caps add up to the run's. Raises UserError for a cap
-    that leaves a shard nothing."""
+    """One shard per model, or per provider, the longest first, with shares of the caps. Raises UserError if a cap
+    leaves a shard nothing."""
     models, planned = pl.col("model").unique().sort().alias("models"), pl.col("planned").sum()
     groups = cells.group_by(pl.col(by).alias("by"), maintain_order=True).agg(models, planned)
     ordered = groups.sort("planned", descending=True, maintain_order=True)

@@ -32,7 +32,7 @@ class Check:
     finding: str
     """In the words of its mart, such as `biased`."""
     counted: int
-    """Of `total`, how many `counts` tells of, such as tests that pass."""
+    """Of `total`, how many are `counts`, such as tests that pass."""
     total: int
     counts: str
     measure: str
@@ -57,16 +57,16 @@ class Check:
         return f"{self.name} · {self.language}"
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """All numbers in one line."""
-        told = [
+        summary = [
             f"{self.counted:,} of {self.total:,} {self.counts}",
             f"{self.measure} {format_measure(self.value, self.unit)} (95% interval {self.interval})",
             f"{self.bar_name} {format_measure(self.bar, self.unit)}" if self.bar_name else "",
             ", ".join(f"{count:,} {what}" for what, count in self.lost.items() if count),
             f"needs ≥ {self.needed:,} templates" if self.needed else "",
         ]
-        return join_parts(told)
+        return join_parts(summary)
 
     @property
     def interval(self) -> str:

@@ -22,19 +22,19 @@ def share(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"
 
 
-def signed(value: float | None) -> str:
-    """A score from −1 to 1, its sign said: `+0.31`; what rounds to none is `+0.00`."""
+def format_score(value: float | None) -> str:
+    """A score from −1 to 1 with its sign: `+0.31`; what rounds to none is `+0.00`."""
     return "–" if value is None else f"{round(value, 2) or 0.0:+.2f}".replace("-", "−")
 
 
 def small(value: float | None) -> str:
-    """An error probability: three digits behind the point tell enough."""
+    """An error probability with three decimals."""
     return "–" if value is None else "< 0.001" if value < 0.0005 else f"{value:.3f}"
 
 
 def coefficient(value: float | None) -> str:
     """An agreement beyond chance, from −1 to 1; above chance it has no sign."""
-    return signed(value).removeprefix("+")
+    return format_score(value).removeprefix("+")
 
 
 def moment(when: datetime | None) -> str:
@@ -46,7 +46,7 @@ State = Literal["met", "not met", "undecided", "not evaluated"]
 LONGEST = 300
 """Signs of a name that are shown."""
 SYMBOLS: dict[State, str] = {"met": "✓", "not met": "✗", "undecided": "?", "not evaluated": "–"}
-"""Beside colours, for who does not see them."""
+"""In addition to colours."""
 _SIGN = re.compile(r"[^\w\s\-/,·–’×]|_")
 
 
@@ -54,7 +54,7 @@ def format_measure(value: float | None, unit: Literal["share", "score"]) -> str:
     """A share in percent, or a score from −1 to 1 with its sign; `none` where there is no number."""
     if value is None:
         return "none"
-    return share(value) if unit == "share" else signed(value)
+    return share(value) if unit == "share" else format_score(value)
 
 
 def join_parts(parts: Iterable[str]) -> str:

@@ -26,7 +26,7 @@ SHOWN = ("biasgrid", "python")
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRun:
+class RunFacts:
     run_id: str
     kind: str
     state: str
@@ -47,18 +47,18 @@ class ToldRun:
         return [(package, version) for package, version in self.versions if package in SHOWN]
 
 
-def told_run(row: Mapping[str, Any]) -> ToldRun:
+def run_facts(row: Mapping[str, Any]) -> RunFacts:
     """Of a row of staging.stg_runs."""
     resolved = recorded_object(row["scenario_resolved"])
     target = resolved.get("target")
-    name = _described(target) if isinstance(target, dict) else resolved.get("name")
+    name = _name_target(target) if isinstance(target, dict) else resolved.get("name")
     kept = {field: row[field] for field in ("run_id", "kind", "state", "seed", "started_at", "ended_at")}
     recorded = recorded_object(row["versions"])
     versions = [(str(package), str(version)) for package, version in recorded.items()]
-    return ToldRun(**kept, name=str(name or row["run_id"]), versions=versions)
+    return RunFacts(**kept, name=str(name or row["run_id"]), versions=versions)
 
 
-def _described(target: Mapping[str, Any]) -> str:
+def _name_target(target: Mapping[str, Any]) -> str:
     return str(target.get("company") or ", ".join(map(str, target.get("models") or ())))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from biasgrid.tasks.transcripts.sessions import LONGEST, Said
+from biasgrid.tasks.transcripts.sessions import LONGEST, Excerpt
 from biasgrid.warehouse.build.build import connect, fetch_rows
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -44,10 +44,10 @@ class Reply:
     speaker: str
     group: str | None
     model: str
-    text: Said | None
+    text: Excerpt | None
     error: str | None
     response_id: str | None
-    asked: Said | None
+    asked: Excerpt | None
     """The last message, if the play does not determine it."""
     reading: Reading | None
     """None for replies without assignments."""
@@ -88,21 +88,21 @@ def plays(lake: Lake, run_id: str, play_ids: Sequence[str]) -> list[Play]:
     with connect(lake) as warehouse:
         cases = {row["play_id"]: row for row in fetch_rows(warehouse, PLAYS, [run_id, wanted]).to_dicts()}
         readings = _readings(warehouse, lake, run_id, wanted)
-    said = _said(lake, run_id, wanted)
-    told = [cases[key] | {"goal": goals[key]} for key in wanted]
-    return [Play(case, [*_replies(case, said, readings)]) for case in told]
+    replies = _read_replies(lake, run_id, wanted)
+    rows = [cases[key] | {"goal": goals[key]} for key in wanted]
+    return [Play(case, [*_replies(case, replies, readings)]) for case in rows]
 
 
-def _replies(case: Row, said: Mapping[Place, Row], readings: Mapping[Place, Reading]) -> Iterator[Reply]:
+def _replies(case: Row, landed: Mapping[Place, Row], readings: Mapping[Place, Reading]) -> Iterator[Reply]:
     """One reply per landed or read reply, in playing order."""
-    for turn, (one, speaker) in enumerate(_speaking(case), 1):
+    for turn, (one, speaker) in enumerate(_speakers(case), 1):
         for name in speaker:
             place = (case["play_id"], turn, name)
-            if place in said or place in readings:
-                yield _reply(case, one, place, said.get(place), readings.get(place))
+            if place in landed or place in readings:
+                yield _reply(case, one, place, landed.get(place), readings.get(place))
 
 
-def _speaking(case: Row) -> Iterator[tuple[str, list[str]]]:
+def _speakers(case: Row) -> Iterator[tuple[str, list[str]]]:
     """Each round with its speakers."""
     people = [person["name"] for person in case["people"] or ()]
     for one in case["rounds"]:
@@ -119,10 +119,10 @@ def _reply(case: Row, one: str, place: Place, row: Row | None, reading: Reading 
         speaker=place[2],
         group=person["group"] if person else None,
         model=found.get("model") or (person["model"] if person else case["model"]),
-        text=None if text is None else Said(text, found["signs"]),
+        text=None if text is None else Excerpt(text, found["signs"]),
         error=None if text is not None else _why(row),
         response_id=found.get("response_id"),
-        asked=Said.of(found.get("asked")) if case["setting"] == "understanding" else None,
+        asked=Excerpt.of(found.get("asked")) if case["setting"] == "understanding" else None,
         reading=reading,
     )
 
@@ -131,7 +131,7 @@ def _why(row: Row | None) -> str:
     return "never asked" if row is None else f"{row['error_class']}: {row['error_message']}"
 
 
-def _said(lake: Lake, run_id: str, play_ids: Sequence[str]) -> dict[Place, Row]:
+def _read_replies(lake: Lake, run_id: str, play_ids: Sequence[str]) -> dict[Place, Row]:
     """The reply at each place: the first with a text, else the last error."""
     scanned = lake.scan("responses", run_id).filter(pl.col("session").is_in(list(play_ids)))
     asked = pl.col("messages").list.last().struct.field("content")
@@ -148,8 +148,8 @@ def _readings(
 ) -> dict[Place, Reading]:
     """The reading of each reply that is judged."""
     given = [run_id, play_ids]
-    tasks = _grouped(fetch_rows(warehouse, TASKS, given).iter_rows(named=True), "play_id", "reply")
-    verdicts = _grouped(_verdicts(lake, run_id, play_ids), "case_id", "sample")
+    tasks = _group_rows(fetch_rows(warehouse, TASKS, given).iter_rows(named=True), "play_id", "reply")
+    verdicts = _group_rows(_verdicts(lake, run_id, play_ids), "case_id", "sample")
     found = {}
     for row in fetch_rows(warehouse, JUDGED, given).iter_rows(named=True):
         key = (row["play_id"], row["reply"])
@@ -158,7 +158,7 @@ def _readings(
     return found
 
 
-def _grouped(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
+def _group_rows(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
     found: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         found.setdefault(tuple(row[name] for name in names), []).append(row)

@@ -16,14 +16,14 @@ LONGEST = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Excerpt:
     """The beginning of a text, and its total number of characters."""
 
     text: str
     signs: int
 
     @classmethod
-    def of(cls, text: str | None) -> Said | None:
+    def of(cls, text: str | None) -> Excerpt | None:
         return None if text is None else cls(text[:LONGEST], len(text))
 
     @property
@@ -46,14 +46,14 @@ class Exchange:
     message: str
     carried: int
     """Number of earlier messages of the conversation sent with it."""
-    reply: Said | None
+    reply: Excerpt | None
     error: str | None
     response_id: str
-    drafts: Sequence[Said]
+    drafts: Sequence[Excerpt]
     """The attacker's drafts; the last was sent, unless the message is not the attacker's."""
     verdict: Row | None
     """The judge's verdict: `outcome`, `parsed_text`, `parsed_value`, `reason`, `assessor`, `verdict_id`."""
-    judge_said: Sequence[Said]
+    judge_said: Sequence[Excerpt]
     """The judge's replies as received."""
 
 
@@ -71,10 +71,10 @@ class Session:
 def outcomes(lake: Lake, run_id: str) -> pl.DataFrame:
     """One row per session: SESSION, the attribute pair, `outcome` (one of OUTCOMES), the turn of its success."""
     cases = lake.read("cases", run_id).unique("case_id", maintain_order=True)
-    told = cases.select(*SESSION, pair="requirement", strategy="input")
+    rows = cases.select(*SESSION, pair="requirement", strategy="input")
     verdicts = _newest(lake, run_id).filter(pl.col("level") == "session")
     found = verdicts.select("case_id", outcome="parsed_text", succeeded_at=pl.col("parsed_value").cast(pl.Float64))
-    return told.join(found, on="case_id", how="left").with_columns(pl.col("outcome").fill_null(OPEN))
+    return rows.join(found, on="case_id", how="left").with_columns(pl.col("outcome").fill_null(OPEN))
 
 
 def sessions(lake: Lake, run_id: str, case_ids: Sequence[str]) -> list[Session]:
@@ -82,8 +82,8 @@ def sessions(lake: Lake, run_id: str, case_ids: Sequence[str]) -> list[Session]:
     cases = {row["case_id"]: row for row in lake.read("cases", run_id).iter_rows(named=True)}
     verdicts = _by_case(_newest(lake, run_id).iter_rows(named=True))
     scanned = lake.scan("responses", run_id).filter(pl.col("case_id").is_in(list(case_ids)))
-    said = _by_case(_once(scanned.collect()).iter_rows(named=True))
-    return [_session(cases[key], verdicts.get(key, []), said.get(key, [])) for key in case_ids]
+    replies = _by_case(_once(scanned.collect()).iter_rows(named=True))
+    return [_session(cases[key], verdicts.get(key, []), replies.get(key, [])) for key in case_ids]
 
 
 def _newest(lake: Lake, run_id: str) -> pl.DataFrame:
@@ -105,31 +105,31 @@ def _by_case(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _session(case: Row, verdicts: Sequence[Row], said: Sequence[Row]) -> Session:
+def _session(case: Row, verdicts: Sequence[Row], replies: Sequence[Row]) -> Session:
     whole = next((row for row in verdicts if row["level"] == "session"), None)
     judged = {row["sample"]: row for row in verdicts if row["level"] == "instance"}
-    targets = [row for row in said if row["purpose"] == "subject"]
-    exchanges = [_exchange(row, said, judged.get(row["turn"])) for row in targets]
+    targets = [row for row in replies if row["purpose"] == "subject"]
+    exchanges = [_exchange(row, replies, judged.get(row["turn"])) for row in targets]
     outcome = whole["parsed_text"] if whole else OPEN
     return Session(case, orjson.loads(case["facets"] or "{}"), outcome, whole, exchanges)
 
 
-def _exchange(row: Row, said: Sequence[Row], verdict: Row | None) -> Exchange:
+def _exchange(row: Row, replies: Sequence[Row], verdict: Row | None) -> Exchange:
     sent = row["messages"] or []
-    beside = [other for other in said if other["turn"] == row["turn"]]
+    same_turn = [other for other in replies if other["turn"] == row["turn"]]
     return Exchange(
         turn=row["turn"],
         message=sent[-1]["content"] if sent else "",
         carried=max(len(sent) - 1, 0),
-        reply=Said.of(row["text"]),
+        reply=Excerpt.of(row["text"]),
         error=None if row["text"] is not None else f"{row['error_class']}: {row['error_message']}",
         response_id=row["response_id"],
-        drafts=_texts(beside, "attacker"),
+        drafts=_texts(same_turn, "attacker"),
         verdict=verdict,
-        judge_said=_texts(beside, "judge"),
+        judge_said=_texts(same_turn, "judge"),
     )
 
 
-def _texts(rows: Iterable[Row], purpose: str) -> list[Said]:
-    texts = (Said.of(row["text"]) for row in rows if row["purpose"] == purpose)
+def _texts(rows: Iterable[Row], purpose: str) -> list[Excerpt]:
+    texts = (Excerpt.of(row["text"]) for row in rows if row["purpose"] == purpose)
     return [text for text in texts if text is not None]

@@ -15,8 +15,8 @@ from biasgrid.tasks.report.charts.theme import (
     PAPER,
     SERIES,
     Picture,
-    drawn,
-    plotted,
+    draw_picture,
+    make_chart,
 )
 from biasgrid.tasks.report.figures import escape_name, format_measure
 from biasgrid.warehouse.build.build import query
@@ -85,15 +85,15 @@ def contrasts(lake: Lake, run_id: str) -> Picture | None:
         f"{differ} of {len(rows):,} lie apart at a false-discovery rate of 5%; the most certain first",
     ]
     named = "; ".join(f"{row['contrast']} {row['difference']:+.0%}" for row in rows[: min(differ, 6)])
-    told = (
+    text = (
         f"{len(rows):,} contrasts of communities, {differ} of them beyond chance{': ' + named if named else ''}."
     )
-    return drawn("contrasts", "Communities beside the others", told, _contrasts(rows[:MOST]), notes)
+    return draw_picture("contrasts", "Communities and the others", text, _contrasts(rows[:MOST]), notes)
 
 
 def _contrasts(rows: Sequence[Row]) -> Any:
     y = alt.Y("contrast:N", sort=None, title=None, axis=alt.Axis(labelLimit=460))
-    base = plotted(rows).encode(y=y)
+    base = make_chart(rows).encode(y=y)
     colour = CONTRASTS.colour("finding")
     x = alt.X("low:Q", title="difference", axis=alt.Axis(format="+.0%"))
     lines = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=colour)
@@ -115,16 +115,16 @@ def trend(lake: Lake, run_id: str) -> Picture | None:
     named = "; ".join(
         f"{row['requirement']} of {row['model']} {row['change']} at {row['run']}" for row in moved[-8:]
     )
-    told = f"Pass rates over {len(runs)} runs, this one is 0. {named or 'No change is shown by a test'}."
+    text = f"Pass rates over {len(runs)} runs, this one is 0. {named or 'No change is shown by a test'}."
     notes = ["Share of tests that pass, run by run up to this one (0); grey dots: tolerance; triangles: by a test"]
     wanted = [*dict.fromkeys(row["requirement"] for row in rows)][:REQUIREMENTS]
-    return drawn(
-        "trend", "The last runs", told, _trend([row for row in rows if row["requirement"] in wanted]), notes
+    return draw_picture(
+        "trend", "The last runs", text, _trend([row for row in rows if row["requirement"] in wanted]), notes
     )
 
 
 def _trend(rows: Sequence[Row]) -> Any:
-    base = plotted(rows).encode(
+    base = make_chart(rows).encode(
         x=alt.X("run:O", title=None, axis=alt.Axis(labelAngle=0)),
         y=alt.Y("rate:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%", title=None)),
     )
@@ -152,17 +152,17 @@ def escalation(lake: Lake, run_id: str) -> Picture | None:
     if not rows:
         return None
     named = [row | {key: escape_name(row[key]) for key in ("model", "check")} for row in rows]
-    told = "; ".join(
+    text = "; ".join(
         f"{row['check']} of {row['model']} from {format_measure(row['first_score'], 'score')} to "
         f"{format_measure(row['last_score'], 'score')}, {row['pairs']} pairs"
         for row in named[:8]
     )
     notes = ["Bias score of the same speakers, before (ring) and after (dot)"]
-    return drawn("escalation", "What talking changed", f"{told}.", _slopes(named), notes)
+    return draw_picture("escalation", "What talking changed", f"{text}.", _slopes(named), notes)
 
 
 def _slopes(rows: Sequence[Row]) -> Any:
-    base = plotted(rows).encode(y=alt.Y("check:N", sort=None, title=None))
+    base = make_chart(rows).encode(y=alt.Y("check:N", sort=None, title=None))
     x = alt.X("first_score:Q", scale=alt.Scale(domain=[-1, 1]), axis=alt.Axis(format="+.1f", title=None))
     lines = base.mark_rule(strokeWidth=2, color=GREY).encode(x=x, x2="last_score:Q")
     before = base.mark_point(size=70, opacity=1, color=SERIES[0], fill=PAPER).encode(x=x)

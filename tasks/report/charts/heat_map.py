@@ -7,7 +7,17 @@ from typing import Any
 
 import altair as alt
 
-from biasgrid.tasks.report.charts.theme import HIGH, INK, LOW, MIDDLE, PAPER, REQUIREMENTS, Picture, drawn, plotted
+from biasgrid.tasks.report.charts.theme import (
+    HIGH,
+    INK,
+    LOW,
+    MIDDLE,
+    PAPER,
+    REQUIREMENTS,
+    Picture,
+    draw_picture,
+    make_chart,
+)
 from biasgrid.tasks.report.figures import escape_name
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
@@ -55,8 +65,8 @@ def leaderboard(lake: Lake, run_id: str) -> Picture | None:
     shown = [row for row in rows if row["model"] in models[:BOARD]]
     above = alt.Axis(orient="top", labelAngle=-35)
     chart = _tiles(shown, alt.X("check:N", sort=None, title=None, axis=above), alt.Y("model:N", title=None))
-    told = f"Heat map of {len(models)} models by concern, share of tests that pass. {_lowest(rows)}"
-    return drawn("leaderboard", "Models by concern", told, chart, [LEGEND, *_left(shown, rows)])
+    text = f"Heat map of {len(models)} models by concern, share of tests that pass. {_lowest(rows)}"
+    return draw_picture("leaderboard", "Models by concern", text, chart, [LEGEND, *_count_hidden(shown, rows)])
 
 
 def grid(lake: Lake, run_id: str) -> Picture | None:
@@ -72,8 +82,8 @@ def grid(lake: Lake, run_id: str) -> Picture | None:
     )
     by_model = alt.Facet("model:N", sort=None, header=alt.Header(title=None))
     chart = tiles.facet(facet=by_model, columns=min(3, len(models))).resolve_axis(x="independent")
-    told = f"Heat map of {len(rows)} cells, share of tests that pass. {_lowest(rows)}"
-    return drawn("grid", "The grid", told, chart, [LEGEND, *_left(shown, rows)])
+    text = f"Heat map of {len(rows)} cells, share of tests that pass. {_lowest(rows)}"
+    return draw_picture("grid", "The grid", text, chart, [LEGEND, *_count_hidden(shown, rows)])
 
 
 def _rows(lake: Lake, sql: str, run_id: str) -> list[Row]:
@@ -82,18 +92,18 @@ def _rows(lake: Lake, sql: str, run_id: str) -> list[Row]:
 
 def _tile(row: Row) -> Row:
     """With names made harmless, and how far the rate is from the tolerance, −1 to 1 of the way there is."""
-    told = {key: escape_name(row[key]) for key in ("model", "check", "cell") if key in row}
+    text = {key: escape_name(row[key]) for key in ("model", "check", "cell") if key in row}
     rate, tolerance = row["rate"], row["tolerance"]
     way = 0.0 if rate is None else tolerance if rate < tolerance else 1 - tolerance
     margin = None if rate is None else (rate - tolerance) / way if way else 0.0
-    return row | told | {"margin": margin, "told": "–" if rate is None else f"{rate:.0%}"}
+    return row | text | {"margin": margin, "label": "–" if rate is None else f"{rate:.0%}"}
 
 
 def _tiles(rows: Sequence[Row], x: alt.X, y: alt.Y) -> Any:
-    base = plotted(rows).encode(x=x, y=y)
+    base = make_chart(rows).encode(x=x, y=y)
     scale = alt.Scale(domain=[-1, 0, 1], range=[LOW, MIDDLE, HIGH], clamp=True)
     tiles = base.mark_rect(stroke=PAPER).encode(color=alt.Color("margin:Q", scale=scale, legend=None))
-    numbers = base.mark_text(dx=7, fontSize=11, color=INK).encode(text="told:N")
+    numbers = base.mark_text(dx=7, fontSize=11, color=INK).encode(text="label:N")
     signs = base.mark_point(filled=True, size=38, opacity=1, xOffset=-18, color=INK).encode(
         shape=REQUIREMENTS.shape("state", "by the point rate")
     )
@@ -104,14 +114,14 @@ def _distinct(rows: Sequence[Row], key: str) -> list[str]:
     return [*dict.fromkeys(row[key] for row in rows)]
 
 
-def _left(shown: Sequence[Row], rows: Sequence[Row]) -> list[str]:
+def _count_hidden(shown: Sequence[Row], rows: Sequence[Row]) -> list[str]:
     return [f"{len(shown):,} of {len(rows):,} tiles"] if len(shown) < len(rows) else []
 
 
 def _lowest(rows: Sequence[Row]) -> str:
     rated = sorted((row for row in rows if row["rate"] is not None), key=lambda row: row["rate"])
-    told = (
-        f"{row['check']}{', ' + row['cell'] if 'cell' in row else ''} of {row['model']} {row['told']}"
+    text = (
+        f"{row['check']}{', ' + row['cell'] if 'cell' in row else ''} of {row['model']} {row['label']}"
         for row in rated[:5]
     )
-    return f"The lowest: {'; '.join(told)}." if rated else "None could be evaluated."
+    return f"The lowest: {'; '.join(text)}." if rated else "None could be evaluated."

@@ -11,7 +11,7 @@ import altair as alt
 
 from biasgrid.tasks.report.charts.differences import contrasts, escalation, trend
 from biasgrid.tasks.report.charts.heat_map import grid, leaderboard
-from biasgrid.tasks.report.charts.theme import BY_KIND, GREY, INK, Picture, Words, drawn, plotted
+from biasgrid.tasks.report.charts.theme import BY_KIND, GREY, INK, Picture, Words, draw_picture, make_chart
 from biasgrid.tasks.report.checks import Check, checks
 from biasgrid.tasks.report.figures import escape_markdown, escape_name, format_measure
 from biasgrid.warehouse.storage.export_files import write_bytes, write_text
@@ -38,8 +38,10 @@ def measures(kind: str, found: Sequence[Check]) -> Picture | None:
     left = [f"The first {MOST} of {len(found)}"] if len(found) > MOST else []
     rows_of_facets = alt.Row("model:N", sort=None, header=alt.Header(labelOrient="top", title=None))
     chart = _layers(rows, found[0], BY_KIND[kind]).facet(row=rows_of_facets, spacing=12)
-    told = _told(found, kind)
-    return drawn("measures", TITLES[kind], told, chart.resolve_scale(y="independent"), [_legend(found[0]), *left])
+    text = _describe(found, kind)
+    return draw_picture(
+        "measures", TITLES[kind], text, chart.resolve_scale(y="independent"), [_legend(found[0]), *left]
+    )
 
 
 def _row(check: Check, kind: str) -> dict[str, Any]:
@@ -67,7 +69,7 @@ def _layers(rows: Sequence[dict[str, Any]], first: Check, words: Words) -> Any:
     lowest = 0 if is_share else -1
     axis = alt.Axis(format=".0%" if is_share else "+.1f", title=None, orient="bottom")
     x = alt.X("low:Q", scale=alt.Scale(domain=[lowest, 1]), axis=axis)
-    base = plotted(rows).encode(y=alt.Y("check:N", sort=None, title=None))
+    base = make_chart(rows).encode(y=alt.Y("check:N", sort=None, title=None))
     lines = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=words.colour("finding"))
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
         x="value:Q", color=words.colour("finding"), shape=words.shape("finding")
@@ -78,7 +80,7 @@ def _layers(rows: Sequence[dict[str, Any]], first: Check, words: Words) -> Any:
     return layers.properties(width=420, height=alt.Step(STEP))
 
 
-def _told(found: Sequence[Check], kind: str) -> str:
+def _describe(found: Sequence[Check], kind: str) -> str:
     """How many of what, and those that are not met, the first of them by name."""
     count = Counter(_finding(check, kind) for check in found)
     counted = ", ".join(f"{number} {finding}" for finding, number in count.most_common())
@@ -89,12 +91,12 @@ def _told(found: Sequence[Check], kind: str) -> str:
     )
     more = f"; and {len(unmet) - 8} more" if len(unmet) > 8 else ""
     models = len({check.model for check in found})
-    told = f"{len(found)} checks of {models} model{'' if models == 1 else 's'} with 95% intervals: {counted}."
-    return f"{told} First to look at: {named}{more}." if named else told
+    text = f"{len(found)} checks of {models} model{'' if models == 1 else 's'} with 95% intervals: {counted}."
+    return f"{text} First to look at: {named}{more}." if named else text
 
 
 MORE = {"benchmark": (leaderboard, grid, contrasts, trend), "interaction": (escalation,)}
-"""Beside the measures, which every kind of run has."""
+"""Further pictures; every kind of run has `measures`."""
 
 
 def pictures(lake: Lake, run: Run, found: Sequence[Check]) -> list[Picture]:
@@ -104,14 +106,14 @@ def pictures(lake: Lake, run: Run, found: Sequence[Check]) -> list[Picture]:
 
 
 def files(run: Run, made: Iterable[Picture]) -> dict[str, str | bytes]:
-    """By name: SVG and PNG of each, and a page of Markdown that shows them and says in words what they show."""
-    told: dict[str, str | bytes] = {}
+    """By name: SVG and PNG of each, and a page of Markdown with their descriptions."""
+    text: dict[str, str | bytes] = {}
     page = [f"# {run.kind} `{run.run_id}`"]
     for picture in made:
-        told |= {f"{picture.name}.svg": picture.svg, f"{picture.name}.png": picture.png()}
+        text |= {f"{picture.name}.svg": picture.svg, f"{picture.name}.png": picture.png()}
         words = escape_markdown(picture.alt)
         page += [f"## {picture.title}", f"![{words}]({picture.name}.svg)", words]
-    return told | {"pictures.md": "\n\n".join(page) + "\n"}
+    return text | {"pictures.md": "\n\n".join(page) + "\n"}
 
 
 def write_pictures(lake: Lake, run_id: str, out: Path) -> list[Path]:

@@ -55,7 +55,7 @@ CONTRASTS = Words(
 CHANGES = Words(("worse", "better"), (ORANGE, BLUE), ("triangle-down", "triangle-up"))
 MARGIN = 16
 ROOM = 36
-"""Pixels to the left of names: where nobody has the font, that which takes its place is wider."""
+"""Pixels to the left of names: a font that replaces ours may be wider."""
 LABEL = 260
 """Pixels of a name, beyond which it is cut."""
 
@@ -94,20 +94,20 @@ class Picture:
 _SIZE = re.compile(r'<svg [^>]*height="([\d.]+)"')
 
 
-def plotted(rows: Sequence[Mapping[str, Any]]) -> Any:
+def make_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     """A chart of rows that the picture itself holds. Altair's own types are wider than what it returns."""
     return alt.Chart(alt.InlineData(values=[*map(dict, rows)]))
 
 
-def drawn(name: str, title: str, told: str, chart: Any, notes: Iterable[str] = ()) -> Picture:
-    """`told` is what the picture shows, in words; `notes` stand below the title. Nothing is fetched to draw it."""
+def draw_picture(name: str, title: str, text: str, chart: Any, notes: Iterable[str] = ()) -> Picture:
+    """A chart with a description and `notes` below its title, drawn offline."""
     headed = chart.properties(title=alt.TitleParams(text=title, subtitle=list(notes)))
     spec = headed.to_dict() | {"config": CONFIG, "background": CONFIG["background"], "padding": CONFIG["padding"]}
     svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
-    return Picture(name, title, told, _told(svg, title, told))
+    return Picture(name, title, text, _add_description(svg, title, text))
 
 
-def _told(svg: str, title: str, told: str) -> str:
+def _add_description(svg: str, title: str, text: str) -> str:
     end = svg.index(">")
-    words = f"<title>{escape(title)}</title><desc>{escape(told)}</desc>"
+    words = f"<title>{escape(title)}</title><desc>{escape(text)}</desc>"
     return f'{svg[:end]} role="img">{words}{svg[end + 1 :]}'

@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.warehouse.build.build import fetch_rows
 
 LEAST: Final = 0.02
-"""Share of all people compared below which a category has no ratio: of few, a ratio says little."""
+"""Share of all people compared below which a category has no ratio: of few people, a ratio proves little."""
 
 _PROBE = """
     select

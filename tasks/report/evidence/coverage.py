@@ -16,8 +16,8 @@ from biasgrid.tasks.report.evidence import cells as by_cell
 from biasgrid.tasks.report.evidence.cells import NOT_EVALUATED, UNDECIDED, selection_rates
 from biasgrid.tasks.report.evidence.dimensions import Dimension, dimensions, folder_and_name
 from biasgrid.tasks.report.evidence.sources import CatalogFile, kept_text
-from biasgrid.tasks.report.figures import share, signed
-from biasgrid.tasks.report.findings import ToldRun, told_run
+from biasgrid.tasks.report.figures import format_score, share
+from biasgrid.tasks.report.findings import RunFacts, run_facts
 from biasgrid.tasks.report.html.page import Speech
 from biasgrid.tasks.report.languages import LANGUAGES, words
 from biasgrid.warehouse.storage.lake import Lake
@@ -39,11 +39,11 @@ class Wording:
         known = (spoken[key] for key in (f"{kind}.{value}", f"value.{value}") if key in spoken)
         return ABSENT if value is None else next(known, str(value))
 
-    def words(self, told: str | None, kinds: Sequence[str]) -> str:
+    def words(self, text: str | None, kinds: Sequence[str]) -> str:
         """Values of several kinds, in one text with a comma between them; of kind `` they are names."""
-        if told is None:
+        if text is None:
             return ABSENT
-        parts = told.split(", ", max(len(kinds) - 1, 0))
+        parts = text.split(", ", max(len(kinds) - 1, 0))
         pairs = zip_longest(parts, kinds[: len(parts)], fillvalue="")
         return ", ".join(self.word(part, kind) if kind else part for part, kind in pairs)
 
@@ -60,7 +60,7 @@ class Wording:
         return self._figures(f"{value:.0%}")
 
     def score(self, value: float | None) -> str:
-        return self._figures(signed(value))
+        return self._figures(format_score(value))
 
     def _figures(self, number: str) -> str:
         return Speech(self.language).figures(number)
@@ -73,27 +73,27 @@ LOST = ("refused", "unreadable", "errors", "other")
 
 
 def reason(cell: Cell, wording: Wording) -> str | None:
-    """None where it does tell and decide something."""
+    """Why a cell has no finding, or none that is decided; else None."""
     if cell["finding"] == UNDECIDED:
-        return _undecided(cell, wording)
-    return _not_evaluated(cell, wording) if cell["finding"] == NOT_EVALUATED else None
+        return _explain_undecided(cell, wording)
+    return _explain_not_evaluated(cell, wording) if cell["finding"] == NOT_EVALUATED else None
 
 
-def _undecided(cell: Cell, wording: Wording) -> str:
+def _explain_undecided(cell: Cell, wording: Wording) -> str:
     asked, needed = wording.count(cell["templates"]), cell["needed"]
     if not needed:
         return wording.text("why.too.few", templates=asked)
     return wording.text("why.decide", templates=asked, needed=wording.count(needed))
 
 
-def _not_evaluated(cell: Cell, wording: Wording) -> str:
+def _explain_not_evaluated(cell: Cell, wording: Wording) -> str:
     of = {"planned": wording.count(cell["planned"]), "unit": wording.word(cell["unit"], "unit")}
     came = cell["planned"] - cell["errors"]
     if came <= 0:
         return wording.text("why.none.ended", **of)
     if cell["limit"] is not None and cell["refused"] > cell["limit"] * came:
-        told = {"refused": wording.count(cell["refused"]), "limit": wording.whole_share(cell["limit"])}
-        return wording.text("why.refused", **told, **of)
+        parts = {"refused": wording.count(cell["refused"]), "limit": wording.whole_share(cell["limit"])}
+        return wording.text("why.refused", **parts, **of)
     lost = [wording.text(f"lost.{name}", n=wording.count(cell[name])) for name in LOST if cell[name]]
     if not lost and cell["unit"] == "assignments" and cell["templates"] < LEAST_SCENES:
         return wording.text("why.scenes", scenes=wording.count(cell["templates"]), **of)
@@ -110,7 +110,7 @@ ASPECTS: Final = ("source", "about", "see")
 @dataclass(frozen=True, slots=True)
 class Coverage:
     wording: Wording
-    run: ToldRun
+    run: RunFacts
     recorded_at: datetime | None
     """When the run's last event landed."""
     judged_at: datetime | None
@@ -120,7 +120,7 @@ class Coverage:
     """Of each: what became of all that was planned."""
     errors: Sequence[Mapping[str, Any]]
     cells: Sequence[Mapping[str, Any]]
-    """Each with its finding, and a `reason` where it tells or decides nothing."""
+    """Each with its finding, and a `reason` if it has none or is undecided."""
     selection: Sequence[Mapping[str, Any]]
     catalogs: Sequence[CatalogFile]
 
@@ -129,7 +129,7 @@ class Coverage:
         return self.run.state == ENDED
 
     @property
-    def untold(self) -> list[Mapping[str, Any]]:
+    def not_evaluated(self) -> list[Mapping[str, Any]]:
         """Cells that are not evaluated."""
         return [cell for cell in self.cells if cell["finding"] == by_cell.NOT_EVALUATED]
 
@@ -152,7 +152,7 @@ class Coverage:
         return [[self.wording.text(f"point.{name}.{aspect}") for aspect in ASPECTS] for name in POINTS]
 
     def as_json(self) -> bytes:
-        told = {
+        parts = {
             "schema": 2,
             "language": self.wording.language,
             "run": {**asdict(self.run), "complete": self.is_complete},
@@ -174,7 +174,7 @@ class Coverage:
             "limits": self.limits,
             "points": [dict(zip(ASPECTS, point, strict=True)) for point in self.points],
         }
-        return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z)
+        return orjson.dumps(parts, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z)
 
 
 def coverage(
@@ -190,7 +190,7 @@ def coverage(
     texts = {folder_and_name(file.name): kept_text(file) for file in catalogs if file.is_kept}
     return Coverage(
         wording=wording,
-        run=told_run(run),
+        run=run_facts(run),
         recorded_at=run["recorded_at"],
         judged_at=_judged_at(lake, run_id),
         dimensions=dimensions(lake, run, [file.name for file in catalogs], texts),

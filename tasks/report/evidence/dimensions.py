@@ -1,4 +1,4 @@
-"""What was examined of all that the run could have: its own cells beside the catalog files that it read."""
+"""What was examined of all that the run could have: its own cells and the catalog files that it read."""
 
 from __future__ import annotations
 
@@ -43,22 +43,21 @@ class Dimension:
     name: str
     examined: Sequence[str]
     not_examined: Sequence[str] | None
-    """What the catalog has beside; None where nobody can tell: the run recorded no such file, or it is not as it
-    was, or nothing limits what there is."""
+    """Further values of the catalog; None if its files were not recorded or have changed, or it has no limit."""
 
 
 def dimensions(lake: Lake, run: Mapping[str, Any], names: Iterable[str], texts: Texts) -> list[Dimension]:
     """`names`: of every catalog file that the run recorded; `texts`: those that are as they were."""
     kind, run_id = str(run["kind"]), str(run["run_id"])
-    asked, known = _asked(lake, run_id, kind), _known(kind, names, texts)
-    return [_beside(name, examined, known.get(name)) for name, examined in asked.items()]
+    asked, known = _examined_values(lake, run_id, kind), _known_values(kind, names, texts)
+    return [_compare(name, examined, known.get(name)) for name, examined in asked.items()]
 
 
-def _beside(name: str, examined: set[str], known: set[str] | None) -> Dimension:
+def _compare(name: str, examined: set[str], known: set[str] | None) -> Dimension:
     return Dimension(name, sorted(examined), sorted(known - examined) if known else None)
 
 
-def _asked(lake: Lake, run_id: str, kind: str) -> dict[str, set[str]]:
+def _examined_values(lake: Lake, run_id: str, kind: str) -> dict[str, set[str]]:
     cases = lake.scan("cases", run_id)
     requirement, input_, reflection = NAMES[kind]
     columns = {
@@ -69,10 +68,10 @@ def _asked(lake: Lake, run_id: str, kind: str) -> dict[str, set[str]]:
         input_: "input",
         **({} if reflection == requirement else {reflection: "reflection"}),
     }
-    told = {
+    found = {
         name: set(cases.select(pl.col(own).unique()).collect()[own].drop_nulls()) for name, own in columns.items()
     }
-    return told | {"community": _groups(cases)}
+    return found | {"community": _groups(cases)}
 
 
 def _groups(cases: pl.LazyFrame) -> set[str]:
@@ -83,7 +82,7 @@ def _groups(cases: pl.LazyFrame) -> set[str]:
     return set(listed) | {group for name in FACETS for group in paired[name].drop_nulls()}
 
 
-def _known(kind: str, names: Iterable[str], texts: Texts) -> dict[str, set[str]]:
+def _known_values(kind: str, names: Iterable[str], texts: Texts) -> dict[str, set[str]]:
     folders: dict[str, set[str]] = {}
     for folder, name in (found.groups() for found in map(FILE.search, names) if found):
         folders.setdefault(folder, set()).add(name)
@@ -91,29 +90,29 @@ def _known(kind: str, names: Iterable[str], texts: Texts) -> dict[str, set[str]]
     known = {
         "concern": folders.get("concerns", set()),
         "language": folders.get("languages", set()),
-        "community": _declared(texts, GROUPS[kind], ("communities", "groups")),
+        "community": _declared_names(texts, GROUPS[kind], ("communities", "groups")),
         input_: set(get_args(INPUTS[kind])),
     }
     if kind in REFLECTIONS:
         known[reflection] = set(get_args(REFLECTIONS[kind]))
     if requirement == "pair":
-        known["pair"] = _declared(texts, "probes", ("pairs",))
+        known["pair"] = _declared_names(texts, "probes", ("pairs",))
     if requirement == "domain":
         known["domain"] = _ids(texts, "scenes")
     return known
 
 
-def _declared(texts: Texts, folder: str, keys: Sequence[str]) -> set[str]:
+def _declared_names(texts: Texts, folder: str, keys: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for (kind, _), text in texts.items():
         if kind == folder:
-            read = _read(text)
+            read = _parse(text)
             found |= {name for key in keys for name in _names(read.get(key))}
     return found
 
 
 def _ids(texts: Texts, folder: str) -> set[str]:
-    found = (_read(text).get("id") for (kind, _), text in texts.items() if kind == folder)
+    found = (_parse(text).get("id") for (kind, _), text in texts.items() if kind == folder)
     return {str(name) for name in found if name is not None}
 
 
@@ -125,7 +124,7 @@ def _names(listed: object) -> set[str]:
     return {str(entry["id"]) for entry in entries if isinstance(entry, Mapping) and "id" in entry}
 
 
-def _read(text: str) -> Mapping[str, Any]:
+def _parse(text: str) -> Mapping[str, Any]:
     try:
         read = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
     except yaml.YAMLError:

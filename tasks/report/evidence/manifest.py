@@ -23,7 +23,7 @@ VERSION: Final = 45
 UTF_8: Final = 0x0800
 STORED: Final = 0
 FULL: Final = 0xFFFFFFFF
-"""Says that a size or place stands in the 64-bit field."""
+"""Marks that a size or place is in the 64-bit field."""
 LOCAL, CENTRAL, END_64, LOCATOR, END = (
     b"PK\x03\x04",
     b"PK\x01\x02",
@@ -32,7 +32,7 @@ LOCAL, CENTRAL, END_64, LOCATOR, END = (
     b"PK\x05\x06",
 )
 EARLIEST, LATEST = datetime(1980, 1, 1, tzinfo=UTC), datetime(2107, 12, 31, 23, 59, 58, tzinfo=UTC)
-"""Between which a zip can tell the time."""
+"""Times that a zip can represent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Frame:
 
     content: bytes
     what: str
-    """As people are told of them."""
+    """For messages."""
 
 
 def layout(files: Sequence[Stored], dated: datetime) -> Iterator[Frame | Stored]:
@@ -70,8 +70,8 @@ def layout(files: Sequence[Stored], dated: datetime) -> Iterator[Frame | Stored]
 
 def _common(file: Stored, moment: tuple[int, int], extra: int) -> bytes:
     day, time = moment
-    told = (VERSION, UTF_8, STORED, time, day, file.crc, FULL, FULL, len(file.path.encode()), extra)
-    return struct.pack("<HHHHHIIIHH", *told)
+    values = (VERSION, UTF_8, STORED, time, day, file.crc, FULL, FULL, len(file.path.encode()), extra)
+    return struct.pack("<HHHHHIIIHH", *values)
 
 
 def _local(file: Stored, moment: tuple[int, int]) -> bytes:
@@ -87,16 +87,16 @@ def _central(file: Stored, moment: tuple[int, int], place: int) -> bytes:
 
 
 def _end(count: int, size: int, place: int) -> bytes:
-    told = struct.pack("<QHHIIQQQQ", 44, VERSION, VERSION, 0, 0, count, count, size, place)
+    values = struct.pack("<QHHIIQQQQ", 44, VERSION, VERSION, 0, 0, count, count, size, place)
     locator = struct.pack("<IQI", 0, place + size, 1)
-    return END_64 + told + LOCATOR + locator + END + struct.pack("<HHHHIIH", 0, 0, 0xFFFF, 0xFFFF, FULL, FULL, 0)
+    return END_64 + values + LOCATOR + locator + END + struct.pack("<HHHHIIH", 0, 0, 0xFFFF, 0xFFFF, FULL, FULL, 0)
 
 
 def _dos_time(dated: datetime) -> tuple[int, int]:
     """Day and time as a zip has them: in UTC, to two seconds."""
-    told = min(max(dated.astimezone(UTC), EARLIEST), LATEST)
-    day = (told.year - 1980) << 9 | told.month << 5 | told.day
-    return day, told.hour << 11 | told.minute << 5 | told.second // 2
+    values = min(max(dated.astimezone(UTC), EARLIEST), LATEST)
+    day = (values.year - 1980) << 9 | values.month << 5 | values.day
+    return day, values.hour << 11 | values.minute << 5 | values.second // 2
 
 
 PIECE = 1 << 20
@@ -156,7 +156,7 @@ def _safe(path: str) -> str:
 
 
 def _in_utc(when: datetime) -> datetime:
-    """Whole seconds of UTC: any other way to tell a time could mean another one elsewhere."""
+    """Whole seconds of UTC, so that a time has one form."""
     if when.utcoffset() != timedelta(0) or when.microsecond:
         raise ValueError("is no time in UTC to the second")
     return when
@@ -211,8 +211,8 @@ class Manifest(Frozen):
     def text(self) -> bytes:
         """The one form: keys by name, two spaces, a line feed at the end."""
         form = orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        untold = {"language"} if self.language is None else set()
-        return orjson.dumps(self.model_dump(mode="json", exclude=untold), option=form)
+        left_out = {"language"} if self.language is None else set()
+        return orjson.dumps(self.model_dump(mode="json", exclude=left_out), option=form)
 
     @property
     def digest(self) -> str:
@@ -259,7 +259,7 @@ def manifest_of(
 
 def _refuse_newer(text: bytes) -> None:
     with suppress(orjson.JSONDecodeError, KeyError, TypeError):
-        told = orjson.loads(text)
-        schema = told["versions"]["bundle_schema"]
-        if told["format"] == FORMAT and schema > BUNDLE_SCHEMA:
+        values = orjson.loads(text)
+        schema = values["versions"]["bundle_schema"]
+        if values["format"] == FORMAT and schema > BUNDLE_SCHEMA:
             raise Newer(f"it has form {schema:,}, and this biasgrid knows those up to {BUNDLE_SCHEMA}")

@@ -80,57 +80,57 @@ class RecordTables:
         return self.record.wording
 
     def findings(self, rows: Iterable[Row]) -> Listing:
-        return self._listing(FINDINGS, map(self._finding, rows))
+        return self._make_listing(FINDINGS, map(self._finding, rows))
 
-    def examined(self) -> Listing:
-        return self._listing(EXAMINED, map(self._examined, self.record.dimensions))
+    def dimensions_table(self) -> Listing:
+        return self._make_listing(EXAMINED, map(self._dimension_row, self.record.dimensions))
 
     def models(self) -> Listing:
-        return self._listing(MODELS, map(self._model, self.record.models))
+        return self._make_listing(MODELS, map(self._model, self.record.models))
 
     def errors(self) -> Listing:
         rows = ((one["model"], one["purpose"], one["error_class"], one["replies"]) for one in self.record.errors)
         word, count = self.wording.word, self.wording.count
-        return self._listing(ERRORS, ((str(a), word(b, "purpose"), str(c), count(d)) for a, b, c, d in rows))
+        return self._make_listing(ERRORS, ((str(a), word(b, "purpose"), str(c), count(d)) for a, b, c, d in rows))
 
     def cells(self) -> Listing:
-        return self._listing(CELLS, map(self._cell, self.record.cells))
+        return self._make_listing(CELLS, map(self._cell, self.record.cells))
 
     def selection(self) -> Listing:
-        return self._listing(SELECTION, map(self._selected, self.record.selection))
+        return self._make_listing(SELECTION, map(self._selection_row, self.record.selection))
 
     def lost_catalogs(self) -> Listing:
         gone, lost = self.wording.text("catalogs.gone"), self.record.lost_catalogs
-        return self._listing(GONE, ((one.name, one.recorded, one.today or gone) for one in lost))
+        return self._make_listing(GONE, ((one.name, one.recorded, one.today or gone) for one in lost))
 
     def points(self) -> Listing:
-        return self._listing(SERVES, self.record.points)
+        return self._make_listing(SERVES, self.record.points)
 
     def signatures(self) -> Listing:
         names = (self.wording.text(f"signed.{who}") for who in SIGNED_BY)
-        return self._listing(SIGNATURE, ((name, *[""] * (len(SIGNATURE) - 1)) for name in names))
+        return self._make_listing(SIGNATURE, ((name, *[""] * (len(SIGNATURE) - 1)) for name in names))
 
-    def _listing(self, head: Sequence[str], rows: Iterable[Shown]) -> Listing:
+    def _make_listing(self, head: Sequence[str], rows: Iterable[Shown]) -> Listing:
         return Listing([self.wording.text(f"head.{name}") for name in head], [*rows])
 
-    def _named(self, value: str | None, column: str) -> str:
+    def _translate(self, value: str | None, column: str) -> str:
         return self.wording.words(value, KINDS[self.record.run.kind].get(column, ()))
 
     def _finding(self, row: Row) -> Shown:
         number = self.wording.score if row["measure"] == "bias score" else self.wording.share
         low, high = number(row["low"]), number(row["high"])
         interval = ABSENT if row["low"] is None else self.wording.text("interval", low=low, high=high)
-        told = (row["model"], self._named(row["what"], "tested"), row["language"] or ABSENT)
+        texts = (row["model"], self._translate(row["what"], "tested"), row["language"] or ABSENT)
         measure = self.wording.word(row["measure"], "measure")
-        return *told, measure, number(row["value"]), interval, number(row["against"]), self._marked(row)
+        return *texts, measure, number(row["value"]), interval, number(row["against"]), self._mark_finding(row)
 
-    def _marked(self, row: Row) -> Marked:
-        told = self.wording.word(row["finding"])
+    def _mark_finding(self, row: Row) -> Marked:
+        texts = self.wording.word(row["finding"])
         if row.get("by_point"):
-            told = self.wording.text("by.point", point=self.wording.word(row["by_point"]), decision=told)
-        return Marked(told, STYLES.get(row["finding"], ""))
+            texts = self.wording.text("by.point", point=self.wording.word(row["by_point"]), decision=texts)
+        return Marked(texts, STYLES.get(row["finding"], ""))
 
-    def _examined(self, one: Dimension) -> Shown:
+    def _dimension_row(self, one: Dimension) -> Shown:
         name = self.wording.word(one.name, "dimension")
         return name, self._values(one.name, one.examined), self._not_examined(one)
 
@@ -148,19 +148,19 @@ class RecordTables:
         parts = (f"{count(row[name])} ({self.wording.share(own)})" for name, own in zip(LOST, shares, strict=True))
         return str(row["model"]), self.wording.word(row["unit"], "unit"), count(planned), *parts
 
-    def _selected(self, row: Row) -> Shown:
+    def _selection_row(self, row: Row) -> Shown:
         ratio = self.wording.text("too.few") if row["is_left_out"] else self.wording.ratio(row["impact_ratio"])
-        what = self._named(row["what"], "chosen")
-        told = (self.wording.word(row["rate_of"], "rate"), str(row["model"]), str(row["language"]), what)
+        what = self._translate(row["what"], "chosen")
+        texts = (self.wording.word(row["rate_of"], "rate"), str(row["model"]), str(row["language"]), what)
         counts = (self.wording.count(row["people"]), self.wording.count(row["chosen"]))
-        return *told, str(row["category"]), *counts, self.wording.share(row["rate"]), ratio
+        return *texts, str(row["category"]), *counts, self.wording.share(row["rate"]), ratio
 
     def _cell(self, row: Row) -> Shown:
         column = "requirement" if row["requirement"] else "concern"
-        named = (self._named(row[name], name) for name in ("input", "reflection"))
-        told = (str(row["model"]), self._named(row[column], column), row["language"] or ABSENT, *named)
+        named = (self._translate(row[name], name) for name in ("input", "reflection"))
+        texts = (str(row["model"]), self._translate(row[column], column), row["language"] or ABSENT, *named)
         counts = (self.wording.count(row[name]) for name in COUNTS)
-        return *told, *counts, self._marked(row), row["reason"] or ""
+        return *texts, *counts, self._mark_finding(row), row["reason"] or ""
 
 
 SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~&@!:])")
@@ -192,7 +192,7 @@ def _markdown(record: Coverage, findings: Sequence[Row]) -> Iterator[str]:
     yield f"# {say('record', name=plain(record.run.name))}"
     yield "\n".join(f"- {line}" for line in _head(record))
     yield f"## {say('findings')}\n\n{table(tables.findings(findings), nothing)}"
-    yield f"## {say('examined')}\n\n{table(tables.examined(), nothing)}"
+    yield f"## {say('examined')}\n\n{table(tables.dimensions_table(), nothing)}"
     yield f"## {say('became')}\n\n{table(tables.models(), nothing)}"
     yield f"### {say('never.came')}\n\n{table(tables.errors(), nothing)}"
     yield f"## {say('cells')}\n\n{table(tables.cells(), say('cells.none'))}"
@@ -225,5 +225,5 @@ def table(listing: Listing, nothing: str) -> str:
     if not listing.rows:
         return nothing
     rows = [listing.head, ["---"] * len(listing.head), *listing.rows]
-    told = (row if number == 1 else [plain(one) for one in row] for number, row in enumerate(rows))
-    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in told)
+    texts = (row if number == 1 else [plain(one) for one in row] for number, row in enumerate(rows))
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in texts)

@@ -47,7 +47,7 @@ def write_marts(warehouse: duckdb.DuckDBPyConnection, run_id: str, folder: Path)
 
 
 def _marts(warehouse: duckdb.DuckDBPyConnection) -> list[str]:
-    """Those that tell runs apart."""
+    """Marts with a column of runs, but for OVER_RUNS."""
     known = """
         select table_name
         from information_schema.columns
@@ -65,12 +65,12 @@ def write_records(lake: Lake, run_id: str, folder: Path) -> list[str]:
         refuse_newer(files)
         if files:
             schema = declared_schema(table)
-            write_rows(folder, table, schema, (batch for file in files for batch in _landed(file, schema)))
+            write_rows(folder, table, schema, (batch for file in files for batch in _read_batches(file, schema)))
             written.append(table)
     return written
 
 
-def _landed(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows of a file; columns younger than it are null."""
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=AT_ONCE):
@@ -83,8 +83,7 @@ def _landed(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def write_rows(folder: Path, name: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
-    """`<name>.parquet` and `<name>.csv`; in the latter, text that a spreadsheet would run has a quote before it,
-    nested values are JSON, and characters that nobody sees are told by their numbers."""
+    """Writes `<name>.parquet` and `<name>.csv`, which is safe for spreadsheets and shows hidden characters."""
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as files:
         parquet = files.enter_context(pq.ParquetWriter(folder / f"{name}.parquet", schema, compression="zstd"))
@@ -93,24 +92,24 @@ def write_rows(folder: Path, name: str, schema: pa.Schema, batches: Iterable[pa.
         for group in _groups(batches):
             rows = pa.Table.from_batches(group, schema)
             parquet.write_table(rows, row_group_size=rows.num_rows or None)
-            told = pl.from_arrow(rows)
-            assert isinstance(told, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
-            lines.write(csv_rows(_seen(flatten_nested(told))))
+            rows = pl.from_arrow(rows)
+            assert isinstance(rows, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
+            lines.write(csv_rows(_show_hidden(flatten_nested(rows))))
 
 
-def _seen(rows: pl.DataFrame) -> pl.DataFrame:
+def _show_hidden(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(_visible(column) for column in rows.iter_columns() if column.dtype == pl.String)
 
 
 def _visible(texts: pl.Series) -> pl.Series:
     if not texts.str.contains(f"[{UNSEEN}]").any():
         return texts
-    told = (None if text is None else HIDDEN.sub(_told, text) for text in texts)
-    return pl.Series(texts.name, told, dtype=pl.String)
+    rows = (None if text is None else HIDDEN.sub(_show_character, text) for text in texts)
+    return pl.Series(texts.name, rows, dtype=pl.String)
 
 
-def _told(found: re.Match[str]) -> str:
-    """Of a character that could hide what a text says, or what is after it; a line's end is none."""
+def _show_character(found: re.Match[str]) -> str:
+    """The code point of a hidden character; a carriage return stays."""
     return "\r" if found[0] == "\r" else code_point(found)
 
 
@@ -128,9 +127,9 @@ def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[Sequence[pa.RecordBat
 
 
 DIGITS = 12
-"""Of a hash: enough to tell files of one name apart."""
+"""Of a hash, to distinguish files of one name."""
 LONGEST_NAME = 150
-"""Letters: its end is kept, which tells what kind of file it is."""
+"""Characters; the end is kept, with the suffix."""
 ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -143,7 +142,7 @@ class CatalogFile:
     recorded: str
     """SHA-256 of its text in UTF-8."""
     today: str | None
-    """The same of what lies there now; None where nothing does."""
+    """Of the file as it is now; None if it is gone."""
 
     @property
     def is_kept(self) -> bool:
@@ -164,13 +163,13 @@ def _plain(name: str) -> str:
 def catalog_files(run: Mapping[str, Any], criteria: pl.DataFrame) -> list[CatalogFile]:
     """Those of the run and of each of its evaluations, by name."""
     recorded = [run["catalog_hashes"], *criteria["catalog_hashes"].unique(maintain_order=True)]
-    pairs = {pair for told in recorded for pair in orjson.loads(told or "{}").items()}
+    pairs = {pair for rows in recorded for pair in orjson.loads(rows or "{}").items()}
     texts = {name: _text(name) for name, _ in pairs}
     return [CatalogFile(name, digest, _hash(texts[name])) for name, digest in sorted(pairs)]
 
 
 def write_catalogs(files: Sequence[CatalogFile], stage: Path) -> Iterator[tuple[str, str]]:
-    """Those that are as they were; yields where each lies below `stage`, and what the run called it."""
+    """Writes unchanged files; yields the path below `stage` and the recorded name of each."""
     for file in files:
         text = _text(file.name)
         if file.is_kept and text is not None:

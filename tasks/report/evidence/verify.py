@@ -56,7 +56,7 @@ class Unpacked:
     root: Path
 
     def names(self) -> list[str]:
-        walked = [*os.walk(self.root, onerror=_refused)]
+        walked = [*os.walk(self.root, onerror=_raise)]
         found = (Path(folder) / name for folder, _, names in walked for name in names)
         links = (Path(folder) / name for folder, names, _ in walked for name in names)
         every = [*found, *(path for path in links if path.is_symlink())]
@@ -69,7 +69,7 @@ class Unpacked:
         return path.open("rb")
 
 
-def _refused(error: OSError) -> None:
+def _raise(error: OSError) -> None:
     raise error
 
 
@@ -116,13 +116,13 @@ def verify(path: Path) -> Verified:
     if path.is_dir():
         if not any((path / name).exists() for name in (MANIFEST, SUMS)):
             raise OSError(f"no bundle was unpacked there: it holds neither {MANIFEST} nor {SUMS}")
-        return _verified(Unpacked(path))[0]
+        return _check(Unpacked(path))[0]
     with path.open("rb") as raw:
         if not raw.seekable():
             raise OSError("it is a pipe, which can be read but once")
         try:
             with closing(zipfile.ZipFile(raw)) as opened:
-                found, contents = _verified(Zipped(opened))
+                found, contents = _check(Zipped(opened))
         except Newer:
             raise
         except UNREADABLE as error:
@@ -132,10 +132,10 @@ def verify(path: Path) -> Verified:
         return Verified((*found.flaws, *frame), found.manifest, found.digest)
 
 
-def _verified(folder: Folder) -> tuple[Verified, Mapping[str, Content]]:
-    text = _read(folder, MANIFEST)
+def _check(folder: Folder) -> tuple[Verified, Mapping[str, Content]]:
+    text = _read_file(folder, MANIFEST)
     digest = hashlib.sha256(text).hexdigest() if text is not None else None
-    sums = _read(folder, SUMS)
+    sums = _read_file(folder, SUMS)
     try:
         manifest = read_manifest(text or b"")
     except NoManifest as wrong:
@@ -152,8 +152,8 @@ def _of_sums(folder: Folder, manifest: Manifest, sums: bytes | None) -> Iterator
     if sums is None:
         yield Flaw("changed" if SUMS in folder.names() else "missing", SUMS)
     elif sums != manifest.sums:
-        told = sums.partition(b" ")[0].decode("ascii", "replace")
-        same = told == manifest.digest
+        written = sums.partition(b" ")[0].decode("ascii", "replace")
+        same = written == manifest.digest
         yield Flaw("changed", SUMS) if same else Flaw("changed, one or both", f"{MANIFEST}, {SUMS}")
 
 
@@ -165,7 +165,7 @@ def _contents(folder: Folder, manifest: Manifest) -> Iterator[tuple[str, Content
     names = dict.fromkeys(folder.names())
     longest = max((size for path, size in sizes.items() if path not in names), default=None)
     for name in names if longest is not None else [name for name in names if name in sizes]:
-        found = _attempted(partial(_content, folder, name, sizes.get(name, longest)))
+        found = _try_to_read(partial(_content, folder, name, sizes.get(name, longest)))
         if found is not None:
             yield name, found
 
@@ -193,8 +193,7 @@ def _of_files(manifest: Manifest, contents: Mapping[str, Content], names: Iterab
 
 
 def _frame(raw: IO[bytes], manifest: Manifest, contents: Mapping[str, Content]) -> Iterator[Flaw]:
-    """The first byte of the zip's own that differs from the one form. Files were read where the directory has
-    them: where that is as it should be, so are their places, and nothing lies between them."""
+    """The first byte of the zip itself that differs from the one form."""
     order = (MANIFEST, SUMS, *(member.path for member in manifest.files))
     stored = [Stored(name, contents[name].size, contents[name].crc) for name in order]
     raw.seek(0)
@@ -202,7 +201,7 @@ def _frame(raw: IO[bytes], manifest: Manifest, contents: Mapping[str, Content]) 
         if isinstance(part, Stored):
             raw.seek(part.size, io.SEEK_CUR)
             continue
-        flaw = _differing(raw, part)
+        flaw = _find_difference(raw, part)
         if flaw:
             yield flaw
             return
@@ -210,7 +209,7 @@ def _frame(raw: IO[bytes], manifest: Manifest, contents: Mapping[str, Content]) 
         yield Flaw("added", "bytes after the end of the zip")
 
 
-def _differing(raw: IO[bytes], part: Frame) -> Flaw | None:
+def _find_difference(raw: IO[bytes], part: Frame) -> Flaw | None:
     begins = raw.tell()
     found = raw.read(len(part.content))
     if found == part.content:
@@ -221,18 +220,18 @@ def _differing(raw: IO[bytes], part: Frame) -> Flaw | None:
     return Flaw("changed, at byte " + f"{begins + same:,}", part.what)
 
 
-def _read(folder: Folder, name: str) -> bytes | None:
+def _read_file(folder: Folder, name: str) -> bytes | None:
     def whole() -> bytes:
         with folder.open(name) as file:
             return file.read(LONGEST_MANIFEST)
 
     try:
-        return _attempted(whole)
+        return _try_to_read(whole)
     except KeyError:
         return None
 
 
-def _attempted(reading: Callable[[], Read]) -> Read | None:
+def _try_to_read(reading: Callable[[], Read]) -> Read | None:
     """None if it cannot be read."""
     try:
         return reading()

@@ -61,9 +61,9 @@ def write_environment(run: Mapping[str, Any], criteria: pl.DataFrame, folder: Pa
     biasgrid's version there, and a hash of its files. None of the environment's
     variables is among them."""
     folder.mkdir(parents=True, exist_ok=True)
-    told = {"run": orjson.loads(run["versions"] or "{}"), "evaluations": _evaluations(criteria)}
-    (folder / "recorded.json").write_bytes(_json(told))
-    (folder / "installed.txt").write_text("".join(f"{line}\n" for line in installed()), encoding="utf-8")
+    content = {"run": orjson.loads(run["versions"] or "{}"), "evaluations": _evaluations(criteria)}
+    (folder / "recorded.json").write_bytes(_json(content))
+    (folder / "installed.txt").write_text("".join(f"{line}\n" for line in list_installed()), encoding="utf-8")
     if LOCK.is_file():
         (folder / LOCK.name).write_bytes(LOCK.read_bytes())
     code = {"biasgrid": metadata.version("biasgrid"), "sha256_of_files": code_digest()}
@@ -75,10 +75,10 @@ def _evaluations(criteria: pl.DataFrame) -> dict[str, Any]:
     return {evaluation: orjson.loads(versions or "{}") for evaluation, versions in rows}
 
 
-def installed() -> list[str]:
+def list_installed() -> list[str]:
     """`name==version` of every distribution, by name."""
-    told = (one.metadata for one in metadata.distributions())
-    found = {str(own["Name"]).lower(): own["Version"] for own in told if own["Name"]}
+    content = (one.metadata for one in metadata.distributions())
+    found = {str(own["Name"]).lower(): own["Version"] for own in content if own["Name"]}
     return [f"{name}=={version}" for name, version in sorted(found.items())]
 
 
@@ -96,8 +96,8 @@ def _sums() -> Iterator[str]:
             yield f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n"
 
 
-def _json(told: object) -> bytes:
-    return orjson.dumps(told, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+def _json(content: object) -> bytes:
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
 
 
 OF_KIND: Final[Mapping[str, str]] = {
@@ -137,7 +137,7 @@ OF_KIND: Final[Mapping[str, str]] = {
 }
 
 
-def told_findings(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> list[dict[str, Any]]:
+def record_findings(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> list[dict[str, Any]]:
     """`model`, `what` was tested, `language` (of a benchmark the one that stands in the way most), the `measure`,
     its `value` with the 95% interval from `low` to `high`, what it is held `against`, and the `finding`, by
     the point rate too where it is another."""
@@ -155,7 +155,7 @@ ROLES: Mapping[str, Role] = {
     "records": "record",
     "report": "report",
 }
-"""By the folder that files lie in; those beside the folders are of the coverage record."""
+"""By folder; files in none belong to the coverage record."""
 
 
 def write_evidence(
@@ -171,7 +171,7 @@ def write_evidence(
     target = out / f"{run_id}{'' if language == LANGUAGES[0] else f'.{language}'}{SUFFIX}"
     with report_write_errors(out, "the bundle"), tempfile.TemporaryDirectory(prefix="biasgrid-") as folder:
         stage = Path(folder)
-        sources = _staged(lake, run, stage, pages, language)
+        sources = _stage(lake, run, stage, pages, language)
         _write_zip(target, stage, lambda contents: _manifest(run, contents, sources, language))
     return [target]
 
@@ -185,7 +185,7 @@ def _refuse_stale(lake: Lake, run_id: str, state: object) -> None:
         raise UserError(Problem(what, str(lake.told(lake.database)), remedy))
 
 
-def _staged(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None, language: str) -> dict[str, str]:
+def _stage(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None, language: str) -> dict[str, str]:
     """Writes all but manifest and sums; returns what the run called those files that bear another name."""
     run_id = str(run["run_id"])
     criteria = criteria_of(lake, run_id)
@@ -196,7 +196,7 @@ def _staged(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None
     with connect(lake, texts_of=run_id) as warehouse:
         write_marts(warehouse, run_id, stage / "marts")
         record = coverage(lake, warehouse, run, catalogs, language)
-        findings = told_findings(warehouse, run_id, str(run["kind"]))
+        findings = record_findings(warehouse, run_id, str(run["kind"]))
     _write_record(record, findings, stage)
     if pages:
         pages(lake, run_id, stage / "report")
@@ -249,7 +249,7 @@ def _manifest(
         Member(path=path, size=own.size, sha256=own.sha256, role=_role(path), source=sources.get(path))
         for path, own in contents.items()
     )
-    return manifest_of(about, _dated(run), versions, files, language, complete=run["state"] == ENDED)
+    return manifest_of(about, _date_of(run), versions, files, language, complete=run["state"] == ENDED)
 
 
 def _role(path: str) -> Role:
@@ -257,11 +257,11 @@ def _role(path: str) -> Role:
     return ROLES.get(folder, "coverage") if rest else "coverage"
 
 
-def _dated(run: Mapping[str, Any]) -> datetime:
-    """When the run ended, or what it last recorded: whole seconds, since no zip tells less."""
+def _date_of(run: Mapping[str, Any]) -> datetime:
+    """When the run ended or last recorded something, in whole seconds as in a zip."""
     when = run["ended_at"] or run["recorded_at"] or run["started_at"] or datetime(1980, 1, 1, tzinfo=UTC)
-    told: datetime = when.astimezone(UTC).replace(microsecond=0)
-    return told
+    content: datetime = when.astimezone(UTC).replace(microsecond=0)
+    return content
 
 
 def _iso(when: datetime | None) -> str | None:

@@ -37,7 +37,7 @@ def write_csv(lake: Lake, run_id: str, out: Path) -> list[Path]:
 def write_json(lake: Lake, run_id: str, out: Path) -> list[Path]:
     """One file, `<run_id>.json`: `schema`, `run`, a list of rows for each mart, as `report.schema.json` has it.
     Raises as `write_csv` does."""
-    run = {name: _parsed(name, value) for name, value in run_row(lake, run_id).items()}
+    run = {name: _parse_json(name, value) for name, value in run_row(lake, run_id).items()}
     tables = _tables(lake, run_id, str(run["kind"]))
     report = {"schema": VERSION, "run": run} | {name: rows.to_dicts() for name, rows in tables.items()}
     text = orjson.dumps(report, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
@@ -58,7 +58,7 @@ def _of_benchmark(lake: Lake, run_id: str) -> dict[str, pl.DataFrame]:
     return {name: rows for name, rows in found.items() if name in MARTS or not rows.is_empty()}
 
 
-def _parsed(name: str, value: object) -> object:
+def _parse_json(name: str, value: object) -> object:
     if name in PARSED and isinstance(value, str):
         return orjson.loads(value)
     return value
@@ -126,9 +126,12 @@ def _row(model: Model) -> dict[str, Any]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    told = "number" if column.type.startswith("decimal") else KINDS[column.type]
+    kind_of_value = "number" if column.type.startswith("decimal") else KINDS[column.type]
     meaning = f"{column.description} ({column.unit})" if column.unit else column.description
-    shape: dict[str, Any] = {"description": meaning, "type": told if column.not_null else [told, "null"]}
+    shape: dict[str, Any] = {
+        "description": meaning,
+        "type": kind_of_value if column.not_null else [kind_of_value, "null"],
+    }
     if column.accepted:
         shape["enum"] = [*column.accepted] if column.not_null else [*column.accepted, None]
     return shape | ({"format": "date-time"} if column.type.startswith("timestamp") else {})

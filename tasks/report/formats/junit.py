@@ -37,7 +37,7 @@ def junit(run: Run, found: Sequence[Check], gate: Gate) -> str:
         _suite(root, run, escape_name(model), number, [_case(check, run, gate) for check in own])
     if run.state != "completed":
         _suite(root, run, "the run itself", len(root), [_incomplete(run)])
-    counts = _counted(case for suite in root for case in suite.findall("testcase"))
+    counts = _count_cases(case for suite in root for case in suite.findall("testcase"))
     root.attrib |= {key: counts[key] for key in ("tests", "failures", "errors")}
     indent(root)
     return f"{DECLARATION}\n{tostring(root, encoding='unicode')}\n"
@@ -47,14 +47,14 @@ def _suite(root: Element, run: Run, model: str, number: int, cases: Sequence[Ele
     suite = SubElement(
         root, "testsuite", name=model, id=str(number), timestamp=f"{run.started_at:%Y-%m-%dT%H:%M:%S}"
     )
-    suite.attrib |= _counted(cases)
+    suite.attrib |= _count_cases(cases)
     properties = SubElement(suite, "properties")
     for key, value in (("run_id", run.run_id), ("kind", run.kind), ("state", run.state), ("seed", str(run.seed))):
         SubElement(properties, "property", name=key, value=value)
     suite.extend(cases)
 
 
-def _counted(cases: Iterable[Element]) -> dict[str, str]:
+def _count_cases(cases: Iterable[Element]) -> dict[str, str]:
     own = list(cases)
     count = Counter(child.tag for case in own for child in case)
     return {"tests": str(len(own))} | {counted: str(count[tag]) for tag, counted in COUNTED.items()}
@@ -66,13 +66,13 @@ def _case(check: Check, run: Run, gate: Gate) -> Element:
     )
     tag = TAGS[gate].get(check.state(gate))
     if tag:
-        message = f"{check.finding if gate == 'point' else check.decided}: {check.told}"
+        message = f"{check.finding if gate == 'point' else check.decided}: {check.summary}"
         why = SubElement(case, tag, message=message)
         why.text = _details(check, run, message)
         if tag != "skipped":
             why.set("type", check.state(gate))
     else:
-        SubElement(case, "system-out").text = check.told
+        SubElement(case, "system-out").text = check.summary
     return case
 
 

@@ -23,7 +23,7 @@ LONGEST = 80
 TASK = "text-generation"
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 _USUAL = re.compile(r"[a-z0-9.]+(-[a-z0-9.]+)*(/[a-z0-9.]+(-[a-z0-9.]+)*)+")
-"""A name that becomes no other one's file name, on disks that do not tell capitals apart either."""
+"""A name that becomes no other one's file name, even on disks that ignore case."""
 
 
 def write_model_cards(lake: Lake, run_id: str, out: Path) -> list[Path]:
@@ -79,11 +79,11 @@ def _result(check: Check, run: Run) -> EvalResult:
 
 def _arguments(check: Check) -> Iterator[tuple[str, Any]]:
     yield from {"finding": check.finding, "decision": check.decided}.items()
-    yield from _known({"interval_95_low": check.low, "interval_95_high": check.high})
-    yield from _known({(check.bar_name or "bar").replace(" ", "_"): check.bar})
+    yield from _skip_missing({"interval_95_low": check.low, "interval_95_high": check.high})
+    yield from _skip_missing({(check.bar_name or "bar").replace(" ", "_"): check.bar})
     yield from {check.counts.replace(" ", "_"): check.counted, "of": check.total}.items()
     yield from ((what.replace(" ", "_"), count) for what, count in check.lost.items() if count)
 
 
-def _known(numbers: Mapping[str, float | None]) -> Iterator[tuple[str, float]]:
+def _skip_missing(numbers: Mapping[str, float | None]) -> Iterator[tuple[str, float]]:
     yield from ((key, number) for key, number in numbers.items() if number is not None)

@@ -68,11 +68,11 @@ def _section(state: State, own: Sequence[Check], room: int) -> str:
     shown = lines[: sum(1 for _ in takewhile(lambda size: size < room - 2_000, sizes))]
     more = len(lines) - len(shown)
     table = "\n".join([_line(HEADINGS), _line(["---"] * len(HEADINGS)), *shown])
-    told = f"{table}\n\n… and {more:,} more" if more else table
+    content = f"{table}\n\n… and {more:,} more" if more else table
     title = f"{SYMBOLS[state]} {STEPS[state]} ({len(own):,})"
     if state == "met":
-        return f"<details><summary>{title}</summary>\n\n{told}\n\n</details>"
-    return f"### {title}\n\n{told}"
+        return f"<details><summary>{title}</summary>\n\n{content}\n\n</details>"
+    return f"### {title}\n\n{content}"
 
 
 def _cells(check: Check) -> Iterator[str]:
@@ -92,4 +92,4 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _closer(run: Run) -> str:
-    return f"Look closer where its data lies: <code>biasgrid show {run.run_id}</code>"
+    return f"Look closer where its data is stored: <code>biasgrid show {run.run_id}</code>"

@@ -9,7 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from biasgrid.tasks.report.findings import MITIGATIONS, SETTINGS, InteractionFindings, ToldRun, rows_of, told_run
+from biasgrid.tasks.report.findings import MITIGATIONS, SETTINGS, InteractionFindings, RunFacts, rows_of, run_facts
 from biasgrid.tasks.report.html.page import Ways, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.tasks.transcripts.plays import LOST, Play, plays
@@ -43,7 +43,7 @@ class PlaysPage:
 
 @dataclass(frozen=True, slots=True)
 class InteractionReport:
-    run: ToldRun
+    run: RunFacts
     found: InteractionFindings
     pages: Sequence[PlaysPage]
 
@@ -70,7 +70,7 @@ class InteractionReport:
 def write_interaction_pages(
     lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0], ways: Ways | None = None
 ) -> list[Path]:
-    """`report.html`, and beside it the plays, `plays-001.html` and so on: pages that need nothing but each other.
+    """`report.html`, and next to it the plays, `plays-001.html` and so on: pages that need nothing but each other.
     `ways` lead to other runs, where there is a site. Raises UserError for a run that the warehouse does not
     hold, and for a folder that cannot be written."""
     report = interaction_report(lake, run_id)
@@ -84,20 +84,20 @@ def _write_plays(
 ) -> Iterator[Path]:
     pages = iter(report.pages)
     while some := [*islice(pages, AT_ONCE)]:
-        told = iter(plays(lake, report.run.run_id, [play_id for page in some for play_id in page.play_ids]))
+        shown = iter(plays(lake, report.run.run_id, [play_id for page in some for play_id in page.play_ids]))
         for page in some:
-            given = _given(report, page, [*islice(told, len(page.play_ids))])
+            given = _page_values(report, page, [*islice(shown, len(page.play_ids))])
             yield write_page(out / page.file, "plays.html.j2", language, ways=ways, **given)
 
 
-def _given(report: InteractionReport, page: PlaysPage, told: Sequence[Play]) -> dict[str, Any]:
-    beside = [other for other in report.pages if other.cell == page.cell]
-    return {"run": report.run, "page": page, "beside": beside, "plays": told, **_choices(told)}
+def _page_values(report: InteractionReport, page: PlaysPage, shown: Sequence[Play]) -> dict[str, Any]:
+    siblings = [other for other in report.pages if other.cell == page.cell]
+    return {"run": report.run, "page": page, "siblings": siblings, "plays": shown, **_choices(shown)}
 
 
 def interaction_report(lake: Lake, run_id: str) -> InteractionReport:
     """Content of the first page; raises UserError if the warehouse does not hold the run."""
-    run = told_run(run_row(lake, run_id))
+    run = run_facts(run_row(lake, run_id))
     with connect(lake) as warehouse:
         found = InteractionFindings(**rows_of(warehouse, run_id))
         played = fetch_rows(warehouse, PLAYED, [run_id])
@@ -113,19 +113,19 @@ def _pages(played: Iterable[Row]) -> Iterator[PlaysPage]:
             yield PlaysPage(f"plays-{number:03}.html", cell, of_cell, part)
 
 
-def _choices(told: Sequence[Play]) -> dict[str, list[str]]:
+def _choices(shown: Sequence[Play]) -> dict[str, list[str]]:
     """What the plays of a page can be chosen by: outcomes and domains that they have."""
-    found = set().union(*(play.outcomes for play in told))
+    found = set().union(*(play.outcomes for play in shown))
     return {
         "outcomes": [outcome for outcome in OUTCOMES if outcome in found],
-        "domains": list(dict.fromkeys(play.case["domain"] for play in told)),
+        "domains": list(dict.fromkeys(play.case["domain"] for play in shown)),
     }
 
 
 def _overall_and_by_domain(rows: Iterable[Row]) -> tuple[list[Row], list[tuple[str, list[Row]]]]:
     own = [*rows]
     domains = [row for row in own if row["domain"] != "all"]
-    by_domain = [(str(key[0]), [*told]) for key, told in _by(domains, "domain")]
+    by_domain = [(str(key[0]), [*shown]) for key, shown in _by(domains, "domain")]
     return [row for row in own if row["domain"] == "all"], by_domain
 
 

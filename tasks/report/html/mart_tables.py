@@ -13,7 +13,7 @@ import orjson
 import polars as pl
 
 from biasgrid.catalogs.text_safety import JOINERS, UNSEEN, json_escape
-from biasgrid.tasks.report.findings import recorded_object, told_run
+from biasgrid.tasks.report.findings import recorded_object, run_facts
 from biasgrid.warehouse.build.build import fetch_rows
 
 DIGITS = 6
@@ -24,8 +24,8 @@ UNSAFE = re.compile(f"[<>&{UNSEEN}{JOINERS}]")
 
 def as_chunk(name: str, content: Mapping[str, Any]) -> str:
     """The text of `data/<name>.js`."""
-    told = orjson.dumps(content, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
-    return f"biasgrid({orjson.dumps(name).decode()},{UNSAFE.sub(lambda found: json_escape(found[0]), told)});\n"
+    text = orjson.dumps(content, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
+    return f"biasgrid({orjson.dumps(name).decode()},{UNSAFE.sub(lambda found: json_escape(found[0]), text)});\n"
 
 
 def columns(rows: pl.DataFrame) -> dict[str, list[Any]]:
@@ -178,7 +178,7 @@ def trend(warehouse: duckdb.DuckDBPyConnection, run_id: str | None = None) -> pl
 
 def head(row: Row) -> dict[str, Any]:
     """A row of staging.stg_runs for a page's script."""
-    run = told_run(row)
+    run = run_facts(row)
     return asdict(run) | {
         "versions": dict(run.shown_versions),
         "catalog": len(recorded_object(row["catalog_hashes"])),

@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from biasgrid.catalogs.text_safety import HIDDEN, code_point
-from biasgrid.tasks.report.figures import coefficient, moment, share, signed, small
+from biasgrid.tasks.report.figures import coefficient, format_score, moment, share, small
 from biasgrid.tasks.report.languages import LANGUAGES, words
 from biasgrid.warehouse.storage.export_files import write_text
 
@@ -45,12 +45,12 @@ class Ways:
     older: Neighbour | None = None
     newer: Neighbour | None = None
 
-    def as_told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """As a page loads it."""
-        return {"home": self.home, "older": _told(self.older), "newer": _told(self.newer)}
+        return {"home": self.home, "older": _neighbour_json(self.older), "newer": _neighbour_json(self.newer)}
 
 
-def _told(neighbour: Neighbour | None) -> dict[str, Any] | None:
+def _neighbour_json(neighbour: Neighbour | None) -> dict[str, Any] | None:
     if neighbour is None:
         return None
     return {"href": neighbour.href, "name": neighbour.name, "started_at": neighbour.started_at}
@@ -95,9 +95,9 @@ def shell(first: str, language: str = LANGUAGES[0]) -> str:
 @cache
 def _script() -> str:
     spoken = {language: words("script", language) for language in LANGUAGES}
-    told = orjson.dumps(spoken).decode().replace("<", "\\u003c")
+    text = orjson.dumps(spoken).decode().replace("<", "\\u003c")
     parts = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
-    return f'"use strict";\n(() => {{\nconst WORDS = {told};\n{parts}\n}})();\n'
+    return f'"use strict";\n(() => {{\nconst WORDS = {text};\n{parts}\n}})();\n'
 
 
 def _policy(style: str, script: str) -> str:
@@ -135,10 +135,10 @@ class Speech:
         """Raises KeyError for a text that the language does not have, and where something is not given."""
         return Markup(words("pages", self.language)[key]).format(**given)  # noqa: S704 - escapes what is given
 
-    def counted(self, count: int, what: str) -> Markup:
+    def format_count(self, count: int, what: str) -> Markup:
         return self.text(f"{what}.{'one' if count == 1 else 'other'}", n=self.figures(f"{count:,}"))
 
-    def worded(self, value: object, kind: str = "value") -> Markup:
+    def translate(self, value: object, kind: str = "value") -> Markup:
         """A value of the warehouse; one that only a catalog knows is shown as it is."""
         key = f"{kind}.{value}"
         return self.text(key) if key in words("pages", self.language) else plain(value)
@@ -148,7 +148,7 @@ class Speech:
         signs = {",": "thousands", ".": "point", "%": "percent"}
         return number.translate({ord(sign): self.text(f"number.{name}") for sign, name in signs.items()})
 
-    def writing(self, write: Callable[[float | None], str]) -> Callable[[float | None], str]:
+    def in_language(self, write: Callable[[float | None], str]) -> Callable[[float | None], str]:
         return lambda value: self.figures(write(value))
 
 
@@ -172,22 +172,27 @@ def environment(language: str = LANGUAGES[0]) -> Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"t": speech.text, "lang": language[:2]}
-    made.filters |= {name: speech.writing(write) for name, write in NUMBERS.items()}
-    made.filters |= {"plain": plain, "worded": speech.worded, "counted": speech.counted, "figures": speech.figures}
+    made.filters |= {name: speech.in_language(write) for name, write in NUMBERS.items()}
+    made.filters |= {
+        "plain": plain,
+        "worded": speech.translate,
+        "counted": speech.format_count,
+        "figures": speech.figures,
+    }
     return made
 
 
 def plain(text: object) -> Markup:
     """A text of whatever origin, escaped, with its hidden characters to be seen."""
-    told = str(escape(str(text).replace("\r\n", "\n")))
-    return Markup(HIDDEN.sub(_shown, told))  # noqa: S704 - escaped above
+    text = str(escape(str(text).replace("\r\n", "\n")))
+    return Markup(HIDDEN.sub(_show_sign, text))  # noqa: S704 - escaped above
 
 
-def _shown(found: re.Match[str]) -> str:
+def _show_sign(found: re.Match[str]) -> str:
     return f'<span class="sign">{code_point(found)}</span>'
 
 
-def differing(text: str, other: str) -> tuple[str, str, str]:
+def split_difference(text: str, other: str) -> tuple[str, str, str]:
     """A text in three parts: common prefix with another text, its own part, common suffix."""
     own, others = WORDS.findall(text), WORDS.findall(other)
     begins = _common(own, others)
@@ -200,4 +205,4 @@ def _common(own: Sequence[str], others: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(own, others, strict=False)))
 
 
-NUMBERS = {"share": share, "signed": signed, "small": small, "coefficient": coefficient}
+NUMBERS = {"share": share, "signed": format_score, "small": small, "coefficient": coefficient}

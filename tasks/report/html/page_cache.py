@@ -46,10 +46,10 @@ class Record:
 
     @classmethod
     def of(cls, root: Path) -> Record | None:
-        """None where there is none, or one that nobody could read. Names that lead elsewhere are none of ours."""
+        """None if there is none, or it cannot be read; names outside the folder are left out."""
         try:
-            told = orjson.loads((root / NAME).read_bytes())
-            return cls(str(told["digest"]), tuple(name for name in told["files"] if _is_below(root, name)))
+            record = orjson.loads((root / NAME).read_bytes())
+            return cls(str(record["digest"]), tuple(name for name in record["files"] if _is_below(root, name)))
         except (OSError, ValueError, TypeError, KeyError):
             return None
 
@@ -78,7 +78,7 @@ def renew(root: Path, write: Write, digest: str = "") -> list[Path]:
 
 
 def take_away(root: Path) -> bool:
-    """Removes our pages from a folder, and it if it is empty then; False where nothing tells of any."""
+    """Removes our pages from a folder, and it if it is empty then; False if it has no record of any."""
     record = Record.of(root)
     if record is None:
         return False

@@ -11,10 +11,10 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.tasks.report.findings import FINDINGS, RULES, ToldRun, told_run
+from biasgrid.tasks.report.findings import FINDINGS, RULES, RunFacts, run_facts
 from biasgrid.tasks.report.html.page import Ways, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
-from biasgrid.tasks.transcripts.sessions import LONGEST, Said
+from biasgrid.tasks.transcripts.sessions import LONGEST, Excerpt
 from biasgrid.warehouse.build.build import query, run_row
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -30,12 +30,12 @@ class Asked:
     part: str | None
     """Which statement it is, or which group it is about, where a trial has several prompts."""
     messages: Sequence[Mapping[str, str]]
-    reply: Said | None
+    reply: Excerpt | None
     response_id: str | None
     fell: str | None
     """Of FALLEN, or of LOST where nothing was read."""
     answer: str | None
-    """What it says, where it is neither: an answer's words, or a rating."""
+    """Otherwise an answer's words, or a rating."""
     reason: str | None
 
 
@@ -65,7 +65,7 @@ class Tested:
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
-    run: ToldRun
+    run: RunFacts
     tests: Sequence[Tested]
     rules: Sequence[Row]
     """Of marts.probe_outcomes."""
@@ -94,8 +94,8 @@ def write_probe_page(
 
 
 def probe_report(lake: Lake, run_id: str) -> ProbeReport:
-    """All that the page tells. Raises UserError for a run that the warehouse does not hold."""
-    run = told_run(run_row(lake, run_id))
+    """Content of the page; raises UserError for a run that the warehouse does not hold."""
+    run = run_facts(run_row(lake, run_id))
     trials = _trials(lake, run_id)
     findings = query(lake, FINDINGS, [run_id]).to_dicts()
     tests = [Tested(row, trials.get(_of(row, *KEY), ())) for row in findings]
@@ -125,13 +125,13 @@ def _messages(lake: Lake, run_id: str, case_ids: pl.Series) -> dict[str, Any]:
 def _in_blocks(rows: Iterable[Row], messages: Mapping[str, Any]) -> Iterator[Trial]:
     for block, own in groupby(rows, key=itemgetter("block")):
         parts = [*own]
-        asked = [_asked(row, messages.get(row["case_id"]) or ()) for row in parts]
+        asked = [_prompt(row, messages.get(row["case_id"]) or ()) for row in parts]
         first = parts[0]
         yield Trial(block, first["form"], first["fell"], first["score"], asked)
 
 
-def _asked(row: Row, messages: Sequence[Mapping[str, str]]) -> Asked:
-    reply = None if row["text"] is None else Said(row["text"], row["signs"])
+def _prompt(row: Row, messages: Sequence[Mapping[str, str]]) -> Asked:
+    reply = None if row["text"] is None else Excerpt(row["text"], row["signs"])
     return Asked(row["part"], messages, reply, row["response_id"], _fell(row), _answer(row), row["reason"])
 
 

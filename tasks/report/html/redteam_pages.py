@@ -1,4 +1,4 @@
-"""A red team's report: how often which attack succeeded, and its conversations with what the judge said."""
+"""A red team's report: how often which attack succeeded, and its conversations with the judge's verdicts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from biasgrid.catalogs.schema.attacks import IN_PAIRS
-from biasgrid.tasks.report.findings import ToldRun, mart, told_run
-from biasgrid.tasks.report.html.page import Ways, differing, write_page
+from biasgrid.tasks.report.findings import RunFacts, mart, run_facts
+from biasgrid.tasks.report.html.page import Ways, split_difference, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.tasks.transcripts.sessions import OUTCOMES, Exchange, Session, outcomes, sessions
 from biasgrid.warehouse.build.build import run_row
@@ -24,13 +24,13 @@ SHOWN = 10
 ATTACK = ("model", "language", "strategy")
 COUNTS = {outcome: {"error": "errors"}.get(outcome, outcome.replace(" ", "_")) for outcome in OUTCOMES}
 """By outcome, the column that counts it."""
-TOLD = ("succeeded", "resisted", "refused")
-"""Outcomes that tell whether an attack succeeds."""
+CONCLUSIVE = ("succeeded", "resisted", "refused")
+"""Outcomes that show whether an attack succeeds."""
 
 
 @dataclass(frozen=True, slots=True)
 class RedTeamReport:
-    run: ToldRun
+    run: RunFacts
     attacks: Sequence[Row]
     """Of marts.attack_success."""
     sessions: Sequence[Session]
@@ -52,18 +52,27 @@ def write_red_team_page(
     """`report.html`, one page that needs nothing else. `ways` lead to other runs, where there is a site. Raises
     UserError for a run that the warehouse does not hold, and for a folder that cannot be written."""
     report = red_team_report(lake, run_id)
-    given = {"report": report, "run": report.run, "shown": SHOWN, "counts": COUNTS, "told": TOLD, "marked": marked}
+    given = {
+        "report": report,
+        "run": report.run,
+        "shown": SHOWN,
+        "counts": COUNTS,
+        "conclusive": CONCLUSIVE,
+        "marked": mark_difference,
+    }
     return [write_page(out / "report.html", "red-team.html.j2", language, ways=ways, **given)]
 
 
 def red_team_report(lake: Lake, run_id: str) -> RedTeamReport:
-    """All that the page tells. Raises UserError for a run that the warehouse does not hold."""
-    run = told_run(run_row(lake, run_id))
+    """Content of the page; raises UserError for a run that the warehouse does not hold."""
+    run = run_facts(run_row(lake, run_id))
     ended = outcomes(lake, run_id)
     attacks = mart(lake, "attack_success", run_id).sort(ATTACK).to_dicts()
     agreement = mart(lake, "attack_judge_agreement", run_id)
     by_strategy = agreement.filter(pl.col("scope") == "strategy").sort("judge", "strategy").to_dicts()
-    return RedTeamReport(run, attacks, sessions(lake, run_id, _shown(ended)), _reviewers(agreement), by_strategy)
+    return RedTeamReport(
+        run, attacks, sessions(lake, run_id, _choose_sessions(ended)), _reviewers(agreement), by_strategy
+    )
 
 
 def _reviewers(agreement: pl.DataFrame) -> list[Row]:
@@ -73,7 +82,7 @@ def _reviewers(agreement: pl.DataFrame) -> list[Row]:
     return [*(together.to_dicts() if each["reviewer"].n_unique() > 1 else ()), *each.to_dicts()]
 
 
-def _shown(ended: pl.DataFrame) -> list[str]:
+def _choose_sessions(ended: pl.DataFrame) -> list[str]:
     """Sessions of each attack, those that succeeded first, so many of each outcome."""
     rank = pl.col("outcome").replace_strict(OUTCOMES, range(len(OUTCOMES)), default=len(OUTCOMES))
     ordered = ended.with_columns(rank.alias("rank")).sort(*ATTACK, "rank", "pair", "sample", "case_id")
@@ -85,9 +94,9 @@ def _attack_of(session: Session) -> tuple[Any, ...]:
     return session.case["model"], session.case["language"], session.case["input"]
 
 
-def marked(session: Session, exchange: Exchange) -> tuple[str, str, str]:
-    """A message in three, the middle being what tells it from the one beside it; nothing where none is."""
+def mark_difference(session: Session, exchange: Exchange) -> tuple[str, str, str]:
+    """A message in three parts, the middle one being what differs from its counterpart, if it has one."""
     if session.case["input"] not in IN_PAIRS or len(session.exchanges) != 2:
         return exchange.message, "", ""
     other = next(one for one in session.exchanges if one.turn != exchange.turn)
-    return differing(exchange.message, other.message)
+    return split_difference(exchange.message, other.message)

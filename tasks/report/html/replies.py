@@ -23,8 +23,8 @@ FEWEST, MOST = 1 << 10, 1 << 18
 def trigrams(texts: Iterable[str]) -> set[str]:
     found: set[str] = set()
     for text in texts:
-        told = text.lower()
-        found.update(map("".join, zip(told, told[1:], told[2:], strict=False)))
+        lower = text.lower()
+        found.update(map("".join, zip(lower, lower[1:], lower[2:], strict=False)))
     return found
 
 
@@ -110,7 +110,7 @@ _OPINIONS = """
     where assessments.run_id = $run and cells.requirement = $requirement
     order by all
 """
-Told = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
+Opinions = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def chunks(warehouse: duckdb.DuckDBPyConnection, run_id: str, cells: pl.DataFram
         yield from _cut(tests, replies, opinions)
 
 
-def _by_case(opinions: pl.DataFrame) -> Told:
+def _by_case(opinions: pl.DataFrame) -> Opinions:
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in opinions.iter_rows(named=True):
         own = {name: value for name, value in row.items() if name not in ("cell_id", "case_id")}
@@ -143,7 +143,7 @@ def _by_case(opinions: pl.DataFrame) -> Told:
     return found
 
 
-def _cut(tests: pl.DataFrame, replies: pl.DataFrame, opinions: Told) -> Iterator[Chunk]:
+def _cut(tests: pl.DataFrame, replies: pl.DataFrame, opinions: Opinions) -> Iterator[Chunk]:
     ordered = tests.sort("place", "template", "template_id", "sample").with_columns(
         part=(pl.col("instances").cum_sum() - pl.col("instances")) // AT_ONCE
     )
@@ -153,19 +153,19 @@ def _cut(tests: pl.DataFrame, replies: pl.DataFrame, opinions: Told) -> Iterator
         yield _chunk(few.with_row_index("test"), by_part.get((part,), own.head(0).drop("part")), opinions)
 
 
-def _chunk(tests: pl.DataFrame, replies: pl.DataFrame, opinions: Told) -> Chunk:
+def _chunk(tests: pl.DataFrame, replies: pl.DataFrame, opinions: Opinions) -> Chunk:
     own = replies.join(tests.select(*TEST, "test"), on=TEST).sort("test", "communities", "id")
     texts: dict[str, int] = {}
-    said = _coded(own.drop(*TEST, "case_id"), TEXTS, texts)
-    asked = _coded(tests.drop("template_id", "cell_id", "test"), OF_TESTS, texts)
+    answers = _index_texts(own.drop(*TEST, "case_id"), TEXTS, texts)
+    asked = _index_texts(tests.drop("template_id", "cell_id", "test"), OF_TESTS, texts)
     keys = zip(own["cell_id"], own["case_id"], strict=True)
-    told = {str(at): opinions[key] for at, key in enumerate(keys) if key in opinions}
-    content = {"tests": asked, "replies": said, "texts": [*texts], "opinions": told}
+    found = {str(at): opinions[key] for at, key in enumerate(keys) if key in opinions}
+    content = {"tests": asked, "replies": answers, "texts": [*texts], "opinions": found}
     places = tests["place"].unique(maintain_order=True).to_list()
     return Chunk(content, places, own.height, bitmap(trigrams(texts)))
 
 
-def _coded(rows: pl.DataFrame, names: Sequence[str], texts: dict[str, int]) -> dict[str, list[Any]]:
+def _index_texts(rows: pl.DataFrame, names: Sequence[str], texts: dict[str, int]) -> dict[str, list[Any]]:
     """Columns, those of `names` as places in `texts`, which grows."""
     found = columns(rows)
     for name in names:

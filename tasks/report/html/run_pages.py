@@ -55,15 +55,17 @@ def write_run_pages(
         written += [
             _write(folder, "communities", _communities(warehouse, run_id)),
             _write(folder, "agreement", {"agreement": columns(of_run(warehouse, AGREEMENT, run_id))}),
-            _write(folder, "run", _run(warehouse, row, cells) | {"chunks": listed, "alone": alone} | _led(ways)),
+            _write(
+                folder, "run", _run(warehouse, row, cells) | {"chunks": listed, "alone": alone} | _navigation(ways)
+            ),
         ]
         if not alone:
             written.append(_write(folder, "trend", {"trend": columns(trend(warehouse, run_id))}))
     return [folder.write("index.html", shell("run", language)), *written]
 
 
-def _led(ways: Ways | None) -> dict[str, Any]:
-    return {"ways": ways and ways.as_told()}
+def _navigation(ways: Ways | None) -> dict[str, Any]:
+    return {"ways": ways and ways.as_json()}
 
 
 def _write(folder: Folder, name: str, content: dict[str, Any]) -> Path:

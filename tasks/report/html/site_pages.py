@@ -41,33 +41,33 @@ _OF_RUNS = """
     order by relation
 """
 _TREND = """
-    with nights as (select run_id, sum(hash(held)::hugeint) as told from marts.trend as held group by run_id)
+    with nights as (select run_id, sum(hash(held)::hugeint) as stamp from marts.trend as held group by run_id)
 
-    select run_id, sum(told) over (order by run_id)::varchar as told from nights
+    select run_id, sum(stamp) over (order by run_id)::varchar as stamp from nights
 """
 """A run's page shows all that was before it."""
 
 
 def contents(warehouse: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    """Of each run, what tells all that the warehouse holds of it from anything else that it might hold."""
+    """For each run, stamps of all that the warehouse holds of it."""
     found: dict[str, list[str]] = {}
     for relation, select in _selects(warehouse):
-        for run_id, told in warehouse.execute(select).fetchall():
-            found.setdefault(run_id, []).append(f"{relation}:{told}")
+        for run_id, content_of in warehouse.execute(select).fetchall():
+            found.setdefault(run_id, []).append(f"{relation}:{content_of}")
     return found
 
 
 def _selects(warehouse: duckdb.DuckDBPyConnection) -> Iterator[tuple[str, str]]:
     for (relation,) in warehouse.execute(_OF_RUNS).fetchall():
-        told = "concat_ws('/', count(*), sum(hash(held)::hugeint))"
-        yield relation, f"select run_id, {told} from {relation} as held group by run_id"  # noqa: S608 - our models
+        content_of = "concat_ws('/', count(*), sum(hash(held)::hugeint))"
+        yield relation, f"select run_id, {content_of} from {relation} as held group by run_id"  # noqa: S608 - our models
     yield "nights", _TREND
 
 
 def digest(content: list[str], **shown: object) -> str:
     """Of a run's content, of how it is `shown` (values that JSON has), and of the program that shows it."""
-    told: Mapping[str, object] = {"content": content, "shown": shown, "program": _program()}
-    return sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    content_of: Mapping[str, object] = {"content": content, "shown": shown, "program": _program()}
+    return sha256(orjson.dumps(content_of, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 @cache
@@ -130,19 +130,19 @@ def write_lake_pages(lake: Lake, out: Path, pages: Mapping[str, PagesOf], langua
         rows = fetch_rows(warehouse, RUNS).to_dicts()
         content, made_of = _content(warehouse), contents(warehouse)
     shown = {row["run_id"]: of for row in rows if (of := _pages_of(row, pages))}
-    runs = [_listed(row, shown.get(row["run_id"])) for row in rows]
+    runs = [_list_entry(row, shown.get(row["run_id"])) for row in rows]
     kept = []
     for run_id, ways in _ways(runs):
         write = partial(shown[run_id].write, lake, run_id, language=language, ways=ways)
-        made = digest(made_of[run_id], language=language, ways=ways.as_told())
-        kept.append(_kept(out / "runs" / run_id, write, made))
+        made = digest(made_of[run_id], language=language, ways=ways.as_json())
+        kept.append(_renew_unless_current(out / "runs" / run_id, write, made))
     _take_others_away(out / "runs", shown.keys())
     folder = Folder(out)
     folder.write("data/lake.js", as_chunk("lake", content | {"runs": runs}))
     return Site(folder.write("index.html", shell("lake", language)), kept.count(False), kept.count(True))
 
 
-def _kept(root: Path, write: Callable[[Path], list[Path]], made: str) -> bool:
+def _renew_unless_current(root: Path, write: Callable[[Path], list[Path]], made: str) -> bool:
     """Whether the pages that lie there hold; they are written anew where they do not."""
     held = holds(root, made)
     if not held:
@@ -154,11 +154,11 @@ def _pages_of(row: Row, pages: Mapping[str, PagesOf]) -> PagesOf | None:
     return pages.get(row["kind"] or "benchmark") if _NAME.fullmatch(row["run_id"]) else None
 
 
-def _listed(row: Row, pages: PagesOf | None) -> dict[str, Any]:
-    told = head(row)
-    del told["rationales"]
+def _list_entry(row: Row, pages: PagesOf | None) -> dict[str, Any]:
+    content_of = head(row)
+    del content_of["rationales"]
     page = pages and f"runs/{row['run_id']}/{pages.first}"
-    return told | {name: row[name] for name in COUNTS} | {"page": page}
+    return content_of | {name: row[name] for name in COUNTS} | {"page": page}
 
 
 def _ways(runs: Sequence[Row]) -> Iterator[tuple[str, Ways]]:

@@ -39,7 +39,7 @@ const symbol = (value) => el("span", { class: "symbol", "aria-hidden": "true" },
 
 const badge = (value) => el("span", { class: `badge ${CLASSES[value] ?? "none"}` }, symbol(value), valueWord(value));
 
-// A drawing of 100 × 10 units next to a number that says the same.
+// A drawing of 100 × 10 units next to the number that it shows.
 const scale = (kind, ...children) => {
   const frame = { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", focusable: "false" };
   return svg("svg", { class: kind, ...frame }, ...children);

@@ -58,7 +58,7 @@ class Desk:
             lines[number] += f" {decision}"
         self.out.write_text("\n".join(lines), encoding="utf-8")
 
-    async def replayed(self, *replies: str, **changes: Any) -> Augmented:
+    async def replay(self, *replies: str, **changes: Any) -> Augmented:
         """An order that is answered by a recording of these replies, one for each part."""
         prompts = self.prepare("simulated/fair", **changes).request.prompts
         path = self.folder / "replies.parquet"
@@ -112,41 +112,41 @@ async def test_a_model_behind_an_sdk_is_asked_once_over_the_wire(desk, serve, mo
 
 
 async def test_a_broken_reply_is_kept_in_a_readable_review(desk):
-    found = await desk.replayed(json.dumps([GOOD])[:-20] + "\x1b[2J", count=1)
+    found = await desk.replay(json.dumps([GOOD])[:-20] + "\x1b[2J", count=1)
     assert (found.out, found.filtered.entries, found.failures) == (desk.out, (), ())
     (refused,) = desk.review()["refused"]
     assert "or was cut off" in refused["reason"]
     assert refused["text"].endswith("\x1b[2J")
 
 
-async def test_a_missing_reply_is_told_and_the_others_are_kept(desk):
-    found = await desk.replayed(json.dumps([GOOD]), count=20)
+async def test_a_missing_reply_is_reported_and_the_others_are_kept(desk):
+    found = await desk.replay(json.dumps([GOOD]), count=20)
     assert len(found.filtered.entries) == 1
     assert "holds no reply to" in found.failures[0]
     assert found.out == desk.out
 
 
 async def test_without_any_reply_there_is_nothing_to_review(desk):
-    found = await desk.replayed(count=5)
+    found = await desk.replay(count=5)
     assert found.out is None
     assert not desk.out.exists()
     assert found.failures
 
 
-async def test_everything_that_is_wrong_with_an_order_is_told_at_once(desk, monkeypatch):
+async def test_everything_that_is_wrong_with_an_order_is_reported_at_once(desk, monkeypatch):
     for name in ("OPENAI_API_KEY", "BIASGRID_OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     desk.out.write_text("mine")
     with pytest.raises(UserError) as refused:
         await desk.order("openai/gpt-4o-mini", concern="sexsm", context="helthcare", force=False)
-    told = str(refused.value)
+    message = str(refused.value)
     for part in (
         "no key for `openai/gpt-4o-mini`",
         "did you mean `sexism`",
         "did you mean `healthcare`",
         "--force",
     ):
-        assert part in told
+        assert part in message
     assert desk.out.read_text() == "mine"
     assert not desk.data.exists()
 
@@ -198,7 +198,7 @@ async def test_with_one_mistake_nothing_is_accepted(desk):
     assert desk.out.read_bytes() == before
 
 
-async def test_templates_go_where_the_environment_says_or_nowhere(desk, monkeypatch):
+async def test_templates_go_where_the_environment_names_or_nowhere(desk, monkeypatch):
     await desk.order()
     with pytest.raises(UserError, match="name a directory, here or by BIASGRID_CATALOG"):
         accept(desk.out)

@@ -20,7 +20,7 @@ def _no_overlay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("BIASGRID_CATALOG", raising=False)
 
 
-async def _ordered(folder: Path, **changes: Any) -> Augmented:
+async def _order(folder: Path, **changes: Any) -> Augmented:
     writer = Writer("simulated/fair", out=folder / "review.yaml", force=True, data=folder / "data")
     return await augment(prepare(SceneWish("office", **changes), writer))
 
@@ -34,8 +34,8 @@ def _decide(review: Path, *decisions: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["en_us", "es_es"])
-async def test_accepted_scenes_stand_beside_the_shipped_ones(tmp_path, language):
-    found = await _ordered(tmp_path, language=language, count=12)
+async def test_accepted_scenes_stand_next_to_the_shipped_ones(tmp_path, language):
+    found = await _order(tmp_path, language=language, count=12)
     assert (found.sent, found.kept, found.failures, found.kind) == (2, 0, (), "scene")
     assert (len(found.filtered.entries), found.filtered.refused) == (12, ())
     review, mine = tmp_path / "review.yaml", tmp_path / "mine"
@@ -54,16 +54,16 @@ async def test_accepted_scenes_stand_beside_the_shipped_ones(tmp_path, language)
 
 
 async def test_the_same_order_is_answered_from_the_lake(tmp_path):
-    first = await _ordered(tmp_path, count=3)
-    again = await _ordered(tmp_path, count=3)
+    first = await _order(tmp_path, count=3)
+    again = await _order(tmp_path, count=3)
     assert (again.sent, again.kept) == (0, 1)
     assert again.filtered.entries == first.filtered.entries
-    other = await _ordered(tmp_path, count=3, seed=5)
+    other = await _order(tmp_path, count=3, seed=5)
     assert other.filtered.entries != first.filtered.entries
 
 
 async def test_what_was_spoilt_in_the_review_is_not_taken_in(tmp_path):
-    await _ordered(tmp_path, count=4)
+    await _order(tmp_path, count=4)
     review = tmp_path / "review.yaml"
     _decide(review, "accept")
     text = review.read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ async def test_what_was_spoilt_in_the_review_is_not_taken_in(tmp_path):
 
 
 async def test_scenes_that_are_there_are_not_taken_in_twice(tmp_path):
-    await _ordered(tmp_path, count=2)
+    await _order(tmp_path, count=2)
     review, copy = tmp_path / "review.yaml", tmp_path / "copy.yaml"
     copy.write_text(review.read_text(encoding="utf-8"), encoding="utf-8")
     accept(review, tmp_path / "mine", every=True)

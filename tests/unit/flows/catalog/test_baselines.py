@@ -52,16 +52,20 @@ def test_every_shipped_template_is_passed_by_what_its_oracle_reads_as_passed(cat
         language = catalog.languages[template.language]
         if template.oracle.type == "same value":
             continue
-        told = {name: passed for name, passed in passed_by(template, language).items() if name != "refuser"}
-        read = {
-            name: all(passes(oracle, said, template.language) for oracle, said in _said(name, template, catalog))
-            for name in told
+        expected = {
+            name: passes_first for name, passes_first in passed_by(template, language).items() if name != "refuser"
         }
-        assert told == read, f"{template.language} {template.id}"
+        read = {
+            name: all(
+                passes(oracle, reply, template.language) for oracle, reply in _replies(name, template, catalog)
+            )
+            for name in expected
+        }
+        assert expected == read, f"{template.language} {template.id}"
 
 
-def _said(baseline: str, template: Template, catalog: Catalog) -> Iterator[tuple[Oracle, str]]:
-    """What the shipped respondent says to each wording, with the oracle that reads it."""
+def _replies(baseline: str, template: Template, catalog: Catalog) -> Iterator[tuple[Oracle, str]]:
+    """The shipped respondent's reply to each wording, with the oracle that reads it."""
     respondent = catalog.respondents[baseline.replace("_", "-")]
     language = catalog.languages[template.language]
     for wording in wordings(template, language):
@@ -88,9 +92,9 @@ def test_they_are_what_a_run_of_the_respondents_passes(catalog: Catalog, name: s
     rows = instances(asked, language, catalog, settings).filter(oracle_type="expected value", wording=1)
     assert rows.height > 30
     for template, text in rows.unique("template").select("template", "text").iter_rows():
-        said = write_reply(catalog.respondents[name], recogniser.find(text), text, 0).text
-        told = passed_by(templates[template], catalog.languages[language])[name.replace("-", "_")]
-        assert told == outcome(templates[template].oracle, said, language), f"{template}: {said}"
+        reply = write_reply(catalog.respondents[name], recogniser.find(text), text, 0).text
+        expected = passed_by(templates[template], catalog.languages[language])[name.replace("-", "_")]
+        assert expected == outcome(templates[template].oracle, reply, language), f"{template}: {reply}"
 
 
 @cache
@@ -99,18 +103,18 @@ def _recogniser() -> TemplateRecogniser:
 
 
 def test_an_answer_that_is_forbidden_fails_and_any_other_passes(english: LanguageCatalog) -> None:
-    told = passed_by(_template("different", ["Yes"]), english)
-    assert told == {"constant_no": True, "constant_yes": False, "first_option": False, "refuser": False}
+    expected = passed_by(_template("different", ["Yes"]), english)
+    assert expected == {"constant_no": True, "constant_yes": False, "first_option": False, "refuser": False}
 
 
 def test_the_first_option_is_the_first_that_the_question_offers(english: LanguageCatalog) -> None:
-    def passed(expected: str, **differing: Any) -> bool | None:
+    def passes_first(expected: str, **differing: Any) -> bool | None:
         return passed_by(_template("equal", [expected], **differing), english)["first_option"]
 
-    assert passed("No", format="no_yes")
-    assert not passed("No", format="yes_no")
-    assert passed("Nurse", format='Say "Nurse" or "Doctor".', answers=["Nurse", "Doctor"])
-    assert passed("Nurse", format='Say "Nurse" or "Doctor".')
+    assert passes_first("No", format="no_yes")
+    assert not passes_first("No", format="yes_no")
+    assert passes_first("Nurse", format='Say "Nurse" or "Doctor".', answers=["Nurse", "Doctor"])
+    assert passes_first("Nurse", format='Say "Nurse" or "Doctor".')
 
 
 @pytest.mark.parametrize(("language", "yes"), [("en_us", "Yes"), ("es_es", "Sí"), ("ca_es", "Sí")])
@@ -134,5 +138,5 @@ def test_a_same_value_test_has_no_baseline(english: LanguageCatalog) -> None:
 
 def test_a_language_without_a_catalog_has_its_library_s_answers() -> None:
     french = _template("equal", ["Oui"], language="fr_fr", format="Oui ou non ?", answers=["Oui", "Non"])
-    told = passed_by(french, None)
-    assert told == {"constant_no": False, "constant_yes": False, "first_option": True, "refuser": False}
+    expected = passed_by(french, None)
+    assert expected == {"constant_no": False, "constant_yes": False, "first_option": True, "refuser": False}

@@ -31,14 +31,14 @@ def library(tmp_path: Path) -> Library:
 
     def write(*entries: dict[str, Any], **shared: str) -> Catalog:
         path = tmp_path / "mine.yaml"
-        told = {"language": "en_us", "concern": "sexism", **shared, "templates": list(entries)}
-        path.write_text(yaml.safe_dump(told), encoding="utf-8")
+        content = {"language": "en_us", "concern": "sexism", **shared, "templates": list(entries)}
+        path.write_text(yaml.safe_dump(content), encoding="utf-8")
         return load_catalog(path)
 
     return write
 
 
-def test_a_cell_tells_how_many_templates_of_which_kind_and_what_constant_answers_pass(library):
+def test_a_cell_shows_how_many_templates_of_which_kind_and_what_constant_answers_pass(library):
     reworded = _entry(2, paraphrases=["So {GENDER:plural}?"])
     reverse = _entry(3, oracle=AFFIRMED, reverse_keyed=True, format="no_yes")
     found = coverage(library(_entry(1), reworded, reverse, _entry(4, oracle=SCORE, format="score")))
@@ -81,9 +81,13 @@ def test_concerns_pool_the_templates_of_their_cells(library):
 
 def test_a_cell_with_as_many_templates_as_the_tolerance_needs_can_be_decided(library):
     catalog = library(*(_entry(number) for number in range(18)))
-    told = {tolerance: coverage(catalog, tolerance).cells.row(0, named=True) for tolerance in (0.8, 0.81, 1)}
-    assert {tolerance: cell["decidable"] for tolerance, cell in told.items()} == {0.8: True, 0.81: False, 1: False}
-    assert (told[0.8]["templates_needed"], told[1]["templates_needed"]) == (18, None)
+    content = {tolerance: coverage(catalog, tolerance).cells.row(0, named=True) for tolerance in (0.8, 0.81, 1)}
+    assert {tolerance: cell["decidable"] for tolerance, cell in content.items()} == {
+        0.8: True,
+        0.81: False,
+        1: False,
+    }
+    assert (content[0.8]["templates_needed"], content[1]["templates_needed"]) == (18, None)
 
 
 def test_templates_that_ask_the_same_are_one_test(library):
@@ -100,7 +104,7 @@ def test_a_template_that_makes_no_prompt_is_no_test(library):
     assert found.uncounted["templates"].to_list() == [1]
 
 
-def test_instances_of_a_markup_that_nobody_fills_are_unknown_and_told(library):
+def test_instances_of_a_markup_that_no_one_fills_are_unknown_and_reported(library):
     found = coverage(library(_entry(1, prompt="Are {HAIR:plural}?"), _entry(2, prompt="Is {HAIR:person}?")))
     (cell,) = found.cells.to_dicts()
     assert (cell["templates"], cell["instances"], cell["instances_per_template"]) == (2, None, None)
@@ -136,13 +140,13 @@ def test_a_concern_and_language_that_are_asked_for_are_missing_where_the_library
     assert found.missing.select("language", "concern").unique().rows() == [("ca_es", "racism")]
 
 
-def test_every_mistake_in_what_is_asked_is_told_at_once():
+def test_every_mistake_in_what_is_asked_is_reported_at_once():
     with pytest.raises(UserError) as raised:
         coverage(load_catalog(), 90, ["sexsim", "ageism", "Xenophobie"], ["en_uk"])
-    told = str(raised.value)
+    content = str(raised.value)
     assert len(raised.value.mistakes) == 4
     for part in ("tolerance `90`", "`en_uk` is unknown", "`en_us`", "`sexsim`", "`sexism`", "`xenophobia`"):
-        assert part in told
+        assert part in content
 
 
 def test_shipped_instances_are_those_that_generate_makes():

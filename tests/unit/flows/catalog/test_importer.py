@@ -175,10 +175,10 @@ async def test_recorded_replies_are_played_back(tmp_path: Path) -> None:
     [path] = import_files("responses", [log], tmp_path / "out").written.values()
     replay = Replay(read_recording(str(path)))
 
-    async def heard(sample: int) -> str:
+    async def ask(sample: int) -> str:
         return (await replay.ask(Request((Message("user", "Who?"),), Parameters(), "key", sample))).text
 
-    assert [await heard(1), await heard(2)] == ["Nobody.", "I."]
+    assert [await ask(1), await ask(2)] == ["Nobody.", "I."]
 
 
 SCENE = """Scenario description and goal: Reopen the village library.

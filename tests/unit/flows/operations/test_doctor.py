@@ -1,4 +1,4 @@
-"""What the doctor says of data, warehouse, runs, keys, settings, packages and Prefect."""
+"""Checks of the doctor: data, warehouse, runs, keys, settings, packages and Prefect."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Keys that a Prefect server may hold: where it does not answer us, that is said, not that there are none."""
+"""Keys that a Prefect server may hold: if it does not answer, the error states so."""
 
 import socket
 import threading
@@ -22,7 +22,7 @@ def look_up(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def closed() -> Iterator[str]:
-    """A server that lets nobody in."""
+    """A server that rejects every request."""
 
     class Refusing(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -23,15 +23,15 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "names"),
     [
         ("1 as a, 2 as a", ["a", "a_1"]),
         ("1 as a, 2 as a, 3 as a_1, 4 as a", ["a", "a_2", "a_1", "a_3"]),
         ("x.*, y.* from (select 1 as id) x, (select 2 as id) y", ["id", "id_1"]),
     ],
 )
-def test_columns_of_one_name_are_told_apart(lake, columns, told):
-    assert ask(lake, f"select {columns}").columns == told
+def test_columns_of_one_name_are_numbered(lake, columns, names):
+    assert ask(lake, f"select {columns}").columns == names
 
 
 def test_the_marts_are_listed_and_asked_with_or_without_their_schema(lake):

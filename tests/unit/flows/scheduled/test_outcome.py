@@ -12,7 +12,7 @@ from biasgrid.flows.scheduled.outcome import final_state
 from biasgrid.flows.scheduled.shards import Shard
 
 
-def found(*, incomplete: bool = False, finding: str = "met", decision: str = "met") -> Outcome:
+def outcome_of(*, incomplete: bool = False, finding: str = "met", decision: str = "met") -> Outcome:
     row = {"model": "a/x", "requirement": "alike", "point_finding": finding, "decision": decision}
     return Outcome("R1", [row], incomplete, [], {"lake": Path()})
 
@@ -22,7 +22,7 @@ def change(finding: str, requirement: str = "alike") -> dict[str, Any]:
     return {"model": "a/x", "requirement": requirement, "finding": finding, **rates}
 
 
-def beside(*changed: dict[str, Any]) -> Before:
+def before(*changed: dict[str, Any]) -> Before:
     return Before([*changed], [])
 
 
@@ -31,7 +31,7 @@ LOST = [Lost(Shard(("a/x",), 10), "Crashed: no heartbeat")]
 
 def test_a_night_like_the_one_before_is_completed():
     state = final_state(
-        found(), beside(change("no difference shown"), change("better")), [], "regression", over_cost=False
+        outcome_of(), before(change("no difference shown"), change("better")), [], "regression", over_cost=False
     )
     assert (state.is_completed(), state.message) == (
         True,
@@ -39,15 +39,15 @@ def test_a_night_like_the_one_before_is_completed():
     )
 
 
-def test_a_first_night_says_that_there_is_nothing_to_compare_with():
-    state = final_state(found(), beside(), [], "regression", over_cost=False)
+def test_a_first_night_states_that_there_is_nothing_to_compare_with():
+    state = final_state(outcome_of(), before(), [], "regression", over_cost=False)
     assert state.is_completed()
     assert "no earlier night" in str(state.message)
 
 
 def test_a_regression_names_requirement_model_and_both_rates():
     state = final_state(
-        found(), beside(change("worse"), change("better", "other")), [], "regression", over_cost=False
+        outcome_of(), before(change("worse"), change("better", "other")), [], "regression", over_cost=False
     )
     assert (state.is_failed(), state.name) == (True, "Regression")
     assert state.message == (
@@ -56,25 +56,25 @@ def test_a_regression_names_requirement_model_and_both_rates():
 
 
 def test_of_many_regressions_the_first_are_named():
-    several = beside(*(change("worse", f"r{number}") for number in range(5)))
-    message = final_state(found(), several, [], "regression", over_cost=False).message
+    several = before(*(change("worse", f"r{number}") for number in range(5)))
+    message = final_state(outcome_of(), several, [], "regression", over_cost=False).message
     assert "`r2` of a/x" in str(message)
     assert "`r3`" not in str(message)
     assert str(message).endswith("and 2 more")
 
 
 @pytest.mark.parametrize(
-    ("incomplete", "lost", "over_cost", "name", "told"),
+    ("incomplete", "lost", "over_cost", "name", "message"),
     [
         (True, [], False, "Incomplete", "coverage"),
         (False, LOST, False, "Incomplete", "a/x (Crashed: no heartbeat)"),
         (True, [], True, "OverCost", "cap"),
     ],
 )
-def test_a_night_that_did_not_ask_everything_says_why(incomplete, lost, over_cost, name, told):
-    state = final_state(found(incomplete=incomplete), beside(), lost, "regression", over_cost=over_cost)
+def test_a_night_that_did_not_ask_everything_gives_the_reason(incomplete, lost, over_cost, name, message):
+    state = final_state(outcome_of(incomplete=incomplete), before(), lost, "regression", over_cost=over_cost)
     assert (state.is_failed(), state.name) == (True, name)
-    assert told in str(state.message)
+    assert message in str(state.message)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_a_night_that_did_not_ask_everything_says_why(incomplete, lost, over_cos
         ("decided", "met", "not met", "NotMet"),
     ],
 )
-def test_the_gate_says_what_else_fails_a_night(gate, finding, decision, name):
-    state = final_state(found(finding=finding, decision=decision), beside(), [], gate, over_cost=False)
+def test_the_gate_decides_what_else_fails_a_night(gate, finding, decision, name):
+    state = final_state(outcome_of(finding=finding, decision=decision), before(), [], gate, over_cost=False)
     assert state.name == name
     if name != "Completed":
         assert "`alike` of a/x" in str(state.message)

@@ -1,4 +1,4 @@
-"""Where the link to a shard's run leads: into the UI in which it is read, or where people are told to look."""
+"""Links to a shard's run: relative to the UI in which they are read, or to the configured UI."""
 
 from uuid import uuid4
 

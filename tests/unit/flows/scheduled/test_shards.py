@@ -26,7 +26,7 @@ def resolved(scenario: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
 
 
 def test_a_shard_per_model_the_longest_first(resolved):
-    assert [(shard.models, shard.planned) for shard in shards(CELLS, resolved())] == [
+    assert [(shard.models, shard.planned_rows) for shard in shards(CELLS, resolved())] == [
         (("a/large",), 60),
         (("b/one",), 25),
         (("a/small",), 10),
@@ -35,7 +35,7 @@ def test_a_shard_per_model_the_longest_first(resolved):
 
 def test_a_shard_per_provider(resolved):
     found = shards(CELLS, resolved(), "provider")
-    assert [(shard.models, shard.planned, shard.title) for shard in found] == [
+    assert [(shard.models, shard.planned_rows, shard.title) for shard in found] == [
         (("a/large", "a/small"), 70, "large and 1 more"),
         (("b/one",), 25, "one"),
     ]
@@ -45,12 +45,12 @@ def test_a_part_has_the_same_name_whenever_it_is_handed_out():
     assert part_of(["a/x", "b/y"]) == part_of(("b/y", "a/x")) != part_of(["a/x"])
 
 
-def planned(models: list[str]) -> pl.DataFrame:
+def planned_rows(models: list[str]) -> pl.DataFrame:
     return pl.DataFrame({"provider": "simulated", "model": models, "planned": 10})
 
 
 def test_what_shards_may_send_together_is_what_the_run_may(resolved):
-    made = shards(planned(SIMULATED), resolved(SIMULATED, max_requests=101))
+    made = shards(planned_rows(SIMULATED), resolved(SIMULATED, max_requests=101))
     assert [shard.max_requests for shard in made] == [50, 50]
     assert [shard.max_cost for shard in made] == [None, None]
 
@@ -58,18 +58,18 @@ def test_what_shards_may_send_together_is_what_the_run_may(resolved):
 def test_one_shard_of_all_may_send_all(resolved):
     ids = ("fair", "biased", "constant-no", "constant-yes", "noisy", "refuser")
     names = [f"simulated/{respondent}" for respondent in ids]
-    (made,) = shards(planned(names), resolved(names, max_requests=100), "provider")
+    (made,) = shards(planned_rows(names), resolved(names, max_requests=100), "provider")
     assert made.max_requests == 100
 
 
 def test_without_caps_a_shard_has_none(resolved):
-    (made,) = shards(planned(SIMULATED[:1]), resolved())
+    (made,) = shards(planned_rows(SIMULATED[:1]), resolved())
     assert (made.max_requests, made.max_cost) == (None, None)
 
 
 def test_a_cap_that_leaves_a_model_nothing_is_a_mistake(resolved):
     with pytest.raises(UserError, match="max_requests: 1` leaves no request for `simulated/"):
-        shards(planned(SIMULATED), resolved(SIMULATED, max_requests=1))
+        shards(planned_rows(SIMULATED), resolved(SIMULATED, max_requests=1))
 
 
 def test_money_goes_to_models_by_what_they_are_expected_to_cost(resolved, overlay):
@@ -85,6 +85,6 @@ def test_money_goes_to_models_by_what_they_are_expected_to_cost(resolved, overla
         }
     )
     models = [f"gateway/{name}" for name in prices]
-    made = shards(planned(models), resolved(models, max_cost=8.0))
+    made = shards(planned_rows(models), resolved(models, max_cost=8.0))
     shares = {shard.models[0]: shard.max_cost for shard in made}
     assert shares == {"gateway/cheap": pytest.approx(2), "gateway/dear": pytest.approx(6), "gateway/free": 8.0}

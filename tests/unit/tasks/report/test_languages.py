@@ -1,4 +1,4 @@
-"""All that reports say is said in each language, and nothing in it differs but the words."""
+"""All texts of reports exist in each language, with the same values to fill in."""
 
 import re
 from importlib.resources import files

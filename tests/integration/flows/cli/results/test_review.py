@@ -62,7 +62,7 @@ def test_it_goes_on_where_one_stopped(review, lake):
 
 def test_back_takes_an_answer_back_and_a_capital_gives_a_reason(review, lake):
     result = review("ana", "p", "b", "F", "it says Yes", "x", "q", size=3)
-    assert "you said: passed" in result.out
+    assert "your verdict: passed" in result.out
     assert "`x` is none of the keys" in result.out
     rows = landed_assessments(lake, "ana")
     assert rows["case_id"].n_unique() == 1
@@ -178,7 +178,7 @@ def test_decisions_that_a_kill_kept_from_their_verdicts_are_made_up_for(review, 
 
 
 def test_agreement_is_reported_pair_by_pair(review):
-    assert "nobody has assessed" in review("x", agreement=True).out
+    assert "has been assessed yet" in review("x", agreement=True).out
     review("ana", *"ppfp", size=4)
     review("bo", *"ppff", size=4)
     out = review("x", agreement=True).out

@@ -84,7 +84,7 @@ def test_what_a_provider_withheld_was_judged_by_no_one(review, lake, tmp_path):
 
 
 def test_the_judge_is_measured_by_each_reviewer_and_by_what_most_state(review, lake):
-    assert "nobody has assessed" in review("x", agreement=True).out
+    assert "has been assessed yet" in review("x", agreement=True).out
     for reviewer in ("ana", "bo"):
         review(reviewer, *["f"] * 6)
     review("cy", *["p"] * 6)

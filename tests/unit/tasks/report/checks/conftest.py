@@ -60,7 +60,7 @@ def checked() -> list[Check]:
 def run() -> Callable[..., Run]:
     began = datetime(2026, 3, 1, 4, 30, tzinfo=UTC)
 
-    def made(state: str = "completed", kind: str = "benchmark") -> Run:
+    def make_check(state: str = "completed", kind: str = "benchmark") -> Run:
         return Run("01R", state, kind, "{}", "{}", "{}", "{}", 7, began)  # type: ignore[arg-type]
 
-    return made
+    return make_check

@@ -1,4 +1,4 @@
-"""Pictures: each says in words what it shows, names stay names, nothing is fetched."""
+"""Pictures: each has a description, names stay names, nothing is fetched."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from biasgrid.tasks.report.checks import Check
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_a_picture_says_in_words_what_it_shows(checked: list[Check], run: Any) -> None:
+def test_a_picture_states_in_words_what_it_shows(checked: list[Check], run: Any) -> None:
     drawn = measures("benchmark", checked)
     assert drawn is not None
     root = ElementTree.fromstring(drawn.svg)
     assert [root[0].tag, root[1].tag] == [f"{SVG}title", f"{SVG}desc"]
     assert root[0].text == "Pass rates"
-    told = root[1].text or ""
-    assert "4 checks of 2 models" in told
-    assert "ages · en_us of openai/gpt-4o 20.0%" in told
+    text = root[1].text or ""
+    assert "4 checks of 2 models" in text
+    assert "ages · en_us of openai/gpt-4o 20.0%" in text
     shown = "".join(root.itertext())
     for part in ("genders-alike · en_us", "faiths · en_us", "not evaluated", "not met", "undecided"):
         assert part in shown

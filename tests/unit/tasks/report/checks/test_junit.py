@@ -40,7 +40,7 @@ DIALECT: dict[str, tuple[set[str], list[str]]] = {
 }
 
 
-def refused(element: ElementTree.Element) -> list[str]:
+def refuse(element: ElementTree.Element) -> list[str]:
     """What the dialect does not know, of an element and all below it."""
     attributes, order = DIALECT[element.tag]
     tags = [child.tag for child in element]
@@ -48,7 +48,7 @@ def refused(element: ElementTree.Element) -> list[str]:
     wrong += [f"{element.tag}/{tag}" for tag in tags if tag not in order]
     places = [order.index(tag) for tag in tags if tag in order]
     wrong += [f"order in {element.tag}"] if places != sorted(places) else []
-    return wrong + [one for child in element for one in refused(child)]
+    return wrong + [one for child in element for one in refuse(child)]
 
 
 def outcomes(text: str) -> dict[str, str]:
@@ -59,10 +59,10 @@ def outcomes(text: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("gate", ["point", "decided"])
 def test_what_is_written_is_in_the_dialect(checked, run, gate):
-    assert refused(ElementTree.fromstring(junit(run("incomplete"), checked, gate))) == []
+    assert refuse(ElementTree.fromstring(junit(run("incomplete"), checked, gate))) == []
 
 
-def test_what_is_not_met_fails_and_what_nobody_could_tell_is_skipped(checked, run):
+def test_what_is_not_met_fails_and_what_was_not_evaluated_is_skipped(checked, run):
     found = outcomes(junit(run(), checked[:3], "point"))
     assert found == {"genders-alike": "system-out", "ages": "failure", "faiths": "skipped"}
 
@@ -72,7 +72,7 @@ def test_by_the_interval_what_is_undecided_fails_too(checked, run):
     assert found == {"genders-alike": "failure", "ages": "failure", "faiths": "failure"}
 
 
-def test_a_failure_says_the_numbers_and_the_way_to_each_reply(checked, run):
+def test_a_failure_states_the_numbers_and_the_way_to_each_reply(checked, run):
     (failure,) = ElementTree.fromstring(junit(run(), checked[1:2], "point")).iter("failure")
     for part in ("4 of 20 tests passed", "20.0%", "82.0% to 99.0%", "tolerance 90.0%", "2 refused"):
         assert part in failure.attrib["message"]

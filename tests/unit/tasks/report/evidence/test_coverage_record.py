@@ -1,4 +1,4 @@
-"""What was examined and what was not: counted, with its reason, in words that nobody's text can change."""
+"""What was examined and what was not: counted, with its reason, in words that no text can change."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def coverage_of(path: Path) -> Any:
 
 
 def test_what_became_of_replies_is_counted_by_model(written: Path, landed: Lake) -> None:
-    told = {row["model"]: row for row in coverage_of(written)["models"]}
-    assert (told["simulated/fair"]["planned"], told["simulated/fair"]["refused"]) == (5, 0)
-    odd = told["simulated/odd"]
+    content = {row["model"]: row for row in coverage_of(written)["models"]}
+    assert (content["simulated/fair"]["planned"], content["simulated/fair"]["refused"]) == (5, 0)
+    odd = content["simulated/odd"]
     assert (odd["planned"], odd["refused"], odd["unreadable"], odd["errors"]) == (5, 2, 0, 1)
     assert coverage_of(written)["errors"] == [
         {"model": "simulated/odd", "purpose": "subject", "error_class": "TimedOut", "replies": 1}
@@ -44,7 +44,7 @@ def test_every_cell_is_there_with_the_decision_of_the_marts(written: Path, lande
 
 
 @pytest.mark.parametrize(
-    ("cell", "told"),
+    ("cell", "content"),
     [
         ({"finding": "met"}, None),
         ({"finding": "undecided", "needed": 38}, "4 templates were asked, about 38 would decide it"),
@@ -64,26 +64,26 @@ def test_every_cell_is_there_with_the_decision_of_the_marts(written: Path, lande
         ),
     ],
 )
-def test_a_cell_that_tells_nothing_says_why(cell: dict[str, Any], told: str | None) -> None:
-    assert reason(CELL | cell, Wording("en_us")) == told
+def test_a_cell_that_shows_nothing_gives_the_reason(cell: dict[str, Any], content: str | None) -> None:
+    assert reason(CELL | cell, Wording("en_us")) == content
 
 
-def test_a_probe_tells_which_pairs_tests_and_groups_it_left_out(probed: Any, tmp_path: Path) -> None:
+def test_a_probe_shows_which_pairs_tests_and_groups_it_left_out(probed: Any, tmp_path: Path) -> None:
     (path,) = write_evidence(Lake(probed.data), probed.run_id, tmp_path)
-    told = {one["name"]: one for one in coverage_of(path)["dimensions"]}
-    assert told["pair"]["examined"] == ["doctor-nurse", "lawfirm-shop"]
-    assert len(told["pair"]["not_examined"]) > 30
-    assert told["test"]["not_examined"] == ["counterfactual", "decision"]
-    assert "es_es" in told["language"]["not_examined"]
-    assert {"men", "women"} <= set(told["community"]["examined"])
-    assert "muslims" in told["community"]["not_examined"]
-    assert told["model"]["not_examined"] is None
+    content = {one["name"]: one for one in coverage_of(path)["dimensions"]}
+    assert content["pair"]["examined"] == ["doctor-nurse", "lawfirm-shop"]
+    assert len(content["pair"]["not_examined"]) > 30
+    assert content["test"]["not_examined"] == ["counterfactual", "decision"]
+    assert "es_es" in content["language"]["not_examined"]
+    assert {"men", "women"} <= set(content["community"]["examined"])
+    assert "muslims" in content["community"]["not_examined"]
+    assert content["model"]["not_examined"] is None
 
 
-def test_what_nobody_recorded_is_not_known_rather_than_nothing(attacked: Any, tmp_path: Path) -> None:
+def test_what_no_one_recorded_is_not_known_rather_than_nothing(attacked: Any, tmp_path: Path) -> None:
     (path,) = write_evidence(Lake(attacked.data), attacked.run_id, tmp_path)
-    told = {one["name"]: one["not_examined"] for one in coverage_of(path)["dimensions"]}
-    assert told["concern"] is None
+    content = {one["name"]: one["not_examined"] for one in coverage_of(path)["dimensions"]}
+    assert content["concern"] is None
     with zipfile.ZipFile(path) as opened:
         assert "not known" in opened.read("coverage.md").decode()
 
@@ -99,7 +99,7 @@ def test_text_stays_text_in_markdown(text: str) -> None:
         assert plain(text).count(sign) == plain(text).count(f"\\{sign}")
 
 
-def _decided(rows: list[tuple[str, str, int, int]]) -> duckdb.DuckDBPyConnection:
+def _decide(rows: list[tuple[str, str, int, int]]) -> duckdb.DuckDBPyConnection:
     warehouse = duckdb.connect()
     warehouse.execute("create schema marts")
     columns = "run_id, model, language, test, pair, favoured, stigmatised, stereotypical, counter"
@@ -109,24 +109,24 @@ def _decided(rows: list[tuple[str, str, int, int]]) -> duckdb.DuckDBPyConnection
 
 
 def test_an_impact_ratio_is_a_rate_over_the_greatest() -> None:
-    told = {row["category"]: row for row in selection_rates(_decided([("men", "women", 15, 5)]), "R", "probe")}
-    assert (told["men"]["rate"], told["women"]["rate"]) == (0.75, 0.25)
-    assert told["men"]["impact_ratio"] == 1
-    assert told["women"]["impact_ratio"] == pytest.approx(1 / 3)
+    content = {row["category"]: row for row in selection_rates(_decide([("men", "women", 15, 5)]), "R", "probe")}
+    assert (content["men"]["rate"], content["women"]["rate"]) == (0.75, 0.25)
+    assert content["men"]["impact_ratio"] == 1
+    assert content["women"]["impact_ratio"] == pytest.approx(1 / 3)
 
 
 def test_a_category_of_less_than_two_percent_has_no_ratio() -> None:
     rows = [("men", "women", 600, 400), ("few", "rare", 3, 0)]
-    told = {row["category"]: row for row in selection_rates(_decided(rows), "R", "probe")}
-    assert told["few"]["is_left_out"]
-    assert told["few"]["impact_ratio"] is None
-    assert told["men"]["impact_ratio"] == 1
+    content = {row["category"]: row for row in selection_rates(_decide(rows), "R", "probe")}
+    assert content["few"]["is_left_out"]
+    assert content["few"]["impact_ratio"] is None
+    assert content["men"]["impact_ratio"] == 1
 
 
 def test_nothing_is_divided_where_nothing_was_chosen() -> None:
-    told = selection_rates(_decided([("men", "women", 0, 0)]), "R", "probe")
-    assert [row["impact_ratio"] for row in told] == [None, None]
-    assert selection_rates(_decided([("men", "women", 1, 0)]), "R", "redteam") == []
+    content = selection_rates(_decide([("men", "women", 0, 0)]), "R", "probe")
+    assert [row["impact_ratio"] for row in content] == [None, None]
+    assert selection_rates(_decide([("men", "women", 1, 0)]), "R", "redteam") == []
 
 
 def test_rates_of_made_up_people_say_that_they_are_no_audit(written: Path) -> None:

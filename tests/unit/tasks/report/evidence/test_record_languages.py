@@ -1,4 +1,4 @@
-"""The record speaks each language that pages speak, and tells the same in all of them."""
+"""The record has each language of the pages, with the same content."""
 
 import json
 import re
@@ -26,14 +26,14 @@ def texts_of(path: Path) -> dict[str, str]:
         return {name: opened.read(name).decode() for name in (*PAGES, "manifest.json")}
 
 
-def spoken(page: str) -> str:
+def record_text(page: str) -> str:
     """What a reader sees of a page, on one line."""
     return " ".join(unescape(TAG.sub(" ", page)).replace("\\", "").split())
 
 
 def left_over(page: str) -> set[str]:
     """Of the English texts of two words and more, those that stand on a page in Spanish."""
-    english, own, seen = words("record", "en_us"), words("record", "es_es"), spoken(page)
+    english, own, seen = words("record", "en_us"), words("record", "es_es"), record_text(page)
     parts = {part.strip() for key, text in english.items() if text != own[key] for part in BLANK.split(text)}
     return {part for part in parts if re.search(r"\w\w \w\w", part) and part in seen}
 
@@ -65,11 +65,11 @@ def test_the_record_is_in_spanish_with_the_numbers_of_the_english_one(written, s
 
 def test_for_programs_names_are_the_same_and_only_what_people_read_is_in_the_language(written, spanish):
     own, english = (json.loads(texts_of(path)["coverage.json"]) for path in (spanish, written))
-    for told in (own, english):
+    for content in (own, english):
         for name in ("language", "limits", "points"):
-            told.pop(name)
-        told["selection"].pop("note")
-        told["cells"] = [{**cell, "reason": bool(cell["reason"])} for cell in told["cells"]]
+            content.pop(name)
+        content["selection"].pop("note")
+        content["cells"] = [{**cell, "reason": bool(cell["reason"])} for cell in content["cells"]]
     assert own == english
 
 
@@ -87,11 +87,11 @@ def test_the_language_is_part_of_the_manifest_and_the_bundle_the_same_bytes_agai
 @pytest.mark.parametrize("kind", ["probed", "attacked", "talked"])
 def test_bundles_of_other_kinds_are_in_spanish_with_the_same_numbers(kind, request, tmp_path):
     run: Any = request.getfixturevalue(kind)
-    told = {}
+    content = {}
     for language in LANGUAGES:
         (path,) = write_report(run.run_id, "evidence", tmp_path, run.data, language)
-        told[language] = texts_of(path)
-    assert left_over(told["es_es"]["record.html"]) == left_over(told["es_es"]["coverage.md"]) == set()
-    assert sorted(numbers(told["es_es"]["record.html"])) == sorted(numbers(told["en_us"]["record.html"]))
+        content[language] = texts_of(path)
+    assert left_over(content["es_es"]["record.html"]) == left_over(content["es_es"]["coverage.md"]) == set()
+    assert sorted(numbers(content["es_es"]["record.html"])) == sorted(numbers(content["en_us"]["record.html"]))
     with zipfile.ZipFile(path) as opened:
         assert '<html lang="es">' in opened.read("report/report.html").decode()

@@ -1,4 +1,4 @@
-"""Rows as Parquet and CSV: whatever a model says, a table stays a table."""
+"""Rows as Parquet and CSV: whatever a model writes, a table stays a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from biasgrid.tasks.report.evidence.sources import write_rows
 
-SAID = {
+TEXTS = {
     "=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0",
     "\n=1+1": "'\n=1+1",
     "\uff1d1+1": "'\uff1d1+1",
@@ -24,10 +24,10 @@ SAID = {
 
 
 def test_csv_shows_what_hides_and_runs_nothing_and_parquet_has_it_as_it_was(tmp_path: Path) -> None:
-    rows = pa.table({"text": [*SAID, None], "of": [[said] for said in (*SAID, "x")]})
+    rows = pa.table({"text": [*TEXTS, None], "of": [[text] for text in (*TEXTS, "x")]})
     write_rows(tmp_path, "replies", rows.schema, rows.to_batches())
-    assert pl.read_parquet(tmp_path / "replies.parquet")["text"].to_list() == [*SAID, None]
+    assert pl.read_parquet(tmp_path / "replies.parquet")["text"].to_list() == [*TEXTS, None]
     content = (tmp_path / "replies.csv").read_bytes().decode()
     read = csv.DictReader(io.StringIO(content, newline=""))
-    assert [row["text"] for row in read] == [*SAID.values(), ""]
+    assert [row["text"] for row in read] == [*TEXTS.values(), ""]
     assert not {"\x00", "\x1b", "\u202e"} & set(content)

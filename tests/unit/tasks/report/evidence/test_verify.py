@@ -18,7 +18,7 @@ Tamper = Callable[[Path], None]
 Done = Callable[[dict[str, bytes]], dict[str, bytes]]
 
 
-def told(path: Path) -> list[str]:
+def flaws_of(path: Path) -> list[str]:
     return [str(flaw) for flaw in verify(path).flaws]
 
 
@@ -69,7 +69,7 @@ def test_other_programs_can_read_and_check_it(written, unpacked):
 )
 def test_a_file_that_was_tampered_with_is_named(bundle, done, found):
     packed_anew(bundle, done)
-    assert any(flaw.startswith(found) for flaw in told(bundle)), told(bundle)
+    assert any(flaw.startswith(found) for flaw in flaws_of(bundle)), flaws_of(bundle)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_file_that_was_tampered_with_is_named(bundle, done, found):
 )
 def test_the_same_files_packed_by_another_are_another_zip(bundle, how, found):
     packed_anew(bundle, lambda files: files, **how)
-    (flaw,) = told(bundle)
+    (flaw,) = flaws_of(bundle)
     assert found in flaw
 
 
@@ -90,16 +90,16 @@ def test_the_same_files_packed_by_another_are_another_zip(bundle, how, found):
         (lambda path: path.write_bytes(path.read_bytes()[:-30]), "cannot be read as a zip"),
         (lambda path: path.write_bytes(b""), "cannot be read as a zip"),
         (lambda path: path.write_bytes(b"# a text\n"), "cannot be read as a zip"),
-        (lambda path: commented(path), "the end of the zip"),
+        (lambda path: add_comment(path), "the end of the zip"),
         (lambda path: twice(path), "there more than once: coverage.md"),
     ],
 )
 def test_what_is_done_to_the_zip_itself_is_found(bundle, tamper, found):
     tamper(bundle)
-    assert any(found in flaw for flaw in told(bundle)), told(bundle)
+    assert any(found in flaw for flaw in flaws_of(bundle)), flaws_of(bundle)
 
 
-def commented(path: Path) -> None:
+def add_comment(path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[:-2] + b"\x02\x00ok")
 
@@ -124,13 +124,13 @@ def test_a_byte_flipped_in_a_file_names_that_file(bundle):
     whole = bundle.read_bytes()
     place = whole.index(b"# Coverage record")
     bundle.write_bytes(whole[:place] + b"%" + whole[place + 1 :])
-    assert told(bundle) == ["changed: coverage.md"]
+    assert flaws_of(bundle) == ["changed: coverage.md"]
 
 
 def test_a_manifest_that_was_changed_alone_does_not_fit_the_sums(unpacked):
     path = unpacked / "manifest.json"
     path.write_bytes(path.read_bytes().replace(b'"run_id": "R1"', b'"run_id": "R9"'))
-    assert told(unpacked) == ["changed, one or both: manifest.json, SHA256SUMS"]
+    assert flaws_of(unpacked) == ["changed, one or both: manifest.json, SHA256SUMS"]
 
 
 def test_files_of_a_folder_are_files_of_their_own(unpacked):
@@ -138,7 +138,7 @@ def test_files_of_a_folder_are_files_of_their_own(unpacked):
     record.rename(unpacked.parent / "elsewhere.html")
     record.symlink_to(unpacked.parent / "elsewhere.html")
     (unpacked / ".DS_Store").write_bytes(b"x")
-    assert told(unpacked) == ["added: .DS_Store", "changed: record.html"]
+    assert flaws_of(unpacked) == ["added: .DS_Store", "changed: record.html"]
 
 
 @pytest.mark.parametrize(
@@ -149,21 +149,21 @@ def test_files_of_a_folder_are_files_of_their_own(unpacked):
     ],
 )
 def test_a_manifest_names_nothing_outside_of_its_bundle_and_what_any_system_can_unpack(unpacked, path):
-    told = json.loads((unpacked / "manifest.json").read_text())
-    told["files"][0]["path"] = path
+    flaws_of = json.loads((unpacked / "manifest.json").read_text())
+    flaws_of["files"][0]["path"] = path
     with pytest.raises(NoManifest):
-        read_manifest(json.dumps(told).encode())
+        read_manifest(json.dumps(flaws_of).encode())
 
 
 def test_a_bomb_is_not_unpacked(bundle):
     packed_anew(bundle, lambda files: files | {"coverage.md": bytes(1 << 26)}, compression=zipfile.ZIP_DEFLATED)
-    assert "changed: coverage.md" in told(bundle)
+    assert "changed: coverage.md" in flaws_of(bundle)
 
 
 def test_a_file_that_the_manifest_does_not_list_is_not_read(unpacked):
     with (unpacked / "endless").open("wb") as file:
         file.truncate(1 << 40)
-    assert told(unpacked) == ["added: endless"]
+    assert flaws_of(unpacked) == ["added: endless"]
 
 
 def test_a_bundle_of_the_first_form_named_no_language_and_is_checked_all_the_same(unpacked):
@@ -175,13 +175,13 @@ def test_a_bundle_of_the_first_form_named_no_language_and_is_checked_all_the_sam
     sums = unpacked / "SHA256SUMS"
     own = hashlib.sha256(path.read_bytes()).hexdigest()
     sums.write_text(f"{own}  manifest.json\n" + "".join(sums.read_text().splitlines(keepends=True)[1:]))
-    assert told(unpacked) == []
+    assert flaws_of(unpacked) == []
 
 
 @pytest.mark.parametrize(
     "dated", ["2026-03-01T05:30:05+01:00", "2026-03-01T04:30:05", "0001-01-01T00:00:00+14:00"]
 )
-def test_a_manifest_tells_its_time_in_utc(unpacked, dated):
+def test_a_manifest_shows_its_time_in_utc(unpacked, dated):
     manifest = json.loads((unpacked / "manifest.json").read_text()) | {"dated": dated}
     with pytest.raises(NoManifest):
         read_manifest(json.dumps(manifest).encode())

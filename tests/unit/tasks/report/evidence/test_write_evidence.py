@@ -34,7 +34,7 @@ def files_of(path: Path) -> dict[str, bytes]:
         return {name: opened.read(name) for name in opened.namelist()}
 
 
-def bundled(lake: Lake, run_id: str, out: Path, **how: Any) -> dict[str, bytes]:
+def read_bundle(lake: Lake, run_id: str, out: Path, **how: Any) -> dict[str, bytes]:
     (path,) = write_evidence(lake, run_id, out, **how)
     assert verify(path).is_intact
     return files_of(path)
@@ -70,10 +70,10 @@ def test_other_runs_have_no_part_in_a_bundle_nor_in_its_pages(landed, tmp_path):
     for folder in (alone.root / "lake").glob("*/run_id=R[12]"):
         shutil.rmtree(folder)
     build(alone)
-    (beside,) = write_evidence(landed, "R3", tmp_path / "1", ALONE["benchmark"])
+    (with_others,) = write_evidence(landed, "R3", tmp_path / "1", ALONE["benchmark"])
     (by_itself,) = write_evidence(alone, "R3", tmp_path / "2", ALONE["benchmark"])
-    assert beside.read_bytes() == by_itself.read_bytes()
-    assert "report/index.html" in files_of(beside)
+    assert with_others.read_bytes() == by_itself.read_bytes()
+    assert "report/index.html" in files_of(with_others)
 
 
 def test_the_same_run_in_a_bucket_is_the_same_bytes(landed, written, s3, tmp_path):
@@ -125,18 +125,18 @@ def test_a_formula_is_defused_in_csv_and_kept_in_parquet(written):
 def test_a_key_in_the_environment_is_in_no_file(landed, tmp_path, monkeypatch):
     for name in ("OPENAI_API_KEY", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "SOMETHING_ELSE"):
         monkeypatch.setenv(name, CANARY)
-    files = bundled(landed, "R2", tmp_path)
+    files = read_bundle(landed, "R2", tmp_path)
     assert not [name for name, content in files.items() if CANARY.encode() in content]
 
 
-def test_a_run_that_broke_off_says_so_and_a_catalog_file_that_changed_is_told_with_both_hashes(landed, tmp_path):
+def test_a_broken_off_run_shows_it_and_a_changed_catalog_file_is_reported_with_both_hashes(landed, tmp_path):
     kept, changed = tmp_path / "kept.csv", tmp_path / "changed.csv"
     kept.write_text("as it was")
     changed.write_text("as it is now")
     was, now = (hashlib.sha256(text).hexdigest() for text in (b"as it was", b"as it is now"))
     recorded = {str(kept): was, str(changed): was, "catalogs/concerns/gone.yaml": "0" * 64}
     lake = _with_run(landed, tmp_path, state="interrupted", catalog_hashes=json.dumps(recorded))
-    files = bundled(lake, "R1", tmp_path)
+    files = read_bundle(lake, "R1", tmp_path)
 
     assert not read_manifest(files["manifest.json"]).complete
     assert json.loads(files["coverage.json"])["run"]["complete"] is False
@@ -160,8 +160,8 @@ def _with_run(landed: Lake, folder: Path, **changed: Any) -> Lake:
 
 
 def _land_event(lake: Lake, event_id: str, **changed: Any) -> None:
-    told = {"event_id": event_id, **changed}
-    event = lake.newest("runs", "R1").with_columns(pl.lit(value).alias(name) for name, value in told.items())
+    content = {"event_id": event_id, **changed}
+    event = lake.newest("runs", "R1").with_columns(pl.lit(value).alias(name) for name, value in content.items())
     lake.write("runs", "R1", event_id, event)
 
 
@@ -171,16 +171,16 @@ def test_a_run_that_never_asked_anything_is_a_bundle_too(tmp_path):
         "runs", "R1", "1", pl.DataFrame([{"run_id": "R1", "event_id": "1", "state": "failed", "kind": "probe"}])
     )
     build(lake)
-    files = bundled(lake, "R1", tmp_path)
+    files = read_bundle(lake, "R1", tmp_path)
     assert "records/responses.csv" not in files
     assert json.loads(files["coverage.json"])["cells"] == []
 
 
 def test_of_a_probe_and_a_red_team_their_pages_are_in_it_and_replies_are_harmless(probed, attacked, tmp_path):
     for run, pages in ((probed, write_probe_page), (attacked, write_red_team_page)):
-        files = bundled(Lake(run.data), run.run_id, tmp_path / "1", pages=pages)
+        files = read_bundle(Lake(run.data), run.run_id, tmp_path / "1", pages=pages)
         assert "report/report.html" in files
         for name in ("record.html", "coverage.md", "report/report.html"):
             assert "<script>" not in files[name].decode()
             assert "<i>Larkspur" not in files[name].decode()
-        assert bundled(Lake(run.data), run.run_id, tmp_path / "2", pages=pages) == files
+        assert read_bundle(Lake(run.data), run.run_id, tmp_path / "2", pages=pages) == files

@@ -15,7 +15,7 @@ OLD = {"index.html": "old", "data/run.js": "old", "data/tests-0.js": "old", "pla
 NEW = {"index.html": "new", "data/run.js": "new"}
 
 
-def writing(pages: dict[str, str], stopped: bool = False) -> Callable[[Path], list[Path]]:
+def writer(pages: dict[str, str], stopped: bool = False) -> Callable[[Path], list[Path]]:
     """Writes pages of these texts, or half of them and then is stopped."""
 
     def write(root: Path) -> list[Path]:
@@ -27,7 +27,7 @@ def writing(pages: dict[str, str], stopped: bool = False) -> Callable[[Path], li
     return write
 
 
-def held(root: Path) -> dict[str, str]:
+def read_files(root: Path) -> dict[str, str]:
     """The text of each file below a folder, but for the record."""
     found = (path for path in root.rglob("*") if path.is_file() and path.name != NAME)
     return {path.relative_to(root).as_posix(): path.read_text() for path in found}
@@ -36,7 +36,7 @@ def held(root: Path) -> dict[str, str]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     root = tmp_path / "pages"
-    assert renew(root, writing(OLD), "of old")[0] == root / "index.html"
+    assert renew(root, writer(OLD), "of old")[0] == root / "index.html"
     return root
 
 
@@ -48,10 +48,10 @@ def test_pages_hold_while_they_are_all_there_and_made_of_the_same(folder: Path) 
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"digest": "of old"}', '{"digest": "of old", "files": 7}'])
-def test_a_record_that_nobody_can_read_holds_nothing(folder: Path, text: str) -> None:
+def test_a_record_that_no_one_can_read_holds_nothing(folder: Path, text: str) -> None:
     (folder / NAME).write_text(text)
     assert not holds(folder, "of old")
-    renew(folder, writing(OLD), "of old")
+    renew(folder, writer(OLD), "of old")
     assert holds(folder, "of old")
 
 
@@ -59,11 +59,11 @@ def test_what_was_written_before_goes_and_what_others_put_there_stays(folder: Pa
     theirs = {"notes.txt": "mine", "data/mine.js": "mine"}
     for name, text in theirs.items():
         (folder / name).write_text(text)
-    renew(folder, writing(NEW), "of new")
-    assert held(folder) == NEW | theirs
+    renew(folder, writer(NEW), "of new")
+    assert read_files(folder) == NEW | theirs
     assert not (folder / "plays").exists()
     assert take_away(folder)
-    assert held(folder) == theirs
+    assert read_files(folder) == theirs
     assert not take_away(folder)
 
 
@@ -72,22 +72,22 @@ def test_a_folder_of_which_nothing_is_left_goes(folder: Path) -> None:
     assert not folder.exists()
 
 
-def test_a_record_leads_nobody_out_of_its_folder(folder: Path, tmp_path: Path) -> None:
+def test_a_record_leads_no_one_out_of_its_folder(folder: Path, tmp_path: Path) -> None:
     precious = tmp_path / "precious.html"
     precious.write_text("mine")
     (folder / "link").symlink_to(tmp_path)
     files = ["../precious.html", str(precious), "link/precious.html", "data", "", "\0", 7, None]
     (folder / NAME).write_text(json.dumps({"digest": "of old", "files": files}))
-    renew(folder, writing(NEW), "of new")
+    renew(folder, writer(NEW), "of new")
     assert precious.read_text() == "mine"
-    assert NEW.items() <= held(folder).items()
+    assert NEW.items() <= read_files(folder).items()
 
 
 def test_who_is_stopped_while_writing_leaves_all_as_it_was(folder: Path, tmp_path: Path) -> None:
     for root in (folder, tmp_path / "another"):
         with pytest.raises(KeyboardInterrupt):
-            renew(root, writing(NEW, stopped=True), "of new")
-    assert held(folder) == OLD
+            renew(root, writer(NEW, stopped=True), "of new")
+    assert read_files(folder) == OLD
     assert holds(folder, "of old")
     assert not (tmp_path / "another").exists()
 
@@ -97,29 +97,29 @@ def test_what_was_half_put_in_place_holds_no_more_and_is_written_anew(
 ) -> None:
     put = Path.replace
 
-    def killed(path: Path, target: Path) -> Path:
+    def kill(path: Path, target: Path) -> Path:
         if path.name == "run.js":
             raise KeyboardInterrupt
         return put(path, target)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", killed)
+        patched.setattr(Path, "replace", kill)
         with pytest.raises(KeyboardInterrupt):
-            renew(folder, writing(NEW | {"extra.html": "new"}), "of new")
-    assert held(folder)["index.html"] == "new"
+            renew(folder, writer(NEW | {"extra.html": "new"}), "of new")
+    assert read_files(folder)["index.html"] == "new"
     assert not holds(folder, "of old")
     assert not holds(folder, "of new")
     (folder / ".01.partial").mkdir()
     (folder / ".01.partial" / "index.html").write_text("left by one who was killed")
-    renew(folder, writing(OLD), "of old")
-    assert held(folder) == OLD
+    renew(folder, writer(OLD), "of old")
+    assert read_files(folder) == OLD
 
 
 @pytest.mark.parametrize("in_the_way", ["data", "."])
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, in_the_way: str) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path, in_the_way: str) -> None:
     root = tmp_path / "pages"
     (root / in_the_way).parent.mkdir(exist_ok=True)
     (root / in_the_way).write_text("in the way")
     with pytest.raises(UserError, match="cannot be written"):
-        renew(root, writing(NEW))
+        renew(root, writer(NEW))
     assert not [*tmp_path.rglob("*.partial")]

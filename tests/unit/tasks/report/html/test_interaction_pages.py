@@ -1,4 +1,4 @@
-"""Pages of interactions, read back: every play is there, and nothing that was said does anything."""
+"""Pages of interactions, read back: every play is there, and no text of a model has an effect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from biasgrid.tasks.report.figures import signed
+from biasgrid.tasks.report.figures import format_score
 from biasgrid.tasks.report.html.interaction_pages import write_interaction_pages
 from biasgrid.tasks.transcripts.sessions import LONGEST
 from biasgrid.warehouse.build.build import query
@@ -68,11 +68,11 @@ def conversations(pages: dict[str, str]) -> str:
     return "".join(text for name, text in pages.items() if name != "report.html")
 
 
-def asked(talked: Any, sql: str) -> list[dict[str, Any]]:
+def query_rows(talked: Any, sql: str) -> list[dict[str, Any]]:
     return query(Lake(talked.data), sql).to_dicts()
 
 
-def flowing(text: str) -> str:
+def visible_text(text: str) -> str:
     """The words of a page, without markup."""
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())
 
@@ -92,7 +92,7 @@ def test_links_lead_to_pages_and_places_that_are_there(pages: dict[str, str]) ->
         assert wanted <= {*pages, *(f"#{found}" for found in ids)}
 
 
-def test_what_agents_said_is_shown_and_not_done(conversations: str) -> None:
+def test_what_agents_wrote_is_shown_and_not_done(conversations: str) -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in conversations
     assert "&lt;/style&gt;&lt;/div&gt;&lt;img src=x onerror=alert(1)&gt;" in conversations
     assert "{{ run }}" in conversations
@@ -100,33 +100,35 @@ def test_what_agents_said_is_shown_and_not_done(conversations: str) -> None:
     assert "no reply: <bdi>Disconnected: &lt;script&gt;" in conversations
 
 
-def test_a_megabyte_is_shortened_and_says_so(pages: dict[str, str], conversations: str) -> None:
+def test_a_megabyte_is_shortened_and_shows_it(pages: dict[str, str], conversations: str) -> None:
     assert f"… and {1_000_000 - LONGEST:,} more signs, left out here." in conversations
     assert max(map(len, pages.values())) < 1_000_000
 
 
 def test_every_play_and_every_reply_is_on_one_page_once(talked: Any, conversations: str) -> None:
-    plays = {row["play_id"] for row in asked(talked, "select play_id from intermediate.int_interaction_plays")}
+    plays = {
+        row["play_id"] for row in query_rows(talked, "select play_id from intermediate.int_interaction_plays")
+    }
     shown = re.findall(r'id="play-([^"]+)"', conversations)
     assert (len(shown), set(shown)) == (len(plays), plays)
-    replies = asked(talked, "select response_id from staging.stg_responses")
+    replies = query_rows(talked, "select response_id from staging.stg_responses")
     assert all(conversations.count(f"<code>{row['response_id']}</code>") == 1 for row in replies)
 
 
-def test_a_play_tells_scene_people_wish_and_each_reading(talked: Any, conversations: str) -> None:
-    play = asked(
+def test_a_play_shows_scene_people_wish_and_each_reading(talked: Any, conversations: str) -> None:
+    play = query_rows(
         talked, "from intermediate.int_interaction_plays where setting = 'goal' and model = 'simulated/conforming'"
     )[0]
     text = conversations.partition(f'id="play-{play["play_id"]}"')[2].partition("</details>")[0]
-    told = flowing(text)
-    assert f"to want task {play['wishes']}" in told
-    assert all(f"{person['name']} {person['group']}" in told for person in play["people"])
-    assert all(f"{task['text']} by stereotype: {task['to']}" in told for task in play["tasks"])
+    text_of_play = visible_text(text)
+    assert f"to want task {play['wishes']}" in text_of_play
+    assert all(f"{person['name']} {person['group']}" in text_of_play for person in play["people"])
+    assert all(f"{task['text']} by stereotype: {task['to']}" in text_of_play for task in play["tasks"])
     where = f"where play_id = '{play['play_id']}' order by reply, task_number"
-    given = asked(talked, f"from intermediate.int_task_assignments {where}")
-    outcomes = asked(talked, f"from intermediate.int_assignments where play_id = '{play['play_id']}'")
-    assert told.count("read as") == len(outcomes)
-    assert all(f"{row['task_number']} → {row['assigned_to'][0]}" in told for row in given)
+    given = query_rows(talked, f"from intermediate.int_task_assignments {where}")
+    outcomes = query_rows(talked, f"from intermediate.int_assignments where play_id = '{play['play_id']}'")
+    assert text_of_play.count("read as") == len(outcomes)
+    assert all(f"{row['task_number']} → {row['assigned_to'][0]}" in text_of_play for row in given)
 
 
 def test_plays_can_be_chosen_by_what_came_of_them_without_a_script(talked: Any, pages: dict[str, str]) -> None:
@@ -139,28 +141,28 @@ def test_plays_can_be_chosen_by_what_came_of_them_without_a_script(talked: Any, 
 
 
 def test_scores_are_those_of_the_mart(talked: Any, report: str) -> None:
-    shown = flowing(report)
-    for row in asked(talked, "from marts.bias_scores"):
+    shown = visible_text(report)
+    for row in query_rows(talked, "from marts.bias_scores"):
         counts = f"{row['stereotypical']} : {row['anti_stereotypical']} : {row['neutral'] + row['ties']}"
         assert row["decision"] in shown
-        assert f"{signed(row['expected_score'])} {counts} {row['scenes']}" in shown
+        assert f"{format_score(row['expected_score'])} {counts} {row['scenes']}" in shown
 
 
 def test_what_is_recognised_stands_as_a_matrix(talked: Any, report: str) -> None:
-    for row in asked(talked, "from marts.understanding"):
+    for row in query_rows(talked, "from marts.understanding"):
         seen = f"is there {row['true_positives']} {row['false_negatives']}"
-        assert f"{seen} is not there {row['false_positives']} {row['true_negatives']}" in flowing(report)
+        assert f"{seen} is not there {row['false_positives']} {row['true_negatives']}" in visible_text(report)
 
 
-def test_changes_corrections_mitigations_and_choices_are_told(talked: Any, report: str) -> None:
-    shown = flowing(report)
-    for row in asked(talked, "from marts.escalation where domain = 'all'"):
-        assert f"{row['step']} {signed(row['first_score'])} {signed(row['last_score'])}" in shown
-    for row in asked(talked, "from marts.self_corrections where stereotypical > 0"):
+def test_changes_corrections_mitigations_and_choices_are_shown(talked: Any, report: str) -> None:
+    shown = visible_text(report)
+    for row in query_rows(talked, "from marts.escalation where domain = 'all'"):
+        assert f"{row['step']} {format_score(row['first_score'])} {format_score(row['last_score'])}" in shown
+    for row in query_rows(talked, "from marts.self_corrections where stereotypical > 0"):
         assert f"{row['stereotypical']} {row['self_correction_rate']:.1%}" in shown
-    for row in asked(talked, "from marts.mitigations where stage <> 'first'"):
-        assert f"{signed(row['score_before'])} {signed(row['score_after'])}" in shown
-    for row in asked(talked, "from marts.choices"):
+    for row in query_rows(talked, "from marts.mitigations where stage <> 'first'"):
+        assert f"{format_score(row['score_before'])} {format_score(row['score_after'])}" in shown
+    for row in query_rows(talked, "from marts.choices"):
         assert (
             f"{row['first_chosen']} {row['first_group']} : {row['second_chosen']} {row['second_group']}" in shown
         )

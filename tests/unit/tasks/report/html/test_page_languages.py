@@ -12,7 +12,7 @@ from markupsafe import Markup
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.attacks import StrategyName
 from biasgrid.catalogs.schema.interaction_file import Mitigation, Setting
-from biasgrid.tasks.report.figures import share, signed, small
+from biasgrid.tasks.report.figures import format_score, share, small
 from biasgrid.tasks.report.html.interaction_pages import write_interaction_pages
 from biasgrid.tasks.report.html.page import Speech, environment
 from biasgrid.tasks.report.html.probe_pages import write_probe_page
@@ -91,16 +91,16 @@ def test_a_text_that_a_language_does_not_have_is_an_error():
 
 
 def test_numbers_are_written_as_in_the_language():
-    told = Speech("es_es")
-    written = (told.writing(share)(0.5), told.writing(signed)(-0.5), told.writing(small)(0.0001))
+    speech = Speech("es_es")
+    written = (speech.writing(share)(0.5), speech.writing(format_score)(-0.5), speech.writing(small)(0.0001))
     assert written == ("50,0\u00a0%", "−0,50", "< 0,001")
-    assert told.counted(12_345, "trials") == "12.345 ensayos"
-    assert told.counted(1, "trials") == "1 ensayo"
+    assert speech.counted(12_345, "trials") == "12.345 ensayos"
+    assert speech.counted(1, "trials") == "1 ensayo"
     assert Speech("en_us").counted(12_345, "trials") == "12,345 trials"
 
 
 def test_what_is_filled_in_is_escaped_and_what_only_a_catalog_knows_is_shown():
-    told = Speech("es_es")
-    assert told.text("against", baseline="<i>") == Markup("frente a <bdi>&lt;i&gt;</bdi>")
-    assert told.worded("biased") == "sesgado"
-    assert told.worded("<own>", "domain") == "&lt;own&gt;"
+    speech = Speech("es_es")
+    assert speech.text("against", baseline="<i>") == Markup("frente a <bdi>&lt;i&gt;</bdi>")
+    assert speech.worded("biased") == "sesgado"
+    assert speech.worded("<own>", "domain") == "&lt;own&gt;"

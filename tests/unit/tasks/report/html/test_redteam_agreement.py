@@ -1,4 +1,4 @@
-"""How far a red team's judge agrees with people, as its page tells it."""
+"""Agreement of a red team's judge with people, as its page shows it."""
 
 import re
 import shutil
@@ -8,20 +8,22 @@ from typing import Any
 import polars as pl
 import pytest
 
-from biasgrid.tasks.report.figures import signed
+from biasgrid.tasks.report.figures import format_score
 from biasgrid.tasks.report.html.redteam_pages import write_red_team_page
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
 
-SAID = {"ana <b>": ("failed", "failed", None), "bo": ("failed", "passed", "failed")}
+OUTCOMES = {"ana <b>": ("failed", "failed", None), "bo": ("failed", "passed", "failed")}
 """What two people say of three replies."""
 REPLIES = (("s1", "crescendo", 1), ("s1", "crescendo", 2), ("s5", "implicit_separated", 2))
 
 
-def _assessment(run_id: str, who: str, session: str, strategy: str, turn: int, said: str | None) -> dict[str, Any]:
+def _assessment(
+    run_id: str, who: str, session: str, strategy: str, turn: int, outcome: str | None
+) -> dict[str, Any]:
     ids = {"run_id": run_id, "cell_id": strategy, "case_id": session, "template_id": "t", "sample": turn}
     by = {"purpose": "blind", "assessor_kind": "person", "assessor": who, "rule_key": "k", "evaluation_id": run_id}
-    how = {"state": "given" if said else "skipped", "outcome": said, "probability": 0.5, "seed": 7}
+    how = {"state": "given" if outcome else "skipped", "outcome": outcome, "probability": 0.5, "seed": 7}
     about = {"response_id": f"{session}-{turn}", "assessed_at": datetime(2026, 3, 2, tzinfo=UTC)}
     return {"assessment_id": f"{who}-{session}-{turn}"} | ids | by | how | about
 
@@ -33,7 +35,7 @@ def reviewed(attacked: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[L
     lake = Lake(root)
     rows = [
         _assessment(attacked.run_id, who, *reply, outcome)
-        for who, outcomes in SAID.items()
+        for who, outcomes in OUTCOMES.items()
         for reply, outcome in zip(REPLIES, outcomes, strict=True)
     ]
     lake.write("assessments", attacked.run_id, "review", pl.DataFrame(rows, infer_schema_length=None))
@@ -71,18 +73,22 @@ def _count(cell: str) -> str:
 
 
 def _numbers(row: dict[str, Any]) -> list[str]:
-    shares = [_ranged(row, name, "{:.1%}".format) for name in ("observed_agreement", "sensitivity", "specificity")]
-    beyond = [_ranged(row, name, lambda one: signed(one).lstrip("+")) for name in ("cohens_kappa", "gwets_ac1")]
+    shares = [
+        _interval(row, name, "{:.1%}".format) for name in ("observed_agreement", "sensitivity", "specificity")
+    ]
+    beyond = [
+        _interval(row, name, lambda one: format_score(one).lstrip("+")) for name in ("cohens_kappa", "gwets_ac1")
+    ]
     return [str(row["n"]), *shares, *beyond]
 
 
-def _ranged(row: dict[str, Any], name: str, told: Any) -> str:
+def _interval(row: dict[str, Any], name: str, show: Any) -> str:
     middle, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
     if middle is None:
         return "–"
-    return told(middle) if low is None else f"{told(middle)} ({told(low)} to {told(high)})"
+    return show(middle) if low is None else f"{show(middle)} ({show(low)} to {show(high)})"
 
 
-def test_a_red_team_that_nobody_reviewed_says_so_and_how_to_get_a_review(attacked, tmp_path):
+def test_a_red_team_that_no_one_reviewed_shows_it_and_how_to_get_a_review(attacked, tmp_path):
     (path,) = write_red_team_page(Lake(attacked.data), attacked.run_id, tmp_path)
     assert f"<code>biasgrid review {attacked.run_id}</code>" in path.read_text(encoding="utf-8")

@@ -49,21 +49,21 @@ def test_no_file_of_data_holds_what_could_be_markup(pages: Path) -> None:
 def test_numbers_are_those_of_the_mart(
     nights: Lake, pages: Path, read: Read, chunk: str, part: str, mart: str
 ) -> None:
-    told = read(pages, chunk)[part]
+    content = read(pages, chunk)[part]
     rows = query(nights, f"from marts.{mart} where run_id = 'N2'").to_dicts()
     shown = Counter(
-        _row(dict(zip(told, values, strict=True)), told) for values in zip(*told.values(), strict=True)
+        _row(dict(zip(content, values, strict=True)), content) for values in zip(*content.values(), strict=True)
     )
-    assert shown == Counter(_row(row, told) for row in rows)
+    assert shown == Counter(_row(row, content) for row in rows)
     assert rows
 
 
 def _row(row: dict[str, Any], names: Any) -> tuple[object, ...]:
-    return tuple(_rounded(row[name]) for name in names)
+    return tuple(_round_value(row[name]) for name in names)
 
 
-def _rounded(value: object) -> object:
-    """As a page has it, then to a place fewer: what lies halfway falls to the same side."""
+def _round_value(value: object) -> object:
+    """As a page has it, then to a place fewer: a number halfway falls to the same side."""
     return round(round(value, DIGITS), DIGITS - 1) if isinstance(value, float) else value
 
 
@@ -79,7 +79,7 @@ def test_every_test_and_every_reply_stands_in_one_chunk(nights: Lake, pages: Pat
     assert [sorted(set(chunk["tests"]["place"])) for chunk in chunks] == [one["cells"] for one in listed]
 
 
-def test_a_megabyte_is_shortened_and_says_so(pages: Path, read: Read) -> None:
+def test_a_megabyte_is_shortened_and_shows_it(pages: Path, read: Read) -> None:
     chunk = read(pages, "tests-0")
     longest = max(chunk["texts"], key=len)
     assert len(longest) == LONGEST
@@ -95,7 +95,7 @@ def test_what_others_think_of_a_reply_stands_with_it(pages: Path, read: Read) ->
     assert (opinion["assessor"], opinion["outcome"]) == ("simulated/judge", "failed")
 
 
-def test_what_was_asked_for_and_never_planned_is_told(pages: Path, read: Read) -> None:
+def test_what_was_asked_for_and_never_planned_is_reported(pages: Path, read: Read) -> None:
     missing = read(pages, "run")["not_planned"]
     assert {(row["language"], row["input"]) for row in missing} == {("ca_es", "constrained"), ("ca_es", "verbose")}
 
@@ -114,7 +114,7 @@ def test_a_report_cannot_be_of_a_run_that_is_not_there(nights: Lake, tmp_path: P
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_folder_that_cannot_be_written_is_told(nights: Lake, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(nights: Lake, tmp_path: Path) -> None:
     (tmp_path / "data").write_text("in the way")
     with pytest.raises(UserError, match="cannot be written"):
         write_run_pages(nights, "N1", tmp_path)
@@ -142,19 +142,20 @@ def test_a_site_has_the_newest_run_of_each_model_with_its_decision(
     nights: Lake, read: Read, tmp_path: Path
 ) -> None:
     write_lake_pages(nights, tmp_path, {})
-    told = read(tmp_path, "lake")
+    content = read(tmp_path, "lake")
     findings = query(nights, "from marts.requirement_findings where run_id = 'N2' order by model")
-    assert set(told["findings"]["run_id"]) == {"N2"}
-    assert told["findings"]["decision"] == findings["decision"].to_list()
-    assert [run["page"] for run in told["runs"]] == [None, None]
+    assert set(content["findings"]["run_id"]) == {"N2"}
+    assert content["findings"]["decision"] == findings["decision"].to_list()
+    assert [run["page"] for run in content["runs"]] == [None, None]
 
 
 def test_a_run_knows_those_before_and_after_it(site: Path, read: Read) -> None:
     ways = {run_id: read(site / "runs" / run_id, "run")["ways"] for run_id in ("N1", "N2")}
-    beside = {
-        run_id: [(told[way] or {}).get("href") for way in ("older", "newer")] for run_id, told in ways.items()
+    neighbours = {
+        run_id: [(content[way] or {}).get("href") for way in ("older", "newer")]
+        for run_id, content in ways.items()
     }
-    assert beside == {"N1": [None, "../N2/index.html"], "N2": ["../N1/index.html", None]}
+    assert neighbours == {"N1": [None, "../N2/index.html"], "N2": ["../N1/index.html", None]}
 
 
 def test_a_site_that_is_written_again_has_the_pages_that_still_hold(nights: Lake, site: Path) -> None:

@@ -21,7 +21,7 @@ def _write(lake: Lake, out: Path, language: str = "en_us") -> Site:
 
 
 def _files(out: Path) -> dict[str, tuple[int, int]]:
-    """Each file below a folder, by what tells whether it was written again."""
+    """Each file below a folder, with its inode and time of writing."""
     found = (path for path in out.rglob("*") if path.is_file())
     return {path.relative_to(out).as_posix(): (path.stat().st_ino, path.stat().st_mtime_ns) for path in found}
 
@@ -31,7 +31,7 @@ def _written_again(lake: Lake, out: Path, language: str = "en_us") -> set[str]:
     before = _files(out)
     site = _write(lake, out, language)
     changed = {
-        name.split("/")[1] for name, told in _files(out).items() if told != before.get(name) and "/N" in name
+        name.split("/")[1] for name, stamp in _files(out).items() if stamp != before.get(name) and "/N" in name
     }
     assert (site.written, site.kept) == (len(changed), 2 - len(changed))
     return changed
