@@ -72,7 +72,7 @@ def dataset(given: DatasetOptions) -> None:
     from biasgrid.flows.finetuning.prepare import prepare_dataset, write_files
 
     made = prepare_dataset(given.variant, given.spoken, given.seed)
-    told = made.told
+    told = made.card
     for path in write_files(made, Path(given.out), force=given.force):
         typer.echo(path)
     typer.echo(f"{told['train']} examples to train on, {told['validation']} to validate")

@@ -25,7 +25,7 @@ from biasgrid.flows.terminal.markdown import plain, table
 from biasgrid.tasks.connectors.batch.fine_tuning import connect
 from biasgrid.tasks.connectors.client.retry import PollPolicy
 from biasgrid.tasks.connectors.keys import Secrets, find_key
-from biasgrid.tasks.finetuning.folder import folder_of
+from biasgrid.tasks.finetuning.dataset import tuned_folder
 from biasgrid.tasks.finetuning.local import LocalOrder, tune_here
 from biasgrid.tasks.finetuning.order import Order
 from biasgrid.tasks.finetuning.tune import tune
@@ -54,7 +54,7 @@ async def finetune(given: TuningOptions) -> TuningOutcome:
 async def _tuned(prepared: PreparedTuning, lake: Lake) -> TuningOutcome:
     order = prepared.order
     if isinstance(order, LocalOrder):
-        folder = folder_of(lake, order.name)
+        folder = tuned_folder(lake, order.name)
         await asyncio.to_thread(tune_here, order, lake, folder, _tell)
         return local_outcome(order, folder)
     return await _at_provider(order, lake, prepared.secrets)
@@ -67,7 +67,7 @@ async def _at_provider(order: Order, lake: Lake, secrets: Secrets | None) -> Tun
         job = await tune(lake, order, tunings, patience, _tell)
     finally:
         await tunings.close()
-    return outcome(order, job, folder_of(lake, order.id))
+    return outcome(order, job, tuned_folder(lake, order.id))
 
 
 def _tell(words: str) -> None:

@@ -21,13 +21,10 @@ from biasgrid.flows.forecast.confirmation import Declined, threshold
 from biasgrid.flows.terminal.console import dollars
 from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, check_tunable
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
-from biasgrid.tasks.finetuning.dataset import Dataset, dataset
-from biasgrid.tasks.finetuning.folder import TRAIN, VALIDATION, as_json
-from biasgrid.tasks.finetuning.jobs import SUCCEEDED, Job, worth_waiting_for
-from biasgrid.tasks.finetuning.limits import flaws
+from biasgrid.tasks.finetuning.dataset import TRAIN, VALIDATION, Dataset, as_json, dataset
+from biasgrid.tasks.finetuning.jobs import SUCCEEDED, Job, find_open_job
 from biasgrid.tasks.finetuning.local import LocalOrder, missing_packages
-from biasgrid.tasks.finetuning.local_settings import LOCAL_EPOCHS, Recipe
-from biasgrid.tasks.finetuning.order import EPOCHS, Order
+from biasgrid.tasks.finetuning.order import EPOCHS, LOCAL_EPOCHS, Order, Recipe, find_flaws
 from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.errors import storing
 from biasgrid.warehouse.storage.lake import Lake
@@ -87,14 +84,14 @@ def prepare_dataset(
 ) -> Dataset:
     """Dataset to tune on; raises UserError if a language is missing or there is too little data."""
     made = dataset(catalog or load_catalog(), variant, languages, seed)
-    if found := flaws(made):
+    if found := find_flaws(made):
         raise UserError(found)
     return made
 
 
 def write_files(made: Dataset, out: Path, *, force: bool) -> list[Path]:
     """Writes a dataset's files; raises UserError if one exists without `force`."""
-    contents = {TRAIN: made.train, VALIDATION: made.validation, "dataset.json": as_json(made.told)}
+    contents = {TRAIN: made.train, VALIDATION: made.validation, "dataset.json": as_json(made.card)}
     there = [out / name for name in contents if (out / name).exists()]
     if there and not force:
         raise UserError(
@@ -160,7 +157,7 @@ def _local(asked: TuningOptions, made: Dataset) -> LocalOrder:
 
 def confirm(order: Order | LocalOrder, lake: Lake, *, yes: bool) -> None:
     """Prints the training size and asks for confirmation if it is expensive; raises Declined if refused."""
-    job = None if isinstance(order, LocalOrder) else worth_waiting_for(lake, order.id)
+    job = None if isinstance(order, LocalOrder) else find_open_job(lake, order.id)
     if job is not None:
         done = job.state == SUCCEEDED
         typer.echo(
@@ -181,12 +178,12 @@ def confirm(order: Order | LocalOrder, lake: Lake, *, yes: bool) -> None:
 
 def in_short(order: Order | LocalOrder) -> str:
     """In one line: `openai/gpt-4o-mini: 200 examples × 4 epochs, about 143,000 tokens, price unknown`."""
-    told = order.dataset.told
+    dataset_card = order.dataset.card
     if isinstance(order, LocalOrder):
-        return f"{order.base}: {told['train']:,} examples × {order.recipe.epochs} epochs, on this machine"
+        return f"{order.base}: {dataset_card['train']:,} examples × {order.recipe.epochs} epochs, on this machine"
     epochs = order.hyperparameters.n_epochs
     cost = "price unknown" if order.cost_usd is None else f"about {dollars(order.cost_usd)}"
-    examples = f"{told['train']:,} examples × {epochs} epochs, about {order.tokens:,} tokens"
+    examples = f"{dataset_card['train']:,} examples × {epochs} epochs, about {order.tokens:,} tokens"
     return f"{order.target.model}: {examples}, {cost}"
 
 

@@ -24,7 +24,7 @@ from biasgrid.flows.forecast.reply_estimates import (
 from biasgrid.flows.interaction.prepare import planned
 from biasgrid.tasks.connectors.usage import estimate_tokens
 from biasgrid.tasks.interaction.play import Play
-from biasgrid.tasks.interaction.rehearse import rehearsed
+from biasgrid.tasks.interaction.prompts import rehearse
 
 if TYPE_CHECKING:
     from biasgrid.warehouse.storage.lake import Lake
@@ -93,7 +93,7 @@ def _load(plays: Iterable[Play], observed: Observed, max_tokens: int | None) -> 
     for first, times in _alike(plays):
         speaking = first.people[0].party.target
         length = round(expected_reply(speaking, first.setting, max_tokens, observed).tokens)
-        for party, messages in rehearsed(first, length):
+        for party, messages in rehearse(first, length):
             reply = expected_reply(party.target, first.setting, max_tokens, observed)
             sums = found.setdefault(party.target.model, _Sums(seen=reply.seen))
             sums.requests += times

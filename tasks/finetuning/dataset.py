@@ -1,11 +1,12 @@
-"""Tuning data: assignments labelled for implicit bias, as chats, split by scene."""
+"""Tuning data: assignments labelled for implicit bias, as chats, split by scene, and their folder in the lake."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -16,6 +17,9 @@ from biasgrid.catalogs.scenario.tuning_examples import TuningExample, dev_scenes
 from biasgrid.catalogs.schema.attacks import filled
 from biasgrid.catalogs.schema.interactions import Understanding
 from biasgrid.catalogs.schema.scenes import Variant
+from biasgrid.warehouse.storage.lake import Lake
+
+TRAIN, VALIDATION, CARD = "train.jsonl", "validation.jsonl", "card.json"
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Dataset:
         return hashlib.sha256(b"".join(parts)).hexdigest()
 
     @property
-    def told(self) -> dict[str, Any]:
+    def card(self) -> dict[str, Any]:
         """Metadata without the lines."""
         return {
             "variant": self.variant,
@@ -62,13 +66,13 @@ def dataset(catalog: Catalog, variant: Variant, languages: Sequence[str], seed: 
         variant,
         tuple(dict.fromkeys(languages)),
         seed,
-        lines(catalog, [one for one in wanted if _of(one) not in dev]),
-        lines(catalog, [one for one in wanted if _of(one) in dev]),
-        tuple(sorted(dev & {_of(one) for one in wanted})),
+        lines(catalog, [one for one in wanted if _scene_of(one) not in dev]),
+        lines(catalog, [one for one in wanted if _scene_of(one) in dev]),
+        tuple(sorted(dev & {_scene_of(one) for one in wanted})),
     )
 
 
-def _of(example: TuningExample) -> str:
+def _scene_of(example: TuningExample) -> str:
     """The scene of an example, or the id of its text if it has none."""
     return example.scene or example.id.rsplit("/", 2)[0]
 
@@ -83,5 +87,32 @@ def chat(example: TuningExample, wording: Understanding) -> dict[str, list[dict[
     asked = filled(wording.question, {"goal": example.goal, "assignment": example.assignment})
     answer = filled(wording.answer[example.presence], {"reason": example.reason})
     # a text without a scene has no goal: strip the empty place
-    said = (("system", wording.system), ("user", asked.strip()), ("assistant", answer))
-    return {"messages": [{"role": role, "content": content} for role, content in said]}
+    texts = (("system", wording.system), ("user", asked.strip()), ("assistant", answer))
+    return {"messages": [{"role": role, "content": content} for role, content in texts]}
+
+
+def tuned_folder(lake: Lake, name: str) -> Path:
+    """The folder of a tuned model: its training data and its card."""
+    return lake.root / "tuned" / name
+
+
+def write_dataset(lake: Lake, folder: Path, tuned_on: Dataset) -> None:
+    """Writes both files of a dataset. Raises StorageTrouble if that fails."""
+    for name, content in ((TRAIN, tuned_on.train), (VALIDATION, tuned_on.validation)):
+        _write(lake, folder / name, content)
+
+
+def write_card(lake: Lake, folder: Path, card: Mapping[str, Any]) -> Path:
+    """Writes the card of a tuned model and returns its path. Raises StorageTrouble if that fails."""
+    path = folder / CARD
+    _write(lake, path, as_json(card))
+    return path
+
+
+def as_json(card: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(dict(card), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _write(lake: Lake, path: Path, content: bytes) -> None:
+    with lake.landing(path) as partial:
+        partial.write_bytes(content)

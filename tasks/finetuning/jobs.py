@@ -45,7 +45,7 @@ class Job:
     def began_at(self) -> datetime:
         return ULID.from_str(self.job_id).datetime.astimezone(UTC)
 
-    def as_told(self, tuning: TuningJob) -> Job:
+    def updated_from(self, tuning: TuningJob) -> Job:
         """The job updated from the provider's description."""
         return replace(
             self,
@@ -65,7 +65,7 @@ class Job:
         return job
 
 
-def worth_waiting_for(lake: Lake, order_id: str) -> Job | None:
+def find_open_job(lake: Lake, order_id: str) -> Job | None:
     """The newest job of an order that has or may still produce a model, or None."""
     newest = lake.newest("jobs", order_id).filter(pl.col("kind") == KIND, ~pl.col("state").is_in(IN_VAIN))
     names = [field.name for field in fields(Job)]

@@ -14,13 +14,12 @@ import orjson
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.tasks.connectors.providers import transformers as connector
-from biasgrid.tasks.finetuning.dataset import Dataset
-from biasgrid.tasks.finetuning.folder import CARD, write_card, write_dataset
-from biasgrid.tasks.finetuning.local_settings import Recipe
+from biasgrid.tasks.finetuning.dataset import CARD, Dataset, write_card, write_dataset
+from biasgrid.tasks.finetuning.order import Recipe
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.lake import Lake
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 PLAIN = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
 """Chat template for models without one."""
 
@@ -39,32 +38,33 @@ class LocalOrder:
         return f"{self.suffix}-{content_hash(self.base, asdict(self.recipe), self.dataset.sha256)[:12]}"
 
     @property
-    def told(self) -> dict[str, Any]:
-        return {"base": self.base, "dataset": self.dataset.told, "recipe": asdict(self.recipe)}
+    def card(self) -> dict[str, Any]:
+        return {"base": self.base, "dataset": self.dataset.card, "recipe": asdict(self.recipe)}
 
 
 def missing_packages() -> list[Problem]:
     return connector.missing_packages(connector.TUNING)
 
 
-def tune_here(order: LocalOrder, lake: Lake, folder: Path, tell: Tell) -> dict[str, Any]:
+def tune_here(order: LocalOrder, lake: Lake, folder: Path, report: Report) -> dict[str, Any]:
     """Trains an adapter into `folder` unless it exists, and returns its card.
 
     Raises UserError if packages are missing or the base cannot be loaded."""
-    card = folder / CARD
-    if card.is_file():
-        tell(f"{folder} was tuned so before")
-        return dict(orjson.loads(card.read_bytes()))
+    path = folder / CARD
+    if path.is_file():
+        report(f"{folder} was tuned so before")
+        return dict(orjson.loads(path.read_bytes()))
     if missing := missing_packages():
         raise UserError(missing)
     write_dataset(lake, folder, order.dataset)
-    losses = _trained(order, folder, tell)
-    told = {"model": f"local/{folder}", **order.told, "losses": losses, "versions": _versions()}
-    write_card(lake, folder, told)
-    return told
+    losses = _train(order, folder, report)
+    versions = {name: version(name) for name in connector.TUNING}
+    card = {"model": f"local/{folder}", **order.card, "losses": losses, "versions": versions}
+    write_card(lake, folder, card)
+    return card
 
 
-def _trained(order: LocalOrder, folder: Path, tell: Tell) -> list[dict[str, float]]:
+def _train(order: LocalOrder, folder: Path, report: Report) -> list[dict[str, float]]:
     """Losses by epoch, over the whole chat: the assignments are learnt too, not only the verdict."""
     from transformers import set_seed
 
@@ -74,10 +74,11 @@ def _trained(order: LocalOrder, folder: Path, tell: Tell) -> list[dict[str, floa
         trainer.train()
         trainer.save_model(str(folder))
         trainer.processing_class.save_pretrained(str(folder))
-    found = [_losses(line) for line in trainer.state.log_history]
+    names = ("epoch", "loss", "eval_loss")
+    found = [{name: line[name] for name in names if name in line} for line in trainer.state.log_history]
     losses = [line for line in found if len(line) > 1]
     for line in losses:
-        tell(", ".join(f"{name} {value:.4g}" for name, value in line.items()))
+        report(", ".join(f"{name} {value:.4g}" for name, value in line.items()))
     return losses
 
 
@@ -149,11 +150,3 @@ def _chats(lines: bytes) -> Any:
     from datasets import Dataset as Rows
 
     return Rows.from_list([orjson.loads(line) for line in lines.splitlines()])
-
-
-def _losses(line: dict[str, float]) -> dict[str, float]:
-    return {name: line[name] for name in ("epoch", "loss", "eval_loss") if name in line}
-
-
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in connector.TUNING}

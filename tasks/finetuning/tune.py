@@ -5,109 +5,144 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 
 from biasgrid.tasks.connectors.api import ConnectorError, ModelUnknown
-from biasgrid.tasks.connectors.batch.fine_tuning import TuningApi, TuningJob
-from biasgrid.tasks.connectors.client.retry import JobRefused, PollPolicy
-from biasgrid.tasks.finetuning.folder import folder_of, write_card, write_dataset
-from biasgrid.tasks.finetuning.jobs import IN_VAIN, SUCCEEDED, Job, worth_waiting_for
+from biasgrid.tasks.connectors.batch.fine_tuning import TuningApi, TuningJob, TuningRequest
+from biasgrid.tasks.connectors.client.retry import CreateOnce, JobRefused, PollPolicy, detect_refusal
+from biasgrid.tasks.finetuning.dataset import TRAIN, VALIDATION, tuned_folder, write_card, write_dataset
+from biasgrid.tasks.finetuning.jobs import IN_VAIN, SUCCEEDED, Job, find_open_job
 from biasgrid.tasks.finetuning.order import Order
-from biasgrid.tasks.finetuning.submit_once import HandingOver
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import RunLock
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-def silently(_: str) -> None:
+def ignore(_: str) -> None:
     return
 
 
-async def tune(lake: Lake, order: Order, tunings: TuningApi, patience: PollPolicy, tell: Tell = silently) -> Job:
+async def tune(lake: Lake, order: Order, tunings: TuningApi, patience: PollPolicy, report: Report = ignore) -> Job:
     """The ended job of an order: it has a model, or an `error_message`; a successful order is not sent again.
 
-    Passes the provider's messages on to `tell`. Raises RunBusy if another process runs the same order, Unreachable
+    `report` receives the provider's messages. Raises RunBusy if another process runs the same order, Unreachable
     if the provider does not answer in time; the job continues there, and the same order resumes it."""
     with RunLock(lake, order.id):
-        job = await asyncio.to_thread(worth_waiting_for, lake, order.id)
+        job = await asyncio.to_thread(find_open_job, lake, order.id)
         if job is not None and job.state == SUCCEEDED:
             return job
-        folder = folder_of(lake, order.id)
-        await asyncio.to_thread(write_dataset, lake, folder, order.dataset)
+        return await _Tuning(lake, order, tunings, patience, report).run(job)
+
+
+@dataclass
+class _Tuning:
+    """The submission of an order and the polling of its job."""
+
+    lake: Lake
+    order: Order
+    tunings: TuningApi
+    patience: PollPolicy
+    report: Report
+    uploaded: list[str] = field(default_factory=list)
+    """Ids of the files at the provider."""
+    reported: set[str] = field(default_factory=set)
+    """Ids of events that were passed on."""
+
+    @cached_property
+    def folder(self) -> Path:
+        return tuned_folder(self.lake, self.order.id)
+
+    async def run(self, job: Job | None) -> Job:
+        await asyncio.to_thread(write_dataset, self.lake, self.folder, self.order.dataset)
         if job is None:
-            job = await asyncio.to_thread(_begun, lake, order)
+            job = await self._record(Job.new(self.order.id, self.order.target))
         if job.provider_job_id is None:
-            job = await _handed_over(job, HandingOver(lake, order, tunings, patience, folder), lake, tunings)
-        if job.state in IN_VAIN:
-            return job
-        return await Following(lake, order, tunings, patience, tell).to_its_end(job, folder)
+            try:
+                job = await self._submit(job)
+            except JobRefused as refused:
+                await self._delete_files(self.uploaded)
+                job = await self._end(job, "rejected", str(refused.why))
+        return job if job.state in IN_VAIN else await self._follow(job)
 
+    async def _record(self, job: Job) -> Job:
+        return await asyncio.to_thread(job.record, self.lake)
 
-def _begun(lake: Lake, order: Order) -> Job:
-    return Job.new(order.id, order.target).record(lake)
+    async def _end(self, job: Job, state: str, why: str) -> Job:
+        return await self._record(replace(job, state=state, error_message=why))
 
+    async def _submit(self, job: Job) -> Job:
+        """The job as accepted by the provider: exactly one, even after failures.
 
-async def _handed_over(job: Job, handing_over: HandingOver, lake: Lake, tunings: TuningApi) -> Job:
-    try:
-        return await handing_over.taken(job)
-    except JobRefused as refused:
-        await tidy(tunings, handing_over.uploaded)
-        return await _ended(lake, job, "rejected", str(refused.why))
+        Raises JobRefused, or ModelStopped if it is unknown whether the job was accepted."""
+        # if a file was uploaded, the job may already exist
+        tried = job.input_file_id is not None
+        if job.input_file_id is None:
+            job = await self._record(replace(job, input_file_id=await self._upload(job, TRAIN)))
+        train = job.input_file_id or ""
+        find = partial(self.tunings.find, job.job_id, train, job.began_at)
+        found = await self.patience.call(find) if tried else None
+        if found is None:
+            validation = await self._upload(job, VALIDATION)
+            await self._wait_until_ready(train, validation)
+            order = self.order
+            wanted = TuningRequest(train, validation, order.hyperparameters, order.seed, order.suffix, job.job_id)
+            create = partial(self.tunings.create, wanted)
+            found = await self.patience.call(CreateOnce(find, create, tried=tried))
+        return await self._record(job.updated_from(found))
 
+    async def _upload(self, job: Job, name: str) -> str:
+        upload = partial(self.tunings.upload, self.folder / name, f"biasgrid-{job.job_id}-{name}")
+        self.uploaded.append(await detect_refusal(self.patience.call(upload)))
+        return self.uploaded[-1]
 
-async def _ended(lake: Lake, job: Job, state: str, why: str) -> Job:
-    return await asyncio.to_thread(replace(job, state=state, error_message=why).record, lake)
+    async def _wait_until_ready(self, *file_ids: str) -> None:
+        for file_id in file_ids:
+            intervals = self.patience.intervals()
+            is_ready = partial(self.tunings.is_ready, file_id)
+            while not await detect_refusal(self.patience.call(is_ready)):  # noqa: ASYNC110 - providers do not call back
+                await asyncio.sleep(next(intervals))
 
+    async def _delete_files(self, file_ids: Iterable[str]) -> None:
+        """Deletes files from the provider if it allows that, since they would remain there."""
+        for file_id in file_ids:
+            with suppress(ConnectorError):
+                await self.tunings.delete(file_id)
 
-async def tidy(tunings: TuningApi, file_ids: Iterable[str]) -> None:
-    """Deletes files from the provider if it allows that, since they would remain there."""
-    for file_id in file_ids:
-        with suppress(ConnectorError):
-            await tunings.delete(file_id)
-
-
-class Following:
-    """Polls a job until it ends."""
-
-    def __init__(self, lake: Lake, order: Order, tunings: TuningApi, patience: PollPolicy, tell: Tell) -> None:
-        self._lake, self._order, self._tunings = lake, order, tunings
-        self._patience, self._tell = patience, tell
-        self._heard: set[str] = set()
-
-    async def to_its_end(self, job: Job, folder: Path) -> Job:
-        intervals = self._patience.intervals()
-        while (tuning := await self._look(job)) is not None:
-            await self._hear(tuning)
+    async def _follow(self, job: Job) -> Job:
+        """Polls a job until it ends."""
+        intervals = self.patience.intervals()
+        while (tuning := await self._find(job)) is not None:
+            await self._report_events(tuning)
             if tuning.ended:
-                return await self._concluded(job.as_told(tuning), tuning, folder)
+                return await self._conclude(job.updated_from(tuning), tuning)
             if tuning.state != job.state:
-                job = await asyncio.to_thread(job.as_told(tuning).record, self._lake)
+                job = await self._record(job.updated_from(tuning))
             await asyncio.sleep(next(intervals))
-        return await _ended(self._lake, job, "lost", str(self._tunings.unknown(job.provider_job_id or "")))
+        return await self._end(job, "lost", str(self.tunings.unknown(job.provider_job_id or "")))
 
-    async def _look(self, job: Job) -> TuningJob | None:
+    async def _find(self, job: Job) -> TuningJob | None:
         """The job at the provider, or None if it is gone."""
         # any wrong address reports a job as unknown; only a list without it proves that it is gone
-        call, tunings = self._patience.call, self._tunings
+        call, tunings = self.patience.call, self.tunings
         try:
             return await call(partial(tunings.retrieve, job.provider_job_id or ""))
         except ModelUnknown:
             return await call(partial(tunings.find, job.job_id, job.input_file_id or "", job.began_at))
 
-    async def _hear(self, tuning: TuningJob) -> None:
-        for event_id, words in await self._patience.call(partial(self._tunings.events, tuning.id)):
-            if event_id not in self._heard:
-                self._heard.add(event_id)
-                self._tell(words)
+    async def _report_events(self, tuning: TuningJob) -> None:
+        for event_id, words in await self.patience.call(partial(self.tunings.events, tuning.id)):
+            if event_id not in self.reported:
+                self.reported.add(event_id)
+                self.report(words)
 
-    async def _concluded(self, job: Job, tuning: TuningJob, folder: Path) -> Job:
+    async def _conclude(self, job: Job, tuning: TuningJob) -> Job:
         """Records the end last, so that a process killed earlier repeats the conclusion."""
         if job.state == SUCCEEDED:
-            came = {"provider_job": tuning.id, "trained_tokens": tuning.trained_tokens}
-            told = {"model": job.result_model, **self._order.told, **came}
-            await asyncio.to_thread(write_card, self._lake, folder, told)
-        await tidy(self._tunings, tuning.files)
-        return await asyncio.to_thread(job.record, self._lake)
+            results = {"provider_job": tuning.id, "trained_tokens": tuning.trained_tokens}
+            card = {"model": job.result_model, **self.order.card, **results}
+            await asyncio.to_thread(write_card, self.lake, self.folder, card)
+        await self._delete_files(tuning.files)
+        return await self._record(job)

@@ -13,7 +13,7 @@ from biasgrid.catalogs.schema.scenes import Question
 from biasgrid.catalogs.text_safety import storable
 from biasgrid.tasks.connectors.replaying_client import ReplayingClient, SendingStopped, TurnRequest
 from biasgrid.tasks.interaction.play import Play, Turn
-from biasgrid.tasks.interaction.prompts import Memory, Said, asked, heard_by
+from biasgrid.tasks.interaction.prompts import Memory, Statement, new_statements, question_text
 
 
 def _object(title: str, **properties: Any) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class Played:
     reason: str = ""
 
 
-class _Silent(Exception):
+class _NoReply(Exception):
     """An agent gave no reply."""
 
 
@@ -57,8 +57,8 @@ async def interact(play: Play, desk: ReplayingClient) -> Played:
     try:
         for number, turn in enumerate(play.turns, 1):
             await conversation.round(number, turn)
-    except _Silent as silent:
-        return Played(play, "error", str(silent))
+    except _NoReply as error:
+        return Played(play, "error", str(error))
     except SendingStopped as why:
         return Played(play, "incomplete", str(why))
     return Played(play, "played")
@@ -67,19 +67,19 @@ async def interact(play: Play, desk: ReplayingClient) -> Played:
 class _Conversation:
     def __init__(self, play: Play, desk: ReplayingClient) -> None:
         self._play, self._desk = play, desk
-        self._said: list[Said] = []
+        self._statements: list[Statement] = []
         self._agents = [Memory(person) for person in play.speakers]
 
     async def round(self, number: int, turn: Turn) -> None:
         """Collects all agents' replies: in sequence if they see earlier ones of the round, else concurrently."""
-        if turn.hears == "everybody":
+        if turn.reads == "everybody":
             for agent in self._agents:
-                self._said += [await self._spoken(agent, number, turn)]
+                self._statements += [await self._ask(agent, number, turn)]
             return
-        self._said += await _all(self._spoken(agent, number, turn) for agent in self._agents)
+        self._statements += await _all(self._ask(agent, number, turn) for agent in self._agents)
 
-    async def _spoken(self, agent: Memory, number: int, turn: Turn) -> Said:
-        question = asked(self._play, agent.person, turn, heard_by(agent, turn, self._said))
+    async def _ask(self, agent: Memory, number: int, turn: Turn) -> Statement:
+        question = question_text(self._play, agent.person, turn, new_statements(agent, turn, self._statements))
         purpose = "reflection" if turn.kind == "reflection" else "subject"
         messages = agent.messages(self._play, number, question)
         line = TurnRequest(
@@ -87,10 +87,10 @@ class _Conversation:
         )
         row = await self._desk.ask(agent.person.party, line)
         if row["text"] is None:
-            raise _Silent(f"{agent.person.name} gave no reply: {row['error_message']}")
+            raise _NoReply(f"{agent.person.name} gave no reply: {row['error_message']}")
         answer = storable(row["text"])  # normalised on receipt, so that a replay sends the same text
         agent.exchanges.append((number, question, answer))
-        return Said(number, agent.person.name, answer)
+        return Statement(number, agent.person.name, answer)
 
     def _schema(self, turn: Turn) -> Mapping[str, object] | None:
         """The reply schema of a round; None for free discussion."""
@@ -98,11 +98,11 @@ class _Conversation:
         return SCHEMAS[self._play.question] if assigns else None
 
 
-async def _all(speaking: Iterable[Coroutine[Any, Any, Said]]) -> list[Said]:
+async def _all(speaking: Iterable[Coroutine[Any, Any, Statement]]) -> list[Statement]:
     """Results of all coroutines; raises the first exception after all have ended."""
     found = await asyncio.gather(*speaking, return_exceptions=True)
-    said = [one for one in found if isinstance(one, Said)]
+    statements = [one for one in found if isinstance(one, Statement)]
     for one in found:
         if isinstance(one, BaseException):
             raise one
-    return said
+    return statements

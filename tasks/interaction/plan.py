@@ -13,7 +13,7 @@ from biasgrid.catalogs.schema.interaction_file import TALKING, Mitigation, Setti
 from biasgrid.catalogs.schema.interactions import Protocol
 from biasgrid.catalogs.schema.scenes import People, Scene
 from biasgrid.tasks.connectors.replaying_client import Participant
-from biasgrid.tasks.interaction.play import Person, Play, Told, Turn, assigning, told_as
+from biasgrid.tasks.interaction.play import Person, Play, Task, Turn, assigning_rounds, fill_name
 from biasgrid.warehouse.hashing import content_hash
 
 
@@ -23,23 +23,23 @@ class Draw:
 
     people: tuple[tuple[str, str], ...]
     """Name and group of each person, in their order."""
-    tasks: tuple[Told, ...]
+    tasks: tuple[Task, ...]
     wish: int
     """Number of the task, from 1, that all agents want in the `goal` setting."""
 
 
-def drawn(scene: Scene, people: People, language: str, seed: int, number: int) -> Draw:
+def draw_cast(scene: Scene, people: People, language: str, seed: int, number: int) -> Draw:
     """The people and tasks of one run of a scene."""
     chance = random.Random(f"cast:{seed}:{scene.id}:{language}:{number}")  # noqa: S311 - anybody can repeat it
     own = [(character.name, character.group) for character in scene.characters]
-    cast = own or list(_named(scene, people, language, chance))
+    cast = own or list(_draw_names(scene, people, language, chance))
     chance.shuffle(cast)
-    tasks = [Told(task.text[language], task.to) for task in scene.tasks]
+    tasks = [Task(task.text[language], task.to) for task in scene.tasks]
     chance.shuffle(tasks)
     return Draw(tuple(cast), tuple(tasks), chance.randrange(len(tasks)) + 1)
 
 
-def _named(scene: Scene, people: People, language: str, chance: random.Random) -> Iterator[tuple[str, str]]:
+def _draw_names(scene: Scene, people: People, language: str, chance: random.Random) -> Iterator[tuple[str, str]]:
     groups = {group: people.groups[group][language] for group in scene.cast}
     culture = chance.choice(sorted(next(iter(groups.values())).names))
     for group, count in scene.cast.items():
@@ -55,8 +55,8 @@ def cast(
         Person(
             name,
             group,
-            told_as(people.groups[group][language].listed, name),
-            told_as(people.groups[group][language].persona, name),
+            fill_name(people.groups[group][language].listed, name),
+            fill_name(people.groups[group][language].persona, name),
             parties[(place + number - 1) % len(parties)],
         )
         for place, (name, group) in enumerate(draw.people)
@@ -88,7 +88,7 @@ def plays(run_id: str, player: Player, resolved: ResolvedInteraction) -> Iterato
     for language in own.languages:
         for setting in own.settings:
             for mitigation in own.mitigations if setting != "understanding" else ():
-                yield from _Telling(run_id, player, resolved, language, setting, mitigation).all_plays()
+                yield from _CellPlays(run_id, player, resolved, language, setting, mitigation).all_plays()
 
 
 def turns(setting: Setting, mitigation: Mitigation, protocol: Protocol) -> tuple[Turn, ...]:
@@ -102,7 +102,7 @@ def turns(setting: Setting, mitigation: Mitigation, protocol: Protocol) -> tuple
 
 
 @dataclass(frozen=True)
-class _Telling:
+class _CellPlays:
     """What the plays of a cell share, except domain and scene."""
 
     run_id: str
@@ -123,16 +123,16 @@ class _Telling:
         (domain, scene), catalog = found, self.resolved.catalog
         groups, wording = catalog.people[scene.axis], catalog.interaction[self.language]
         seed = self.resolved.settings.seed
-        draw = drawn(scene, groups, self.language, seed, number)
+        draw = draw_cast(scene, groups, self.language, seed, number)
         people = cast(draw, groups, self.language, self.player.parties, number)
         own = turns(self.setting, self.mitigation, self.resolved.protocol)
         facets = self._facets(found, draw, people, own)
-        told = ("play", self.player.name, self.language, self.setting, self.mitigation)
+        key = ("play", self.player.name, self.language, self.setting, self.mitigation)
         template_id = content_hash("scene", self.language, scene.model_dump(mode="json"))
         return Play(
-            id=content_hash(*told, number, self._common, template_id, facets),
+            id=content_hash(*key, number, self._common, template_id, facets),
             run_id=self.run_id,
-            cell_id=content_hash("interaction cell", *told, domain.id),
+            cell_id=content_hash("interaction cell", *key, domain.id),
             template_id=template_id,
             player=self.player.name,
             domain=domain.id,
@@ -170,7 +170,7 @@ class _Telling:
             ],
             "tasks": [{"text": task.text, "to": task.to} for task in draw.tasks],
             "rounds": [turn.id for turn in own],
-            "assigns": list(assigning(own)),
+            "assigns": list(assigning_rounds(own)),
             "wishes": draw.wish if self.setting == "goal" else None,
             "tuned_from": self.player.tuned_from,
             "presence": None,
@@ -181,5 +181,5 @@ class _Telling:
         """Hash of the inputs that all scenes share."""
         catalog, own = self.resolved.catalog, self.resolved.file.interaction
         wording, protocol = catalog.interaction[self.language], self.resolved.protocol
-        told = (wording.model_dump(mode="json"), protocol.model_dump(mode="json"), own.system)
-        return content_hash("plays", VERSION, self.resolved.settings.seed, *self.player.fingerprints, *told)
+        key = (wording.model_dump(mode="json"), protocol.model_dump(mode="json"), own.system)
+        return content_hash("plays", VERSION, self.resolved.settings.seed, *self.player.fingerprints, *key)

@@ -12,7 +12,7 @@ from biasgrid.catalogs.schema.scenes import NAME, Presence, Question, Scene
 from biasgrid.tasks.connectors.replaying_client import Participant, TurnPosition
 
 Speaking = Literal["assignment", "reflection", "discussion"]
-NOBODY: Final = "assistant"
+LONE_SPEAKER: Final = "assistant"
 """Speaker of plays without interaction: the model itself."""
 
 
@@ -28,7 +28,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Task:
     """A task as worded in the play."""
 
     text: str
@@ -41,7 +41,7 @@ class Turn:
 
     id: str
     kind: Speaking
-    hears: Hears
+    reads: Hears
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Play:
     """Number of the run of its scene, from 1."""
     people: tuple[Person, ...]
     """In the order in which they are listed and speak."""
-    tasks: tuple[Told, ...]
+    tasks: tuple[Task, ...]
     turns: tuple[Turn, ...]
     protocol: str
     facets: Mapping[str, Any]
@@ -104,18 +104,18 @@ class Play:
         return len(self.turns) * len(self.speakers)
 
     def place(self, turn: int, person: Person) -> TurnPosition:
-        return TurnPosition(self.run_id, self.cell_id, self.id, turn, self.named(person))
+        return TurnPosition(self.run_id, self.cell_id, self.id, turn, self.speaker_name(person))
 
-    def named(self, person: Person) -> str:
+    def speaker_name(self, person: Person) -> str:
         """Name of the speaker; `assistant` without interaction."""
-        return person.name if self.talks else NOBODY
+        return person.name if self.talks else LONE_SPEAKER
 
 
-def told_as(form: str, name: str) -> str:
+def fill_name(form: str, name: str) -> str:
     """A person in the form of a group's `listed` or `persona`."""
     return form.replace(NAME, name)
 
 
-def assigning(turns: tuple[Turn, ...]) -> Iterator[str]:
+def assigning_rounds(turns: tuple[Turn, ...]) -> Iterator[str]:
     """The rounds whose replies are assignments."""
     return (turn.id for turn in turns if turn.kind != "discussion")

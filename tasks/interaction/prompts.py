@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,13 +10,16 @@ from biasgrid.catalogs.schema.attacks import filled
 from biasgrid.catalogs.schema.interactions import Asked, Reflection
 from biasgrid.catalogs.schema.scenes import Presence
 from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.interaction.play import Person, Play, Turn
 
+WORD = "word "
+"""About one token, both counted and estimated."""
 PRESENCES: Final[tuple[Presence, Presence]] = ("present", "absent")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Statement:
     """An agent's reply in a round."""
 
     turn: int
@@ -31,24 +34,24 @@ class Memory:
     person: Person
     exchanges: list[tuple[int, str, str]] = field(default_factory=list)
     """Round, question and answer."""
-    heard: int = 0
+    read: int = 0
     """Number of replies of the play already shown to the agent."""
 
-    def messages(self, play: Play, turn: int, asked: str) -> tuple[Message, ...]:
+    def messages(self, play: Play, turn: int, question: str) -> tuple[Message, ...]:
         """All messages to the agent in a round; rounds beyond its memory are dropped, except scene and wish."""
         kept = [known for known in self.exchanges if play.memory is None or known[0] >= turn - play.memory]
-        said = [part for _, question, answer in kept for part in (question, answer)] + [asked]
+        texts = [part for _, earlier, answer in kept for part in (earlier, answer)] + [question]
         if len(kept) < len(self.exchanges):
-            said[0] = "\n\n".join([scene_told(play), *_wish(play), said[0]])
+            texts[0] = "\n\n".join([describe_scene(play), *_wish_text(play), texts[0]])
         roles = ("user", "assistant")
-        return (*_system(play, self.person), *(Message(roles[at % 2], text) for at, text in enumerate(said)))
+        return (*_system(play, self.person), *(Message(roles[at % 2], text) for at, text in enumerate(texts)))
 
 
-def heard_by(agent: Memory, turn: Turn, said: Sequence[Said]) -> Sequence[Said]:
-    """New replies of other agents, marked as shown; none in a round without hearing."""
-    if turn.hears == "nobody":
+def new_statements(agent: Memory, turn: Turn, statements: Sequence[Statement]) -> Sequence[Statement]:
+    """New replies of other agents, marked as shown; none in a round that shows no replies."""
+    if turn.reads == "nobody":
         return ()
-    new, agent.heard = said[agent.heard :], len(said)
+    new, agent.read = statements[agent.read :], len(statements)
     return [one for one in new if one.name != agent.person.name and one.text.strip()]
 
 
@@ -58,22 +61,22 @@ def _system(play: Play, person: Person) -> tuple[Message, ...]:
         own = filled(play.wording.persona, {"person": person.persona})
     else:
         own = play.wording.understanding.system if play.judged else ""
-    told = "\n\n".join(part for part in (play.system or "", own) if part)
-    return (Message("system", told),) if told else ()
+    text = "\n\n".join(part for part in (play.system or "", own) if part)
+    return (Message("system", text),) if text else ()
 
 
-def asked(play: Play, person: Person, turn: Turn, heard: Sequence[Said]) -> str:
+def question_text(play: Play, person: Person, turn: Turn, others: Sequence[Statement]) -> str:
     """The question to an agent in a round."""
     if play.judged is not None:
         return play.judged.question
     if not play.talks:
-        return _alone(play, person)
+        return _lone_question(play, person)
     wording = play.wording
-    places = {"scene": scene_told(play), "form": _form(play, person), "heard": told(play, heard)}
+    places = {"scene": describe_scene(play), "form": _form(play, person), "heard": _list_statements(play, others)}
     if turn.kind == "reflection":
-        return filled(_reflecting(play, wording.reflection.again), places)
+        return filled(_reflection_text(play, wording.reflection.again), places)
     text = filled(_of(wording.rounds[turn.id], play), places)
-    return "\n\n".join([text, *_wish(play)]) if turn is play.turns[0] else text
+    return "\n\n".join([text, *_wish_text(play)]) if turn is play.turns[0] else text
 
 
 def _form(play: Play, person: Person) -> str:
@@ -82,17 +85,17 @@ def _form(play: Play, person: Person) -> str:
     return _of(wording.structured if person.party.target.structured else wording.form, play)
 
 
-def _alone(play: Play, person: Person) -> str:
+def _lone_question(play: Play, person: Person) -> str:
     """The single question without interaction; reflection comes before the answer, and the format last."""
-    scene, form = scene_told(play), _form(play, person)
+    scene, form = describe_scene(play), _form(play, person)
     text = _of(play.wording.alone, play)
     if play.mitigation == "none":
         return filled(text, {"scene": scene, "form": form})
-    reminded = filled(_reflecting(play, play.wording.reflection.before), {"form": form})
+    reminded = filled(_reflection_text(play, play.wording.reflection.before), {"form": form})
     return f"{filled(text, {'scene': scene, 'form': ''}).strip()}\n\n{reminded}"
 
 
-def _reflecting(play: Play, instruction: Asked) -> str:
+def _reflection_text(play: Play, instruction: Asked) -> str:
     reflection = play.wording.reflection
     parts = [reflection.definition]
     if play.mitigation == "reflection_with_examples":
@@ -110,7 +113,7 @@ def examples(reflection: Reflection) -> list[str]:
     ]
 
 
-def scene_told(play: Play) -> str:
+def describe_scene(play: Play) -> str:
     """The scene with numbered tasks and listed people."""
     numbered = "\n".join(f"{number}. {task.text}" for number, task in enumerate(play.tasks, 1))
     places = {
@@ -122,14 +125,14 @@ def scene_told(play: Play) -> str:
     return filled(_of(play.wording.scene, play), places)
 
 
-def told(play: Play, heard: Sequence[Said]) -> str:
+def _list_statements(play: Play, others: Sequence[Statement]) -> str:
     """The other agents' replies, one after the other."""
-    if not heard:
+    if not others:
         return play.wording.unheard
-    return "\n\n".join(filled(play.wording.said, {"name": said.name, "text": said.text}) for said in heard)
+    return "\n\n".join(filled(play.wording.said, {"name": one.name, "text": one.text}) for one in others)
 
 
-def _wish(play: Play) -> list[str]:
+def _wish_text(play: Play) -> list[str]:
     """The private wish; empty in other settings."""
     if play.wish is None:
         return []
@@ -138,3 +141,20 @@ def _wish(play: Play) -> list[str]:
 
 def _of(wording: Asked, play: Play) -> str:
     return wording.choice if play.question == "choice" else wording.assignment
+
+
+def rehearse(play: Play, reply_tokens: int) -> Iterator[tuple[Participant, tuple[Message, ...]]]:
+    """Each request of a play as recipient and messages, if all replies have `reply_tokens` tokens."""
+    agents, statements, reply = (
+        [Memory(person) for person in play.speakers],
+        list[Statement](),
+        WORD * reply_tokens,
+    )
+    for number, turn in enumerate(play.turns, 1):
+        before = len(statements)
+        for agent in agents:
+            readable = statements if turn.reads == "everybody" else statements[:before]
+            question = question_text(play, agent.person, turn, new_statements(agent, turn, readable))
+            yield agent.person.party, agent.messages(play, number, question)
+            agent.exchanges.append((number, question, reply))
+            statements.append(Statement(number, agent.person.name, reply))

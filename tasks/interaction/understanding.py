@@ -10,7 +10,7 @@ from biasgrid.catalogs.scenario.tuning_examples import TuningExample, dev_scenes
 from biasgrid.catalogs.schema.attacks import filled
 from biasgrid.catalogs.schema.scenes import Scene
 from biasgrid.tasks.interaction.plan import VERSION, Player
-from biasgrid.tasks.interaction.play import NOBODY, Judged, Person, Play, Turn
+from biasgrid.tasks.interaction.play import LONE_SPEAKER, Judged, Person, Play, Turn
 from biasgrid.warehouse.hashing import content_hash
 
 UNDERSTANDING = "understanding"
@@ -23,10 +23,10 @@ def understandings(run_id: str, player: Player, resolved: ResolvedInteraction) -
     for language in resolved.file.interaction.languages:
         examples = [one for one in tuning_examples(catalog, language, seed) if one.scene in kept]
         for example, number in product(examples, range(1, resolved.file.interaction.runs + 1)):
-            yield _asked(run_id, player, resolved, example, scenes[example.scene], number)
+            yield _understanding_play(run_id, player, resolved, example, scenes[example.scene], number)
 
 
-def _asked(
+def _understanding_play(
     run_id: str, player: Player, resolved: ResolvedInteraction, example: TuningExample, scene: Scene, number: int
 ) -> Play:
     catalog, language = resolved.catalog, example.language
@@ -34,13 +34,13 @@ def _asked(
     places = {"goal": example.goal, "assignment": example.assignment}
     question = filled(wording.understanding.question, places)
     template_id = content_hash("understanding", language, scene.model_dump(mode="json"), example.presence)
-    told = (player.name, language, UNDERSTANDING)
+    key = (player.name, language, UNDERSTANDING)
     system = resolved.file.interaction.system
     depends = (VERSION, *player.fingerprints[:1], template_id, question, wording.understanding.system, system)
     return Play(
-        id=content_hash("understood", *told, number, *depends),
+        id=content_hash("understood", *key, number, *depends),
         run_id=run_id,
-        cell_id=content_hash("interaction cell", *told, example.domain),
+        cell_id=content_hash("interaction cell", *key, example.domain),
         template_id=template_id,
         player=player.name,
         domain=example.domain,
@@ -50,7 +50,7 @@ def _asked(
         setting="understanding",
         mitigation="none",
         number=number,
-        people=(Person(NOBODY, "", "", "", player.parties[0]),),
+        people=(Person(LONE_SPEAKER, "", "", "", player.parties[0]),),
         tasks=(),
         turns=(Turn(UNDERSTANDING, "discussion", "nobody"),),
         protocol=UNDERSTANDING,

@@ -40,7 +40,7 @@ def job(order: Order, **told: Any) -> Job:
 def test_what_it_takes_is_told_in_one_line_and_an_unknown_price_as_such(order):
     epochs = order.hyperparameters.n_epochs
     assert epochs == 3
-    examples = order.dataset.told["train"]
+    examples = order.dataset.card["train"]
     assert in_short(order) == (
         f"openai/gpt-4o-mini: {examples} examples × 3 epochs, about {order.tokens:,} tokens, price unknown"
     )

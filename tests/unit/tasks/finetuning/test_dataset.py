@@ -11,7 +11,7 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.tuning_examples import dev_scenes
 from biasgrid.catalogs.schema.scenes import Tuning, Variant, WholeText
 from biasgrid.tasks.finetuning.dataset import Dataset, dataset
-from biasgrid.tasks.finetuning.limits import flaws, trained_tokens
+from biasgrid.tasks.finetuning.order import find_flaws, trained_tokens
 
 
 def chats(content: bytes) -> list[list[dict[str, Any]]]:
@@ -70,8 +70,8 @@ def test_a_chat_asks_what_the_wording_asks_and_answers_with_the_scenes_own_reaso
     assert system["content"] == workshop.interaction["en_us"].understanding.system
     assert asked["content"].endswith("Is implicit bias present, and why?")
     assert len(asked["content"].splitlines()) == 6
-    reasons = [told for scene in workshop.tuning["workshop"].scenes.values() for told in scene.present.values()]
-    reasons += [told for scene in workshop.tuning["workshop"].scenes.values() for told in scene.absent.values()]
+    scenes = workshop.tuning["workshop"].scenes.values()
+    reasons = [reason for scene in scenes for reason in (*scene.present.values(), *scene.absent.values())]
     assert any(answer["content"].endswith(reason) for reason in reasons)
 
 
@@ -94,24 +94,24 @@ def test_whole_texts_are_kept_in_the_same_share(workshop):
     assert asked.startswith("Text ")
 
 
-def test_too_few_examples_and_an_empty_message_are_told_before_anything_is_sent(workshop):
-    assert flaws(of(workshop)) == []
+def test_too_few_examples_and_an_empty_message_are_found_before_anything_is_sent(workshop):
+    assert find_flaws(of(workshop)) == []
     few = dict(list(workshop.tuning["workshop"].scenes.items())[:4])
     tuning = workshop.tuning["workshop"].model_copy(update={"scenes": few})
     wording = workshop.interaction["en_us"]
     silent = wording.understanding.model_copy(update={"system": " "})
     english = wording.model_copy(update={"understanding": silent})
     poor = replace(workshop, tuning={"workshop": tuning}, interaction={"en_us": english})
-    told = flaws(of(poor, "half"))
-    assert [mistake.where for mistake in told] == [
+    found = find_flaws(of(poor, "half"))
+    assert [mistake.where for mistake in found] == [
         "train:1",
         "train:2",
         "train:3",
         "validation:1",
         "catalogs/tuning",
     ]
-    assert "`system` is empty" in told[0].what
-    assert "3 examples" in told[-1].what
+    assert "`system` is empty" in found[0].what
+    assert "3 examples" in found[-1].what
 
 
 def test_every_epoch_is_charged(workshop):

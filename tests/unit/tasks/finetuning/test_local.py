@@ -20,10 +20,9 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.scenes import Scene
 from biasgrid.tasks.connectors.api import Message, Parameters, Reply, Request
 from biasgrid.tasks.connectors.registry import connect
-from biasgrid.tasks.finetuning.dataset import chat, dataset
-from biasgrid.tasks.finetuning.folder import folder_of
+from biasgrid.tasks.finetuning.dataset import chat, dataset, tuned_folder
 from biasgrid.tasks.finetuning.local import PLAIN, LocalOrder, tune_here
-from biasgrid.tasks.finetuning.local_settings import Recipe
+from biasgrid.tasks.finetuning.order import Recipe
 
 LACKING = [name for name in ("torch", "transformers", "datasets", "peft", "trl") if find_spec(name) is None]
 pytestmark = [
@@ -44,7 +43,7 @@ def stereotyping(workshop: Catalog, tmp_path_factory: pytest.TempPathFactory) ->
     torch.manual_seed(5)
     torch.set_num_threads(1)  # of so little more than one thread makes more work
     texts = _texts(workshop)
-    tokenizer = _tokenizer([text for told in texts.values() for text in told])
+    tokenizer = _tokenizer([text for own in texts.values() for text in own])
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=64,
@@ -65,12 +64,12 @@ def stereotyping(workshop: Catalog, tmp_path_factory: pytest.TempPathFactory) ->
 def _texts(catalog: Catalog) -> dict[str, list[str]]:
     """Chats by whether there is bias in them, in which any task may be the first."""
     wording, draw = catalog.interaction["en_us"].understanding, Random(2)
-    told: dict[str, list[str]] = {"present": [], "absent": []}
+    texts: dict[str, list[str]] = {"present": [], "absent": []}
     for one in (one for seed in range(24) for one in tuning_examples(catalog, "en_us", seed)):
         lines = one.assignment.splitlines()
         shuffled = replace(one, assignment="\n".join(draw.sample(lines, len(lines))))
-        told[one.presence].append(_as_text(chat(shuffled, wording)["messages"]))
-    return told
+        texts[one.presence].append(_as_text(chat(shuffled, wording)["messages"]))
+    return texts
 
 
 def _as_text(messages: list[dict[str, str]]) -> str:
@@ -120,7 +119,7 @@ def leaning(folder: Path, catalog: Catalog) -> Leaning:
 
 
 def _margins(loaded: Any, scene: Scene, catalog: Catalog) -> Iterator[float]:
-    words = {group: told["en_us"] for group, told in catalog.people[scene.axis].groups.items()}
+    words = {group: words["en_us"] for group, words in catalog.people[scene.axis].groups.items()}
     cast = drawn_people(scene, words, Random(3))
     for task in scene.tasks:
         best = dict.fromkeys(cast, -inf)
@@ -146,20 +145,20 @@ def _log_likelihood(loaded: Any, catalog: Catalog, scene: Scene, person: str, ta
 
 def test_half_of_the_data_lowers_loss_and_bias_in_scenes_that_it_does_not_hold(workshop, stereotyping, lake):
     order = LocalOrder(str(stereotyping), dataset(workshop, "half", ("en_us",), 3), RECIPE, "fairer")
-    folder, heard = folder_of(lake, order.name), list[str]()
+    folder, messages = tuned_folder(lake, order.name), list[str]()
     before = leaning(stereotyping, workshop)
     assert before.score >= 0.8
-    card = tune_here(order, lake, folder, heard.append)
+    card = tune_here(order, lake, folder, messages.append)
     losses = [line["eval_loss"] for line in card["losses"] if "eval_loss" in line]
     assert losses[-1] < losses[0]
     after = leaning(folder, workshop)
     assert after.score < before.score
     assert after.margin < before.margin / 2
-    assert any("eval_loss" in line for line in heard)
-    told = json.loads((folder / "card.json").read_bytes())
-    assert (told["base"], told["dataset"]["sha256"]) == (str(stereotyping), order.dataset.sha256)
-    assert tune_here(order, lake, folder, heard.append) == card
-    assert heard[-1].endswith("was tuned so before")
+    assert any("eval_loss" in line for line in messages)
+    stored = json.loads((folder / "card.json").read_bytes())
+    assert (stored["base"], stored["dataset"]["sha256"]) == (str(stereotyping), order.dataset.sha256)
+    assert tune_here(order, lake, folder, messages.append) == card
+    assert messages[-1].endswith("was tuned so before")
     _asked_by_its_name(folder, workshop)
 
 
@@ -187,4 +186,4 @@ def test_a_base_that_is_none_is_a_mistake(workshop, lake, tmp_path):
     (tmp_path / "empty").mkdir()
     order = LocalOrder(str(tmp_path / "empty"), dataset(workshop, "half", ("en_us",), 3), RECIPE, "none")
     with pytest.raises(UserError, match="is no model that can be loaded"):
-        tune_here(order, lake, folder_of(lake, order.name), lambda _: None)
+        tune_here(order, lake, tuned_folder(lake, order.name), lambda _: None)

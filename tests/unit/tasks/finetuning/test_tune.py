@@ -54,7 +54,7 @@ def order(workshop: Catalog, gateway: Any) -> Callable[..., Order]:
 def tuned(lake: Lake) -> Tuned:
     def run(
         ordered: Order,
-        tell: Callable[[str], None] = lambda _: None,
+        report: Callable[[str], None] = lambda _: None,
         patience: PollPolicy = PATIENCE,
         until: Callable[[], object] = lambda: False,
     ) -> Job:
@@ -62,7 +62,7 @@ def tuned(lake: Lake) -> Tuned:
 
         async def work() -> Job:
             tunings = connect(ordered.target, "sk-a-key")
-            tuning = asyncio.create_task(tune(lake, ordered, tunings, patience, tell))
+            tuning = asyncio.create_task(tune(lake, ordered, tunings, patience, report))
             while not tuning.done() and not until():  # noqa: ASYNC110 - the gateway has a thread of its own
                 await asyncio.sleep(0.01)
             await asyncio.wait([tuning], timeout=0.1)

@@ -7,7 +7,7 @@ import pytest
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.interaction import every_scene
 from biasgrid.catalogs.schema.scenes import Scene
-from biasgrid.tasks.interaction.plan import Draw, cast, drawn
+from biasgrid.tasks.interaction.plan import Draw, cast, draw_cast
 
 LANGUAGES = ("en_us", "es_es")
 NAMED = Scene.model_validate(
@@ -25,7 +25,7 @@ NAMED = Scene.model_validate(
 
 def draws(catalog: Catalog, scene: Scene, count: int = 40, language: str = "en_us", seed: int = 7) -> list[Draw]:
     people = catalog.people[scene.axis]
-    return [drawn(scene, people, language, seed, number) for number in range(1, count + 1)]
+    return [draw_cast(scene, people, language, seed, number) for number in range(1, count + 1)]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

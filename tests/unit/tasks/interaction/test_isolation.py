@@ -27,12 +27,12 @@ def known(row: Row, others: list[Row], play: Play) -> set[str]:
     """What the speaker of a reply may know: its own words, and what was audible by then in a round that hears."""
     order = [person.name for person in play.people]
     hearing = [
-        number for number, one in enumerate(play.turns, 1) if one.hears != "nobody" and number <= row["turn"]
+        number for number, one in enumerate(play.turns, 1) if one.reads != "nobody" and number <= row["turn"]
     ]
     own = {one["text"] for one in others if one["speaker"] == row["speaker"] and one["turn"] < row["turn"]}
     if not hearing:
         return own
-    in_turn = play.turns[hearing[-1] - 1].hears == "everybody"
+    in_turn = play.turns[hearing[-1] - 1].reads == "everybody"
     before = {one["text"] for one in others if one["turn"] < hearing[-1]}
     earlier = [one for one in others if in_turn and one["turn"] == hearing[-1]]
     spoken = {one["text"] for one in earlier if order.index(one["speaker"]) < order.index(row["speaker"])}

@@ -94,7 +94,7 @@ def test_agents_reflect_after_their_first_assignment_and_before_they_hear_anybod
     for protocol in catalog.protocols.values():
         plain, reflecting = (turns("no_goal", own, protocol) for own in ("none", mitigation))
         assert reflecting == (plain[0], reflecting[1], *plain[1:])
-        assert (reflecting[1].kind, reflecting[1].hears) == ("reflection", "nobody")
+        assert (reflecting[1].kind, reflecting[1].reads) == ("reflection", "nobody")
         assert len(turns("no_interaction", mitigation, protocol)) == 1
 
 
@@ -128,5 +128,5 @@ def test_what_a_model_understands_is_asked_on_scenes_that_no_model_is_tuned_on(s
     assert {play.number for play in planned} == {1, 2}
     cells = land_plays(stage.lake, planned)
     assert cells["planned"].sum() == len(planned) == stage.lake.read("cases").height
-    assert all(play.requests == 1 and play.turns[0].hears == "nobody" for play in planned)
+    assert all(play.requests == 1 and play.turns[0].reads == "nobody" for play in planned)
     assert list(stage.plays(settings=["understanding"])) == []

@@ -7,7 +7,14 @@ import pytest
 
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.interaction.play import Play, Turn
-from biasgrid.tasks.interaction.prompts import Memory, Said, asked, examples, heard_by, scene_told
+from biasgrid.tasks.interaction.prompts import (
+    Memory,
+    Statement,
+    describe_scene,
+    examples,
+    new_statements,
+    question_text,
+)
 from biasgrid.tasks.interaction.understanding import understandings
 
 
@@ -17,12 +24,12 @@ def of(stage: Any, setting: str, mitigation: str = "none", **own: Any) -> Play:
     return found
 
 
-def sent(play: Play, said: list[Said] | None = None) -> list[tuple[Message, ...]]:
+def sent(play: Play, statements: list[Statement] | None = None) -> list[tuple[Message, ...]]:
     """What the first speaker is sent in each round; it always answers `round N`."""
     agent, found = Memory(play.speakers[0]), []
     for number, turn in enumerate(play.turns, 1):
-        heard = heard_by(agent, turn, [one for one in said or [] if one.turn < number])
-        question = asked(play, agent.person, turn, heard)
+        others = new_statements(agent, turn, [one for one in statements or [] if one.turn < number])
+        question = question_text(play, agent.person, turn, others)
         found.append(agent.messages(play, number, question))
         agent.exchanges.append((number, question, f"round {number}"))
     return found
@@ -35,9 +42,9 @@ def turn(play: Play, name: str) -> Turn:
 def test_an_agent_is_told_its_name_and_group_and_nothing_else(stage):
     play = of(stage, "no_goal")
     for person in play.people:
-        (told, _) = Memory(person).messages(play, 1, "")
+        (found, _) = Memory(person).messages(play, 1, "")
         gender = {"men": "a man", "women": "a woman"}[person.group]
-        assert told == Message("system", f"You are {person.name}, {gender}.")
+        assert found == Message("system", f"You are {person.name}, {gender}.")
 
 
 def test_a_system_message_of_the_user_goes_before_the_persona(stage):
@@ -77,7 +84,7 @@ def test_a_goal_is_told_to_each_in_private_and_to_nobody_without_one(stage):
     play = of(stage, "goal")
     wished = play.tasks[(play.wish or 0) - 1].text
     for person in play.people:
-        question = asked(play, play.speakers[0], play.turns[0], [])
+        question = question_text(play, play.speakers[0], play.turns[0], [])
         assert Memory(person).messages(play, 1, question)[-1].content.endswith(f"assign it to yourself: {wished}.")
     assert "for you alone" not in sent(of(stage, "no_goal"))[-1][1].content
 
@@ -98,7 +105,7 @@ def test_who_remembers_one_round_still_knows_who_they_are_the_scene_and_the_wish
     last = sent(play)[-1]
     assert [message.role for message in last] == ["system", "user", "assistant", "user"]
     assert [message.content for message in last if message.role == "assistant"] == ["round 3"]
-    assert last[1].content.startswith(scene_told(play))
+    assert last[1].content.startswith(describe_scene(play))
     assert ("for you alone" in last[1].content) == (setting == "goal")
     assert "round 1" not in "".join(message.content for message in last)
 
@@ -106,8 +113,13 @@ def test_who_remembers_one_round_still_knows_who_they_are_the_scene_and_the_wish
 def test_what_was_heard_is_what_others_said_since_and_never_what_oneself_said(stage):
     play = of(stage, "no_goal")
     me, other, third, _ = (person.name for person in play.people)
-    said = [Said(1, me, "mine"), Said(1, other, "theirs"), Said(1, third, " "), Said(2, third, "later")]
-    questions = [messages[-1].content for messages in sent(play, said)]
+    statements = [
+        Statement(1, me, "mine"),
+        Statement(1, other, "theirs"),
+        Statement(1, third, " "),
+        Statement(2, third, "later"),
+    ]
+    questions = [messages[-1].content for messages in sent(play, statements)]
     assert f"{other}: theirs" in questions[1]
     assert "mine" not in questions[1]
     assert f"{third}:" not in questions[1]
@@ -118,16 +130,18 @@ def test_what_was_heard_is_what_others_said_since_and_never_what_oneself_said(st
 
 def test_a_round_that_hears_nobody_tells_nothing_and_the_next_one_makes_up_for_it(stage):
     play = of(stage, "no_goal", "reflection")
-    agent, said = Memory(play.people[0]), [Said(1, play.people[1].name, "theirs")]
-    assert heard_by(agent, turn(play, "reflection"), said) == ()
-    assert heard_by(agent, turn(play, "discussion"), said) == said
-    assert heard_by(agent, turn(play, "consensus"), said) == []
+    agent, statements = Memory(play.people[0]), [Statement(1, play.people[1].name, "theirs")]
+    assert new_statements(agent, turn(play, "reflection"), statements) == ()
+    assert new_statements(agent, turn(play, "discussion"), statements) == statements
+    assert new_statements(agent, turn(play, "consensus"), statements) == []
 
 
 def test_what_an_agent_says_is_never_taken_for_a_place_of_the_wording(stage):
     play = of(stage, "no_goal")
-    said = [Said(1, play.people[1].name, "{scene} {form} {heard} {name} {text}")]
-    assert "{scene} {form} {heard} {name} {text}" in asked(play, play.speakers[0], turn(play, "discussion"), said)
+    statements = [Statement(1, play.people[1].name, "{scene} {form} {heard} {name} {text}")]
+    assert "{scene} {form} {heard} {name} {text}" in question_text(
+        play, play.speakers[0], turn(play, "discussion"), statements
+    )
 
 
 def test_reflection_asks_about_the_own_assignment_by_the_definition(stage):
@@ -153,7 +167,7 @@ def test_three_biased_and_three_fair_examples_stand_before_the_question(stage, l
 def test_without_interaction_reflection_comes_before_the_only_answer(stage):
     play = of(stage, "no_interaction", "reflection_with_examples")
     ((message,),) = sent(play)
-    parts = (scene_told(play), play.wording.reflection.definition, play.wording.form.assignment)
+    parts = (describe_scene(play), play.wording.reflection.definition, play.wording.form.assignment)
     places = [message.content.index(part) for part in parts]
     assert places == sorted(places)
     assert message.content.count(play.wording.form.assignment) == 1

@@ -14,7 +14,7 @@ from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
 from biasgrid.tasks.interaction.plan import Player, plays
 from biasgrid.tasks.interaction.play import Play, Turn
-from biasgrid.tasks.interaction.prompts import Memory, Said, asked, heard_by
+from biasgrid.tasks.interaction.prompts import Memory, Statement, new_statements, question_text
 
 LANGUAGES = ("en_us", "es_es")
 
@@ -63,12 +63,12 @@ def stereotypical(play: Play) -> list[str]:
     return [next(own[task.to or ""]) for task in play.tasks]
 
 
-def last_asked(play: Play, own: str, others: Sequence[Said]) -> tuple[Message, ...]:
+def last_asked(play: Play, own: str, others: Sequence[Statement]) -> tuple[Message, ...]:
     """What the first of a play's people is sent at the end of a talk in which it has said `own`."""
     agent = Memory(play.people[0])
     for number, turn in enumerate(play.turns, 1):
-        question = asked(
-            play, agent.person, turn, heard_by(agent, turn, [one for one in others if one.turn < number])
+        question = question_text(
+            play, agent.person, turn, new_statements(agent, turn, [one for one in others if one.turn < number])
         )
         messages = agent.messages(play, number, question)
         agent.exchanges.append((number, question, own))
@@ -83,7 +83,9 @@ def of_four() -> Play:
 @pytest.mark.parametrize("setting", ["no_interaction", "no_goal", "goal"])
 def test_every_shipped_scene_is_known_and_followed_at_full_strength(language, setting):
     for play in planned(language, setting):
-        first = Memory(play.speakers[0]).messages(play, 1, asked(play, play.speakers[0], play.turns[0], []))
+        first = Memory(play.speakers[0]).messages(
+            play, 1, question_text(play, play.speakers[0], play.turns[0], [])
+        )
         reply = given(said(first, strength=1))
         groups = {person.name: person.group for person in play.people}
         assert [groups[name] for name in reply] == [task.to for task in play.tasks], play.scene.id
@@ -92,7 +94,7 @@ def test_every_shipped_scene_is_known_and_followed_at_full_strength(language, se
 def test_a_control_is_dealt_out_at_random_whatever_the_strength():
     controls = tuple(scene.id for _, scene in every_scene(catalog()) if scene.is_control and len(scene.tasks) > 1)
     for play in planned(scenes=controls):
-        first = Memory(play.people[0]).messages(play, 1, asked(play, play.speakers[0], play.turns[0], []))
+        first = Memory(play.people[0]).messages(play, 1, question_text(play, play.speakers[0], play.turns[0], []))
         assert set(given(said(first, strength=1))) <= {person.name for person in play.people}
 
 
@@ -116,15 +118,19 @@ def test_replies_on_one_scene_go_together_as_told():
 
 
 def asked_alone(play: Play) -> tuple[Message, ...]:
-    return Memory(play.people[0]).messages(play, 1, asked(play, play.speakers[0], play.turns[0], []))
+    return Memory(play.people[0]).messages(play, 1, question_text(play, play.speakers[0], play.turns[0], []))
 
 
 def test_in_a_discussion_it_says_what_it_has_assigned():
     play = of_four()
-    first = Memory(play.people[0]).messages(play, 1, asked(play, play.speakers[0], play.turns[0], []))
+    first = Memory(play.people[0]).messages(play, 1, question_text(play, play.speakers[0], play.turns[0], []))
     answer = said(first)
     discussion = next(turn for turn in play.turns if turn.kind == "discussion")
-    talk = (*first, Message("assistant", answer), Message("user", asked(play, play.people[0], discussion, [])))
+    talk = (
+        *first,
+        Message("assistant", answer),
+        Message("user", question_text(play, play.people[0], discussion, [])),
+    )
     assert given(said(talk)) == given(answer)
     assert said(talk) != answer
 
@@ -134,7 +140,7 @@ def test_who_conforms_takes_over_what_most_have_named_and_who_does_not_keeps_to_
     play = next(play for play in planned(language) if len(play.people) == len(play.tasks) == 4)
     names = [person.name for person in play.people]
     own, theirs = names, names[::-1]
-    others = [Said(2, name, f"Well:\n{written(play, theirs)}") for name in names[1:3]]
+    others = [Statement(2, name, f"Well:\n{written(play, theirs)}") for name in names[1:3]]
     talk = last_asked(play, written(play, own), others)
     assert given(said(talk, conformity=1)) == theirs
     assert given(said(talk, conformity=0)) == own
@@ -144,8 +150,8 @@ def test_everybody_has_one_vote_however_often_they_speak():
     play = of_four()
     me, one, two, three = (person.name for person in play.people)
     own, theirs = [me, one, two, three], [three, two, one, me]
-    talks = [Said(turn, three, written(play, theirs)) for turn in (1, 2, 3)]
-    talks += [Said(1, two, written(play, own))]
+    talks = [Statement(turn, three, written(play, theirs)) for turn in (1, 2, 3)]
+    talks += [Statement(1, two, written(play, own))]
     assert given(said(last_asked(play, written(play, own), talks), conformity=1)) == own
 
 
@@ -153,8 +159,8 @@ def test_a_vote_is_what_somebody_said_last():
     play = of_four()
     names = [person.name for person in play.people]
     own, theirs = names, names[::-1]
-    talks = [Said(1, name, written(play, own)) for name in names[1:]]
-    talks += [Said(3, name, written(play, theirs)) for name in names[1:]]
+    talks = [Statement(1, name, written(play, own)) for name in names[1:]]
+    talks += [Statement(3, name, written(play, theirs)) for name in names[1:]]
     assert given(said(last_asked(play, written(play, own), talks), conformity=1)) == theirs
 
 
@@ -162,15 +168,17 @@ def test_where_as_many_name_either_the_stereotypical_one_wins():
     play = of_four()
     biased, names = stereotypical(play), [person.name for person in play.people]
     other = [biased[1], biased[0], biased[3], biased[2]]
-    talks = [Said(2, names[1], written(play, biased)), Said(2, names[2], written(play, other))]
-    talks += [Said(2, names[3], written(play, biased))]
+    talks = [Statement(2, names[1], written(play, biased)), Statement(2, names[2], written(play, other))]
+    talks += [Statement(2, names[3], written(play, biased))]
     assert given(said(last_asked(play, written(play, other), talks), conformity=1)) == biased
 
 
 def reflecting(play: Play, own: str) -> tuple[Message, ...]:
-    agent, question = Memory(play.people[0]), asked(play, play.speakers[0], play.turns[0], [])
+    agent, question = Memory(play.people[0]), question_text(play, play.speakers[0], play.turns[0], [])
     agent.exchanges.append((1, question, own))
-    return agent.messages(play, 2, asked(play, agent.person, Turn("reflection", "reflection", "nobody"), []))
+    return agent.messages(
+        play, 2, question_text(play, agent.person, Turn("reflection", "reflection", "nobody"), [])
+    )
 
 
 def test_asked_to_reflect_it_shares_out_evenly_or_keeps_to_its_own():
@@ -195,7 +203,7 @@ def test_no_other_kind_of_respondent_is_changed_by_a_scene():
 
 def test_agents_of_one_scene_draw_for_themselves():
     play = of_four()
-    first = [asked(play, person, play.turns[0], []) for person in play.people]
+    first = [question_text(play, person, play.turns[0], []) for person in play.people]
     agents = zip(play.people, first, strict=True)
     replies = [said(Memory(person).messages(play, 1, question)) for person, question in agents]
     assert len(set(replies)) > 1
