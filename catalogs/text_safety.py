@@ -30,12 +30,12 @@ _NOT_ON_A_LINE: Final = re.compile(f"[\t\n{UNSEEN}{JOINERS}\ud800-\udfff]")
 
 def escape(text: str) -> str:
     r"""The text with invisible characters escaped as in Python (`\x1b`); tabs and line breaks stay."""
-    return INVISIBLE.sub(_escaped, text)
+    return INVISIBLE.sub(_escape_match, text)
 
 
 def escape_line(text: str) -> str:
     """The text on one line, with tabs and line breaks escaped too."""
-    return _NOT_ON_A_LINE.sub(_escaped, text)
+    return _NOT_ON_A_LINE.sub(_escape_match, text)
 
 
 def excerpt(text: str, longest: int = 200) -> str:
@@ -62,7 +62,7 @@ def is_one_line(text: str) -> bool:
 def first_invisible(text: str) -> str | None:
     """The first invisible character, tab or line break, escaped; None if there is none."""
     found = _NOT_ON_A_LINE.search(text)
-    return None if found is None else _escaped(found)
+    return None if found is None else _escape_match(found)
 
 
 def code_point(found: re.Match[str]) -> str:
@@ -81,5 +81,5 @@ def storable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape_match(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode()

@@ -4,23 +4,25 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from biasgrid.catalogs.errors import Problem, UserError, place
+from biasgrid.catalogs.errors import UserError, place
 from biasgrid.catalogs.importers.result import (
     Imported,
     NotTheFormat,
     at,
-    gathered,
-    refusing_braces,
+    benchmark_item,
+    convert,
+    refuse,
+    refuse_braces,
+    refuse_empty,
     slug,
-    template,
+    with_columns,
 )
-from biasgrid.catalogs.importers.tables import table, with_columns
+from biasgrid.catalogs.loading.tables import numbered_lines, parse_json, read_table
 from biasgrid.catalogs.schema.entries import Template
 
 _PHRASES: Final = (
@@ -55,16 +57,8 @@ _EMPTY: Final = frozenset(
 LOW_STATUS: Final = frozenset({"lowses"})
 UNKNOWN: Final = frozenset(
     (
-        "unknown",
-        "cannot be determined",
-        "can't be determined",
-        "cannot answer",
-        "can't answer",
-        "not answerable",
-        "not known",
-        "not enough info",
-        "not enough information",
-        "undetermined",
+        *("unknown", "undetermined", "not answerable", "not known", "not enough info", "not enough information"),
+        *("cannot be determined", "can't be determined", "cannot answer", "can't answer"),
     )
 )
 
@@ -87,11 +81,11 @@ def of_stereotyped_group(
     # Labels count first, then texts, then both, then groups named more closely than the label (`transgender women`
     # for `trans`). Of two stereotyped answers the one in more groups, or of low status, counts: intersections.
     wanted = {found for found in map(traits, groups) if found}
-    read = [(traits(label), traits(told), traits(offered)) for label, told, offered in answers]
+    read = [(traits(label), traits(info), traits(offered)) for label, info, offered in answers]
     views = {
         "label": [label for label, _, _ in read],
-        "answer_info": [told for _, told, _ in read],
-        "label and text": [label | told | offered for label, told, offered in read],
+        "answer_info": [info for _, info, _ in read],
+        "label and text": [label | info | offered for label, info, offered in read],
     }
     for how, seen in views.items():
         memberships = [sum(group <= has for group in wanted) + (has >= LOW_STATUS) / 2 for has in seen]
@@ -105,19 +99,8 @@ def of_stereotyped_group(
 
 
 KEYS: Final = (
-    "example_id",
-    "question_index",
-    "question_polarity",
-    "context_condition",
-    "category",
-    "answer_info",
-    "additional_metadata",
-    "context",
-    "question",
-    "ans0",
-    "ans1",
-    "ans2",
-    "label",
+    *("example_id", "question_index", "question_polarity", "context_condition", "category", "answer_info"),
+    *("additional_metadata", "context", "question", "ans0", "ans1", "ans2", "label"),
 )
 METADATA: Final = ("category", "example_id", "target_loc")
 CONCERNS: Final = {
@@ -140,31 +123,33 @@ Targets = Mapping[tuple[str, str], int]
 
 def read_targets(text: str, file: str) -> Targets:
     """Targets of BBQ's additional_metadata.csv; rows without `target_loc` are skipped. Raises NotTheFormat."""
-    found = with_columns(table(text, file), METADATA, "BBQ's additional metadata")
+    found = with_columns(read_table(text, file), METADATA, "BBQ's additional metadata")
     located = [row for row in found.rows() if row.text("target_loc") in ("0", "1", "2")]
     return {(row.text("category").lower(), row.text("example_id")): int(row.text("target_loc")) for row in located}
 
 
 def read(text: str, file: str, language: str, targets: Targets | None = None) -> Imported:
     """Items of a file as templates; `targets` decides for intersecting groups. Raises NotTheFormat."""
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    lines = numbered_lines(text)
     for number, line in lines[:1]:
         try:
             _item(line)
         except UserError as wrong:
             raise NotTheFormat(at(place(file, number), wrong.mistakes)) from wrong
-    return gathered(file, lines, lambda line: _template(_item(line), language, targets or {}))
+    return convert(
+        file,
+        "templates",
+        lines,
+        lambda line: _template(_item(line), language, targets or {}),
+        lambda template: template.id,
+    )
 
 
 def _item(line: str) -> dict[str, Any]:
-    try:
-        item = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise UserError(Problem(f"is not valid JSON: {error}", remedy="write one JSON object a line")) from error
+    item = parse_json(line)
     missing = [key for key in KEYS if key not in item] if isinstance(item, dict) else list(KEYS)
     if missing:
-        what = f"has no `{'`, `'.join(missing)}`"
-        raise UserError(Problem(what, remedy=f"an item of BBQ has {', '.join(KEYS)}"))
+        raise refuse(f"has no `{'`, `'.join(missing)}`", f"an item of BBQ has {', '.join(KEYS)}")
     return dict(item)
 
 
@@ -174,23 +159,20 @@ def _template(item: dict[str, Any], language: str, targets: Targets) -> Template
     )
     _one_of(polarity, POLARITIES, "question_polarity")
     _one_of(condition, CONDITIONS, "context_condition")
-    empty = [name for name in ("context", "question", *ANSWERS) if not str(item[name]).strip()]
-    if empty:
-        raise UserError(Problem(f"`{'`, `'.join(empty)}` is empty", remedy="fill it in"))
     texts = tuple(str(item[name]).strip() for name in ANSWERS)
+    asked = {name: str(item[name]).strip() for name in ("context", "question")}
+    refuse_empty(asked | dict(zip(ANSWERS, texts, strict=True)), "fill it in")
     target = targets.get((category.lower(), str(item["example_id"])))
     roles = _roles(item, texts, polarity, target)
-    prompt = f"{str(item['context']).strip()} {str(item['question']).strip()}"
-    refusing_braces(prompt, *texts)
+    prompt = " ".join(asked.values())
+    refuse_braces(prompt, *texts)
     metadata = item["additional_metadata"]
     own = slug(category)
-    return template(
+    return benchmark_item(
+        language,
         {
             "id": f"bbq-{own}-{slug(str(item['example_id']))}",
-            "language": language,
             "concern": CONCERNS.get(own, own),
-            "input": "constrained",
-            "reflection": "observational",
             "prompt": prompt,
             "format": "letter",
             "oracle": {
@@ -207,53 +189,53 @@ def _template(item: dict[str, Any], language: str, targets: Targets) -> Template
                 "polarity": polarity,
                 "question_index": str(item["question_index"]),
             },
-        }
+        },
     )
 
 
 def _one_of(value: str, known: tuple[str, ...], key: str) -> None:
     if value not in known:
-        raise UserError(Problem(f"`{key}` is `{value}`", remedy=f"write {' or '.join(known)}"))
+        raise refuse(f"`{key}` is `{value}`", f"write {' or '.join(known)}")
 
 
 def _label(label: Any) -> int:
     if str(label) not in ("0", "1", "2"):
-        raise UserError(Problem(f"`label` is `{label}`", remedy="name the right answer: 0, 1 or 2"))
+        raise refuse(f"`label` is `{label}`", "name the right answer: 0, 1 or 2")
     return int(label)
 
 
 def _roles(item: dict[str, Any], texts: tuple[str, ...], polarity: str, target: int | None) -> list[str]:
     """The role of each answer; raises UserError if the roles cannot be determined."""
     answers = [_answer(item, name, text) for name, text in zip(ANSWERS, texts, strict=True)]
-    unknown = [place for place, (label, told, text) in enumerate(answers) if _takes_no_side(label, told, text)]
+    unknown = [place for place, answer in enumerate(answers) if _takes_no_side(*answer)]
     if len(unknown) != 1:
         what = f"{len(unknown) or 'none'} of its answers take no side, where one must"
-        raise UserError(Problem(what, remedy="label one of `answer_info` as `unknown`"))
+        raise refuse(what, "label one of `answer_info` as `unknown`")
     people = [place for place in range(len(answers)) if place != unknown[0]]
     known = people.index(target) if target in people else None
-    stereotyped = people[_stereotyped(item, [answers[place] for place in people], known)]
+    stereotyped = people[_stereotyped_answer(item, [answers[place] for place in people], known)]
     biased = stereotyped if polarity == "neg" else next(place for place in people if place != stereotyped)
     return ["unknown" if p in unknown else "biased" if p == biased else "counter" for p in range(len(answers))]
 
 
 def _answer(item: dict[str, Any], name: str, text: str) -> tuple[str, str, str]:
-    told = item["answer_info"].get(name) if isinstance(item["answer_info"], dict) else None
-    if not isinstance(told, list) or len(told) != 2 or not isinstance(item["additional_metadata"], dict):
-        raise UserError(Problem(f"`answer_info` of `{name}` is no pair", remedy="write [text, group]"))
-    return str(told[1]), str(told[0]), text
+    info = item["answer_info"].get(name) if isinstance(item["answer_info"], dict) else None
+    if not isinstance(info, list) or len(info) != 2 or not isinstance(item["additional_metadata"], dict):
+        raise refuse(f"`answer_info` of `{name}` is no pair", "write [text, group]")
+    return str(info[1]), str(info[0]), text
 
 
-def _takes_no_side(label: str, told: str, text: str) -> bool:
+def _takes_no_side(label: str, info: str, text: str) -> bool:
     plain = text.lower().replace("’", "'").rstrip(".")
-    return label.strip().lower() == "unknown" or (plain in UNKNOWN and told.lower().rstrip(".") in UNKNOWN)
+    return label.strip().lower() == "unknown" or (plain in UNKNOWN and info.lower().rstrip(".") in UNKNOWN)
 
 
-def _stereotyped(item: dict[str, Any], people: list[tuple[str, str, str]], target: int | None) -> int:
+def _stereotyped_answer(item: dict[str, Any], people: list[tuple[str, str, str]], target: int | None) -> int:
     """Position of the stereotyped group among two answers; `target` decides if their names do not."""
     groups = item["additional_metadata"].get("stereotyped_groups") or []
     named = [str(group) for group in groups] if isinstance(groups, list) else [str(groups)]
     if not named and target is None:
-        raise UserError(Problem("names no stereotyped group", remedy="add `stereotyped_groups`"))
+        raise refuse("names no stereotyped group", "add `stereotyped_groups`")
     found, how = of_stereotyped_group(people, named)
     if len(found) == 1:
         return found[0]
@@ -262,6 +244,4 @@ def _stereotyped(item: dict[str, Any], people: list[tuple[str, str, str]], targe
     listed = ", ".join(named[:6]) + ("…" if len(named) > 6 else "")
     both = f"both answers are of a stereotyped group by {how}" if found else "no answer is of a stereotyped group"
     labels = " and ".join(f"`{label}`" for label, _, _ in people)
-    raise UserError(
-        Problem(f"{both} ({listed}): {labels}", remedy="name BBQ's additional_metadata.csv too, if you have it")
-    )
+    raise refuse(f"{both} ({listed}): {labels}", "name BBQ's additional_metadata.csv too, if you have it")

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.catalogs.importers.result import Imported, NotTheFormat, gathered, refusing_braces, slug, template
-from biasgrid.catalogs.importers.tables import Row, table, with_columns
+from biasgrid.catalogs.errors import Problem
+from biasgrid.catalogs.importers.result import (
+    Imported,
+    NotTheFormat,
+    benchmark_item,
+    convert,
+    refuse,
+    refuse_braces,
+    refuse_empty,
+    slug,
+    with_columns,
+)
+from biasgrid.catalogs.loading.tables import Row, read_table
 from biasgrid.catalogs.schema.entries import Template
 
 COLUMNS: Final = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
@@ -31,13 +41,19 @@ QUESTION: Final = {
 
 def read(text: str, file: str, language: str) -> Imported:
     """Pairs as templates; raises NotTheFormat if columns are missing, UserError if there is no wording."""
-    found = with_columns(table(text, file), COLUMNS, "CrowS-Pairs")
-    question = worded(QUESTION, language)
+    found = with_columns(read_table(text, file), COLUMNS, "CrowS-Pairs")
+    question = wording_in(QUESTION, language)
     numbered = [(row.line, (number, row)) for number, row in enumerate(found.rows())]
-    return gathered(file, numbered, lambda pair: _template(pair[1], pair[0], question, language))
+    return convert(
+        file,
+        "templates",
+        numbered,
+        lambda pair: _template(pair[1], pair[0], question, language),
+        lambda template: template.id,
+    )
 
 
-def worded(wordings: dict[str, str], language: str) -> str:
+def wording_in(wordings: dict[str, str], language: str) -> str:
     """Wording of a language, regardless of country; raises UserError if there is none."""
     found = wordings.get(language.partition("_")[0])
     if found is None:
@@ -50,22 +66,17 @@ def worded(wordings: dict[str, str], language: str) -> str:
 def _template(row: Row, number: int, question: str, language: str) -> Template:
     more, less, kind = (row.text(column) for column in ("sent_more", "sent_less", "bias_type"))
     direction = DIRECTIONS.get(row.text("stereo_antistereo").lower())
-    empty = [name for name, value in (("sent_more", more), ("sent_less", less), ("bias_type", kind)) if not value]
-    if empty:
-        raise UserError(Problem(f"`{'`, `'.join(empty)}` is empty", remedy="fill it in, or remove the row"))
+    refuse_empty({"sent_more": more, "sent_less": less, "bias_type": kind}, "fill it in, or remove the row")
     if direction is None:
-        what = f"stereo_antistereo is `{row.text('stereo_antistereo')}`"
-        raise UserError(Problem(what, remedy="write stereo or antistereo"))
+        raise refuse(f"stereo_antistereo is `{row.text('stereo_antistereo')}`", "write stereo or antistereo")
     if more == less:
-        raise UserError(Problem("its two sentences are the same", remedy="remove the row: it asks nothing"))
-    refusing_braces(more, less)
-    return template(
+        raise refuse("its two sentences are the same", "remove the row: it asks nothing")
+    refuse_braces(more, less)
+    return benchmark_item(
+        language,
         {
             "id": f"crows-{slug(row.text('')) or number}",
-            "language": language,
             "concern": CONCERNS.get(kind.lower(), slug(kind)),
-            "input": "constrained",
-            "reflection": "observational",
             "prompt": question,
             "format": "letter",
             "oracle": {

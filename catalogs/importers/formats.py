@@ -8,8 +8,8 @@ from typing import Final
 
 from biasgrid.catalogs.importers import bbq, crows_pairs, iat, interactions, langbite, recorded
 from biasgrid.catalogs.importers.result import Imported
-from biasgrid.catalogs.importers.tables import table
 from biasgrid.catalogs.loading.langbite import COLUMNS as LANGBITE
+from biasgrid.catalogs.loading.tables import read_table
 
 Importer = Callable[[str, str, str], Imported]
 """Receives the file's text, its name and the language."""
@@ -43,7 +43,7 @@ def looks_like(text: str) -> str | None:
             return "langbite"
         has_both = keys & set(recorded.PROMPTS) and keys & {*recorded.REPLIES, "choices"}
         return "responses" if has_both or keys & set(recorded.LOGS) else None
-    header = set(table(first, "").header)
+    header = set(read_table(first, "").header)
     named = next((name for name, columns in COLUMNS if set(columns) <= header), None)
     is_recorded = header & set(recorded.PROMPTS) and header & set(recorded.REPLIES)
     return named or ("responses" if is_recorded else None)

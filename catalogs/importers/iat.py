@@ -6,14 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import groupby
 from random import Random
 from typing import Final
 
-from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.catalogs.importers.crows_pairs import worded
-from biasgrid.catalogs.importers.result import Imported, gathered, refusing_braces, slug, template
-from biasgrid.catalogs.importers.tables import Row, table, with_columns
+from biasgrid.catalogs.importers.crows_pairs import wording_in
+from biasgrid.catalogs.importers.result import (
+    Imported,
+    benchmark_item,
+    convert,
+    refuse,
+    refuse_braces,
+    slug,
+    with_columns,
+)
+from biasgrid.catalogs.loading.tables import Row, read_table
+from biasgrid.catalogs.schema.base import fill_placeholders, find_repeated
 from biasgrid.catalogs.schema.entries import Template
 
 COLUMNS: Final = ("category", "dataset", "a", "b", "c")
@@ -41,59 +50,55 @@ PROMPT: Final = {
 }
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class _Dataset:
     category: str
     name: str
     line: int
-    default: list[str] = field(default_factory=list)
-    stigmatised: list[str] = field(default_factory=list)
-    attributes: list[str] = field(default_factory=list)
-    rows: int = 0
+    rows: int
+    default: list[str]
+    stigmatised: list[str]
+    attributes: list[str]
 
 
 def read(text: str, file: str, language: str, variants: int = VARIANTS) -> Imported:
     """One template per dataset; raises NotTheFormat if columns are missing, UserError if there is no wording."""
-    found = with_columns(table(text, file), COLUMNS, "a list of IAT stimuli")
-    wording = worded(PROMPT, language)
+    found = with_columns(read_table(text, file), COLUMNS, "a list of IAT stimuli")
+    wording = wording_in(PROMPT, language)
     parts = ((dataset.line, dataset) for dataset in _datasets(found.rows()))
-    return gathered(
-        file, parts, lambda dataset: _template(dataset, wording, language, variants), lambda dataset: dataset.rows
+    return convert(
+        file,
+        "templates",
+        parts,
+        lambda dataset: _template(dataset, wording, language, variants),
+        lambda template: template.id,
+        lambda dataset: dataset.rows,
     )
 
 
 def _datasets(rows: Iterator[Row]) -> Iterator[_Dataset]:
     """Consecutive rows with the same category and dataset."""
-    held: _Dataset | None = None
-    for row in rows:
-        category, name = row.text("category"), row.text("dataset")
-        if held is None or (category, name) != (held.category, held.name):
-            if held is not None:
-                yield held
-            held = _Dataset(category, name, row.line)
-        held.rows += 1
-        for column, words in (("a", held.default), ("b", held.stigmatised), ("c", held.attributes)):
-            if row.text(column):
-                words.append(row.text(column))
-    if held is not None:
-        yield held
+    for (category, name), group in groupby(rows, key=lambda row: (row.text("category"), row.text("dataset"))):
+        own = list(group)
+        default, stigmatised, attributes = (
+            [row.text(column) for row in own if row.text(column)] for column in "abc"
+        )
+        yield _Dataset(category, name, own[0].line, len(own), default, stigmatised, attributes)
 
 
 def _template(dataset: _Dataset, wording: str, language: str, variants: int) -> Template:
     _check(dataset)
-    worded = _wordings(dataset, wording, variants)
+    prompt, *paraphrases = _wordings(dataset, wording, variants)
     half = len(dataset.attributes) // 2
     category = dataset.category.lower()
     own = OF_DATASETS.get(dataset.name.lower()) or CONCERNS.get(category) or slug(category)
-    return template(
+    return benchmark_item(
+        language,
         {
             "id": f"iat-{slug(dataset.category)}-{slug(dataset.name)}",
-            "language": language,
             "concern": own,
-            "input": "constrained",
-            "reflection": "observational",
-            "prompt": worded[0],
-            "paraphrases": worded[1:],
+            "prompt": prompt,
+            "paraphrases": paraphrases,
             "oracle": {
                 "operation": "associations",
                 "words": {
@@ -115,15 +120,14 @@ def _check(dataset: _Dataset) -> None:
     empty = [column for column, words in columns if not words]
     if empty or not dataset.name or not dataset.category:
         missing = [*empty, *([] if dataset.name else ["dataset"]), *([] if dataset.category else ["category"])]
-        raise UserError(Problem(f"{named} has nothing in `{'`, `'.join(missing)}`", remedy="fill it in"))
+        raise refuse(f"{named} has nothing in `{'`, `'.join(missing)}`", "fill it in")
     if len(dataset.attributes) % 2:
         what = f"{named} has {len(dataset.attributes)} attributes, which cannot be halved"
-        raise UserError(Problem(what, remedy="give as many of the stigmatised group as of the default one"))
+        raise refuse(what, "give as many of the stigmatised group as of the default one")
     spelled = [word.lower() for _, words in columns for word in words]
-    twice = [word for word in dict.fromkeys(spelled) if spelled.count(word) > 1]
-    if twice:
-        raise UserError(Problem(f"{named} holds `{'`, `'.join(twice)}` twice", remedy="keep one of them"))
-    refusing_braces(*spelled)
+    if twice := find_repeated(spelled):
+        raise refuse(f"{named} holds `{'`, `'.join(twice)}` twice", "keep one of them")
+    refuse_braces(*spelled)
 
 
 def _wordings(dataset: _Dataset, wording: str, variants: int) -> list[str]:
@@ -135,11 +139,8 @@ def _wordings(dataset: _Dataset, wording: str, variants: int) -> list[str]:
         labels = [draw.choice(dataset.default), draw.choice(dataset.stigmatised)]
         words = draw.sample(dataset.attributes, len(dataset.attributes))
         first, second = labels if len(found) % 2 == 0 else labels[::-1]
-        parts = {"{first}": first, "{second}": second, "{words}": ", ".join(words)}
-        text = wording
-        for part, value in parts.items():
-            text = text.replace(part, value)
-        found.setdefault(text)
+        parts = {"first": first, "second": second, "words": ", ".join(words)}
+        found.setdefault(fill_placeholders(wording, parts))
         if len(found) == variants:
             break
     return list(found)

@@ -7,20 +7,25 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
+from importlib import resources
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
+
+from pydantic import model_validator
 
 from biasgrid.catalogs.errors import Problem, UserError, place
 from biasgrid.catalogs.importers.result import (
     Imported,
     NotTheFormat,
-    checked,
-    refusing_braces,
-    shortened,
-    sifted,
+    convert,
+    refuse,
+    refuse_braces,
+    shorten,
     slug,
+    validate_fields,
 )
 from biasgrid.catalogs.importers.scene_text import (
     NumberedLine,
@@ -31,10 +36,61 @@ from biasgrid.catalogs.importers.scene_text import (
     scene_text,
     whole_text,
 )
-from biasgrid.catalogs.importers.tables import Row, Table, table
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.catalogs.loading.given_names import GENDER, gender_of, genders
-from biasgrid.catalogs.schema.scenes import Character, Scene
+from biasgrid.catalogs.loading.documents import parse_document, validate
+from biasgrid.catalogs.loading.tables import Row, Table, numbered_lines, read_table
+from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.scenes import Character, People, Scene
+
+FILE: Final = "given_names.yaml"
+GENDER: Final = "gender"
+"""The axis of catalogs/people whose names are also used."""
+TITLES: Final = ("dr", "mr", "mrs", "ms", "miss", "prof", "professor", "officer", "coach", "captain", "chef")
+
+
+class GivenNames(Frozen):
+    men: tuple[str, ...]
+    women: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        both = sorted({*map(_plain, self.men)} & {*map(_plain, self.women)})
+        if both:
+            raise ValueError(f"`men` and `women` both hold `{'`, `'.join(both)}`")
+        return self
+
+
+@cache
+def given_names() -> GivenNames:
+    """The shipped first names."""
+    path = resources.files("biasgrid.catalogs") / FILE
+    return validate(GivenNames, parse_document(path.read_text(encoding="utf-8"), FILE))
+
+
+def genders(people: People | None) -> dict[str, str]:
+    """Gender group by normalized name, shipped or of the axis `gender`; ambiguous names are left out."""
+    own, found = given_names(), dict[str, set[str]]()
+    shipped = [(group, name) for group in ("men", "women") for name in getattr(own, group)]
+    for group, name in (*shipped, *_names_of_axis(people)):
+        found.setdefault(_plain(name), set()).add(group)
+    return {name: next(iter(groups)) for name, groups in found.items() if len(groups) == 1}
+
+
+def gender_of(person: str, known: dict[str, str]) -> str | None:
+    """Gender group by the first given name; None if it is unknown or a title stands first."""
+    first = _plain(person.split()[0]) if person.split() else ""
+    return None if first.rstrip(".") in TITLES else known.get(first)
+
+
+def _names_of_axis(people: People | None) -> Iterator[tuple[str, str]]:
+    for group, languages in (people.groups if people else {}).items():
+        for words in languages.values():
+            yield from ((group, name) for names in words.names.values() for name in names)
+
+
+def _plain(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
+
 
 GENDERS: Final = {
     **dict.fromkeys(("male", "m", "man", "boy"), "men"),
@@ -42,7 +98,7 @@ GENDERS: Final = {
 }
 SEPARATOR: Final = re.compile(r"\s*(?:,|;|\n|&|\band\b)\s*")
 ITEM_MARK: Final = re.compile(r"^(?:\d{1,2}[.)]|[-*•–])\s+")
-PERSON: Final = re.compile(r"(?P<name>[^\W\d_][^()\[\]:]*?)(?:\s*[(\[]\s*(?P<told>[^()\[\]]*?)\s*[)\]])?")
+PERSON: Final = re.compile(r"(?P<name>[^\W\d_][^()\[\]:]*?)(?:\s*[(\[]\s*(?P<gender>[^()\[\]]*?)\s*[)\]])?")
 LONGEST_NAME: Final = 3
 """Maximum number of words in a name."""
 
@@ -63,15 +119,15 @@ def characters(text: str, known: dict[str, str]) -> tuple[Character, ...]:
 
 
 def _character(item: str, known: dict[str, str]) -> Character:
-    told = PERSON.fullmatch(item)
-    if told is None or len(told["name"].split()) > LONGEST_NAME:
-        raise UserError(Problem(f"`{shortened(item)}` is no name", remedy="name each once, commas between"))
-    name, bracket = told["name"].strip(), told["told"]
+    match = PERSON.fullmatch(item)
+    if match is None or len(match["name"].split()) > LONGEST_NAME:
+        raise refuse(f"`{shorten(item)}` is no name", "name each once, commas between")
+    name, bracket = match["name"].strip(), match["gender"]
     group = gender_of(name, known) if bracket is None else GENDERS.get(bracket.lower())
     if group is None and bracket is not None:
-        raise UserError(Problem(f"`{shortened(item)}` tells no gender in its brackets", remedy="write (M) or (F)"))
+        raise refuse(f"`{shorten(item)}` names no gender in its brackets", "write (M) or (F)")
     if group is None:
-        raise UserError(Problem(f"nothing tells the gender of `{name}`", remedy="write (M) or (F) behind it"))
+        raise refuse(f"the gender of `{name}` is unknown", "write (M) or (F) behind it")
     return Character(name=name, group=group)
 
 
@@ -80,7 +136,7 @@ SITUATIONS: Final = ("scenarios",)
 SCENES: Final = ("scene", "characters")
 """Columns of tables with goal and tasks in one text and the characters in another."""
 TITLE: Final = "social task:"
-TOLD: Final = "scene:"
+SCENE: Final = "scene:"
 MOST_TASKS: Final = 4
 
 
@@ -88,7 +144,7 @@ def read(text: str, file: str, language: str) -> Imported:
     """Scenes of a table, or assignments of JSON lines; raises NotTheFormat if it is neither."""
     if text.lstrip().startswith(("{", "[")):
         return _assignments(text, file, language)
-    found = table(text, file)
+    found = read_table(text, file)
     if not (set(SITUATIONS) <= set(found.header) or set(SCENES) <= set(found.header)):
         what = f"has no column `{SITUATIONS[0]}`, nor `{'` and `'.join(SCENES)}`"
         raise NotTheFormat(Problem(what, place(file, 1), "name a table of scenes, or JSON lines of messages"))
@@ -96,28 +152,20 @@ def read(text: str, file: str, language: str) -> Imported:
 
 
 def _assignments(text: str, file: str, language: str) -> Imported:
-    lines = ((number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
-    numbered = ((number, NumberedLine(row, line)) for row, (number, line) in enumerate(lines))
-    found = sifted(
-        file, numbered, partial(whole_text, language=language), lambda one: one.text[language].casefold()
-    )
-    return Imported(file, found.rows, examples=found.made, refused=found.refused, lost=found.lost)
+    lines = ((number, NumberedLine(row, line)) for row, (number, line) in enumerate(numbered_lines(text)))
+    made = partial(whole_text, language=language)
+    return convert(file, "examples", lines, made, lambda one: one.text[language].casefold())
 
 
 def _scenes(found: Table, file: str, language: str) -> Imported:
     known = genders(load_catalog().people.get(GENDER))
     made = partial(_scene, stem=slug(Path(file).stem), language=language, known=known)
-    sorted_ = sifted(file, _numbered(found), made, lambda scene: _said(scene, language))
-    return Imported(file, sorted_.rows, scenes=sorted_.made, refused=sorted_.refused, lost=sorted_.lost)
+    # each row has its own number, or else its index from 0
+    rows = ((row.line, (row.text("") or str(count), row)) for count, row in enumerate(found.rows()))
+    return convert(file, "scenes", rows, made, lambda scene: _text_of(scene, language))
 
 
-def _numbered(found: Table) -> Iterator[tuple[int, tuple[str, Row]]]:
-    """Each row with its own number, or else its index from 0."""
-    for count, row in enumerate(found.rows()):
-        yield row.line, (row.text("") or str(count), row)
-
-
-def _said(scene: Scene, language: str) -> str:
+def _text_of(scene: Scene, language: str) -> str:
     """Text of a scene as a key for duplicates, without names."""
     return "; ".join([scene.goal[language], *(task.text[language] for task in scene.tasks)]).casefold()
 
@@ -125,52 +173,47 @@ def _said(scene: Scene, language: str) -> str:
 def _scene(numbered: tuple[str, Row], *, stem: str, language: str, known: dict[str, str]) -> Scene:
     number, row = numbered
     try:
-        told = scene_text(row.text(SITUATIONS[0])) if SITUATIONS[0] in row.cells else _beside(row)
-        people = characters(told.people, known)
-        refusing_braces(told.goal, *told.tasks)
-        return checked(Scene, _fields(f"{stem}-{slug(number)}", told, people, language))
+        read = scene_text(row.text(SITUATIONS[0])) if SITUATIONS[0] in row.cells else _titled_scene(row)
+        people = characters(read.people, known)
+        refuse_braces(read.goal, *read.tasks)
+        return validate_fields(Scene, _fields(f"{stem}-{slug(number)}", read, people, language))
     except UserError as wrong:
         what = "; ".join(mistake.what for mistake in wrong.mistakes)
-        raise UserError(Problem(f"row {shortened(number)}: {what}", remedy=wrong.mistakes[0].remedy)) from wrong
+        raise refuse(f"row {shorten(number)}: {what}", wrong.mistakes[0].remedy) from wrong
 
 
-def _beside(row: Row) -> SceneText:
+def _titled_scene(row: Row) -> SceneText:
     """Scene of a row with a title, whose text contains the goal and the tasks, and a column of characters."""
     text = row.text("scene")
-    if text.lower().count(TITLE) > 1 or text.lower().count(TOLD) > 1:
-        raise UserError(Problem("holds more than one scene", remedy="give each scene a row of its own"))
-    title, _, told = text.partition("\n") if text.lower().startswith(TITLE) else ("", "", text)
+    if text.lower().count(TITLE) > 1 or text.lower().count(SCENE) > 1:
+        raise refuse("holds more than one scene", "give each scene a row of its own")
+    title, _, body = text.partition("\n") if text.lower().startswith(TITLE) else ("", "", text)
     named = one_line(title[len(TITLE) :])
-    before, colon, listed = told.removeprefix("Scene:").rpartition(":")
+    before, colon, listed = body.removeprefix("Scene:").rpartition(":")
     if not colon:
-        return SceneText(named or one_line(told), prose_tasks(listed), row.text("characters"), in_prose=True)
-    goal = one_line(before) or named
-    return SceneText(goal, listed_tasks(listed.strip()), row.text("characters"))
+        return SceneText(named or one_line(body), prose_tasks(listed), row.text("characters"), in_prose=True)
+    return SceneText(one_line(before) or named, listed_tasks(listed.strip()), row.text("characters"))
 
 
-def _fields(name: str, told: SceneText, people: tuple[Character, ...], language: str) -> dict[str, Any]:
+def _fields(name: str, read: SceneText, people: tuple[Character, ...], language: str) -> dict[str, Any]:
+    """Fields of a scene; raises UserError if the order of tasks does not determine their stereotypes."""
     men = sum(character.group == "men" for character in people)
-    women, tasks = len(people) - men, len(told.tasks)
-    if not (told.in_prose and men == women <= tasks // 2 and men):
-        _refuse_unlabelled(tasks, men, women)
-    of_men = tasks // 2 if told.in_prose else men
+    women, tasks = len(people) - men, len(read.tasks)
+    if not (read.in_prose and men == women <= tasks // 2 and men):
+        counts = f"{tasks} tasks, {men} men and {women} women"
+        if not men or not women:
+            raise refuse(f"has {counts}: needs people of both groups", "name both, or remove the row")
+        uneven = tasks == MOST_TASKS and men != women
+        if tasks > MOST_TASKS or tasks != men + women or uneven:
+            what = f"has {counts}: the order of its tasks does not show whose stereotype each is of"
+            raise refuse(what, "give it two to four tasks and a character for each")
+    of_men = tasks // 2 if read.in_prose else men
     return {
         "id": name,
-        "goal": {language: told.goal},
+        "goal": {language: read.goal},
         "tasks": [
             {"to": "men" if index < of_men else "women", "text": {language: task}}
-            for index, task in enumerate(told.tasks)
+            for index, task in enumerate(read.tasks)
         ],
         "characters": people,
     }
-
-
-def _refuse_unlabelled(tasks: int, men: int, women: int) -> None:
-    """Raises UserError if the order of tasks does not determine their stereotypes."""
-    told = f"{tasks} tasks, {men} men and {women} women"
-    if not men or not women:
-        raise UserError(Problem(f"has {told}: needs people of both groups", remedy="name both, or remove the row"))
-    uneven = tasks == MOST_TASKS and men != women
-    if tasks > MOST_TASKS or tasks != men + women or uneven:
-        what = f"has {told}: the order of its tasks does not tell whose stereotype each is of"
-        raise UserError(Problem(what, remedy="give it two to four tasks and a character for each"))

@@ -10,11 +10,11 @@ from typing import Any, Final
 import yaml
 
 from biasgrid.catalogs.errors import Problem, position
-from biasgrid.catalogs.importers.result import Imported, NotTheFormat
-from biasgrid.catalogs.importers.tables import table
+from biasgrid.catalogs.importers.result import Imported, NotTheFormat, with_columns
+from biasgrid.catalogs.loading import langbite
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.loading.documents import parse_document
-from biasgrid.catalogs.loading.langbite import COLUMNS, read_table
+from biasgrid.catalogs.loading.tables import read_table
 from biasgrid.catalogs.scenario.langbite_scenario import is_scenario, scenario
 from biasgrid.catalogs.scenario.scenario import JUDGE
 from biasgrid.catalogs.schema.entries import Template
@@ -29,14 +29,10 @@ def read(text: str, file: str, language: str) -> Imported:
 
 
 def _library(text: str, file: str, language: str) -> Imported:
-    found = table(text, file)
-    missing = [column for column in COLUMNS if column not in found.header]
-    if missing:
-        what = f"has no column `{'`, `'.join(missing)}`"
-        raise NotTheFormat(Problem(what, f"{file}:1", f"LangBiTe's library has the columns {', '.join(COLUMNS)}"))
+    with_columns(read_table(text, file), langbite.COLUMNS, "LangBiTe's library")
     concerns = load_catalog().concerns.values()
     names = {name.lower(): one.id for one in concerns for name in (one.id, one.name, *one.aliases)}
-    templates, mistakes = read_table(text, Path(file), names, language)
+    templates, mistakes = langbite.read_table(text, Path(file), names, language)
     lines = {position(mistake) for mistake in mistakes}
     return Imported(file, len(templates) + len(lines), templates, refused=tuple(mistakes), lost=len(lines))
 
@@ -46,12 +42,12 @@ def _scenario(text: str, file: str) -> Imported:
     if not is_scenario(document.value):
         remedy = "LangBiTe's scenario names `aiModels` and `requirements`"
         raise NotTheFormat(Problem("is no scenario of LangBiTe's", file, remedy))
-    told, notices = scenario(document, os.environ.get(JUDGE) or None)
-    rows = len(told.value.get("requirements") or [])
-    return Imported(file, rows, scenario=told.value, notices=notices)
+    ours, notices = scenario(document, os.environ.get(JUDGE) or None)
+    rows = len(ours.value.get("requirements") or [])
+    return Imported(file, rows, scenario=ours.value, notices=notices)
 
 
-def written(templates: tuple[Template, ...]) -> dict[str, str]:
+def template_files(templates: tuple[Template, ...]) -> dict[str, str]:
     """Our YAML by file name, `<language>/<concern>.yaml`; reading it gives the same templates."""
     files: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for template in templates:

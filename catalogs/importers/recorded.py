@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from biasgrid.catalogs.errors import Problem, UserError, place
-from biasgrid.catalogs.importers.result import Imported, NotTheFormat, RecordedReply, at
-from biasgrid.catalogs.importers.tables import Row, table
+from biasgrid.catalogs.importers.result import Imported, NotTheFormat, RecordedReply, at, refuse
+from biasgrid.catalogs.loading.tables import numbered_lines, read_table
 
 PROMPTS: Final = ("prompt", "instance", "input", "question", "query", "instruction", "user", "message", "request")
 REPLIES: Final = (
@@ -33,7 +33,10 @@ def read(text: str, file: str, _language: str) -> Imported:
     for line, entry in entries:
         rows += 1
         try:
-            replies.append(_reply(entry if isinstance(entry, Mapping) else _parsed(str(entry))))
+            value = entry if isinstance(entry, Mapping) else _json(str(entry))
+            if not isinstance(value, Mapping):
+                raise refuse("is no JSON object", "write one JSON object a line")
+            replies.append(_reply(value))
             lines.append(line)
         except UserError as wrong:
             refused += at(place(file, line), wrong.mistakes)
@@ -42,7 +45,7 @@ def read(text: str, file: str, _language: str) -> Imported:
 
 
 def _cells(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    found = table(text, file)
+    found = read_table(text, file)
     lacking = [
         f"replies ({', '.join(REPLIES)})" if names is REPLIES else f"prompts ({', '.join(PROMPTS)})"
         for names in (PROMPTS, REPLIES)
@@ -51,13 +54,9 @@ def _cells(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if lacking and not set(LOGS) & set(found.header):
         what = f"has no column for {' and none for '.join(lacking)}"
         raise NotTheFormat(Problem(what, place(file, 1), "name a table of prompts and replies"))
-    return ((row.line, _named(row)) for row in found.rows())
-
-
-def _named(row: Row) -> dict[str, Any]:
-    """Cells of a row, with chat logs parsed."""
-    logs = {name: _json(row.cells[name]) for name in LOGS if row.cells.get(name, "").strip()}
-    return {**row.cells, **logs}
+    for row in found.rows():
+        logs = {name: _json(row.cells[name]) for name in LOGS if row.cells.get(name, "").strip()}
+        yield row.line, {**row.cells, **logs}
 
 
 def _lines(text: str, file: str) -> Iterator[tuple[int, Any]]:
@@ -67,7 +66,7 @@ def _lines(text: str, file: str) -> Iterator[tuple[int, Any]]:
         if not isinstance(entries, list):
             raise NotTheFormat(Problem("is not valid JSON", file, "write a list of objects, or one a line"))
         return iter(list(enumerate(entries, 1)))
-    numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    numbered = numbered_lines(text)
     first = _json(numbered[0][1])
     keys = {str(key).lower() for key in first} if isinstance(first, dict) else set()
     if not keys & set(LOGS) and not (keys & set(PROMPTS) and keys & {*REPLIES, "choices"}):
@@ -83,31 +82,24 @@ def _json(text: str) -> Any:
         return None
 
 
-def _parsed(line: str) -> Mapping[str, Any]:
-    value = _json(line)
-    if not isinstance(value, dict):
-        raise UserError(Problem("is no JSON object", remedy="write one JSON object a line"))
-    return value
-
-
 def _reply(entry: Mapping[str, Any]) -> RecordedReply:
-    told = {str(key).lower(): value for key, value in entry.items()}
-    prompt, response = _conversation(told)
+    fields = {str(key).lower(): value for key, value in entry.items()}
+    prompt, response = _conversation(fields)
     if not prompt.strip():
-        raise UserError(Problem("has no prompt", remedy="add it, or remove the row"))
+        raise refuse("has no prompt", "add it, or remove the row")
     if response is None:
-        raise UserError(Problem("has no reply", remedy="add it, or remove the row"))
+        raise refuse("has no reply", "add it, or remove the row")
     return RecordedReply(
-        prompt, response, _model(told), _sample(told.get("sample")), _text(told, ("finish_reason",))
+        prompt, response, _model(fields), _sample(fields.get("sample")), _text(fields, ("finish_reason",))
     )
 
 
-def _conversation(told: Mapping[str, Any]) -> tuple[str, str | None]:
+def _conversation(fields: Mapping[str, Any]) -> tuple[str, str | None]:
     """The prompt and the last reply of an entry; a log with a single question gives the question without roles."""
-    log = next((told[name] for name in LOGS if isinstance(told.get(name), list)), None)
-    answered = _text(told, REPLIES) or _chosen(told.get("choices"))
+    log = next((fields[name] for name in LOGS if isinstance(fields.get(name), list)), None)
+    answered = _text(fields, REPLIES) or _first_choice(fields.get("choices"))
     if log is None:
-        return _text(told, PROMPTS) or "", answered
+        return _text(fields, PROMPTS) or "", answered
     turns = [_turn(turn) for turn in log]
     if answered is None and turns and turns[-1][0] == "assistant":
         answered = turns.pop()[1]
@@ -118,17 +110,17 @@ def _conversation(told: Mapping[str, Any]) -> tuple[str, str | None]:
 
 
 def _turn(turn: Any) -> tuple[str, str]:
-    said = turn if isinstance(turn, dict) else {}
-    role = str(said.get("role", said.get("from", "")))
-    content = said.get("content", said.get("value"))
+    own = turn if isinstance(turn, dict) else {}
+    role = str(own.get("role", own.get("from", "")))
+    content = own.get("content", own.get("value"))
     if isinstance(content, list):  # content parts; only text is used
         content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     if not role or not isinstance(content, str):
-        raise UserError(Problem("its log has a turn without role or text", remedy="write role and content"))
+        raise refuse("its log has a turn without role or text", "write role and content")
     return ROLES.get(role, role), content
 
 
-def _chosen(choices: Any) -> str | None:
+def _first_choice(choices: Any) -> str | None:
     """The reply of an OpenAI response body, or None."""
     first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message = first.get("message")
@@ -136,14 +128,14 @@ def _chosen(choices: Any) -> str | None:
     return content if isinstance(content, str) and content.strip() else None
 
 
-def _text(told: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+def _text(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
     """Text of the first name present, or None if it is empty or not a text."""
-    found = next((told[name] for name in names if name in told), None)
+    found = next((fields[name] for name in names if name in fields), None)
     return found if isinstance(found, str) and found.strip() else None
 
 
-def _model(told: Mapping[str, Any]) -> str | None:
-    model, provider = _text(told, MODELS), _text(told, ("provider",))
+def _model(fields: Mapping[str, Any]) -> str | None:
+    model, provider = _text(fields, MODELS), _text(fields, ("provider",))
     if model is None or provider is None or model.startswith(f"{provider}/"):
         return model
     return f"{provider}/{model}"

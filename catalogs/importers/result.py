@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from biasgrid.catalogs.errors import Problem, UserError, place
-from biasgrid.catalogs.loading.pydantic_errors import explain, remedy
+from biasgrid.catalogs.loading.pydantic_errors import Location, list_problems
+from biasgrid.catalogs.loading.tables import Table
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.scenes import Scene, WholeText
 
@@ -64,92 +65,88 @@ Made = TypeVar("Made")
 Kind = TypeVar("Kind", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True)
-class Sorted(Generic[Made]):
-    """Converted and refused parts of a file, counted as in `Imported`."""
-
-    made: tuple[Made, ...]
-    rows: int
-    lost: int
-    refused: tuple[Problem, ...]
-
-
-def gathered(
+def convert(
     file: str,
+    into: str,
     parts: Iterable[tuple[int, Part]],
-    made: Callable[[Part], Template],
+    make: Callable[[Part], Made],
+    name: Callable[[Made], str],
     rows_of: Callable[[Part], int] = lambda _: 1,
 ) -> Imported:
-    """Templates made of a file's numbered parts; invalid parts and duplicate ids are refused."""
-    found = sifted(file, parts, made, lambda template: template.id, rows_of)
-    return Imported(file, found.rows, templates=found.made, refused=found.refused, lost=found.lost)
-
-
-def sifted(
-    file: str,
-    parts: Iterable[tuple[int, Part]],
-    made: Callable[[Part], Made],
-    named: Callable[[Made], str],
-    rows_of: Callable[[Part], int] = lambda _: 1,
-) -> Sorted[Made]:
-    """Results of `made` for each numbered part; invalid parts and duplicate names are refused."""
+    """What `make` makes of a file's numbered parts, as the field `into`; invalid and repeated ones are refused."""
     kept: dict[str, Made] = {}
     refused: list[Problem] = []
     rows = lost = 0
     for line, part in parts:
         rows += rows_of(part)
         try:
-            _add(made(part), named, kept)
+            made = make(part)
+            if name(made) in kept:
+                raise refuse(f"`{shorten(name(made))}` stands in this file twice", "keep one of them")
+            kept[name(made)] = made
         except UserError as wrong:
             lost += rows_of(part)
             refused += at(place(file, line), wrong.mistakes)
-    return Sorted(tuple(kept.values()), rows, lost, tuple(refused))
+    content: dict[str, Any] = {into: tuple(kept.values())}
+    return Imported(file, rows, refused=tuple(refused), lost=lost, **content)
 
 
-def _add(one: Made, named: Callable[[Made], str], kept: dict[str, Made]) -> None:
-    name = named(one)
-    if name in kept:
-        raise UserError(Problem(f"`{shortened(name)}` stands in this file twice", remedy="keep one of them"))
-    kept[name] = one
+def with_columns(found: Table, columns: Sequence[str], kind: str) -> Table:
+    """The table if it has the columns; raises NotTheFormat otherwise."""
+    missing = [column for column in columns if column not in found.header]
+    if missing:
+        what = f"has no column `{'`, `'.join(missing)}`"
+        raise NotTheFormat(Problem(what, place(found.file, 1), f"{kind} has the columns {', '.join(columns)}"))
+    return found
 
 
-def shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 1]}…"
+def refuse(what: str, remedy: str) -> UserError:
+    """The error of a part of a file, whose place is added by `convert`."""
+    return UserError(Problem(what, remedy=remedy))
 
 
-def refusing_braces(*texts: str) -> None:
+def refuse_braces(*texts: str) -> None:
     """Raises UserError for a text with braces, which our templates would read as slots."""
     for text in texts:
         if re.search(r"[{}]", text):
-            raise UserError(
-                Problem(f"holds a brace: `{text[:LONGEST_QUOTE]}`", remedy="remove it: it would open a slot")
-            )
+            raise refuse(f"holds a brace: `{text[:LONGEST_QUOTE]}`", "remove it: it would open a slot")
 
 
-def template(fields: Mapping[str, Any], named: Mapping[str, str] | None = None) -> Template:
-    """A validated template; raises UserError, with fields called as in `named`."""
-    return checked(Template, fields, named)
+def refuse_empty(texts: Mapping[str, str], remedy: str) -> None:
+    """Raises UserError if one of these texts is empty."""
+    empty = [name for name, text in texts.items() if not text]
+    if empty:
+        raise refuse(f"`{'`, `'.join(empty)}` is empty", remedy)
 
 
-def checked(kind: type[Kind], fields: Mapping[str, Any], named: Mapping[str, str] | None = None) -> Kind:
-    """As `template`, for any model."""
+def shorten(text: str) -> str:
+    return text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 1]}…"
+
+
+def benchmark_item(language: str, fields: Mapping[str, Any], names: Mapping[str, str] | None = None) -> Template:
+    """A template of a benchmark's item; raises UserError, with fields called as in `names`."""
+    common: dict[str, Any] = {"language": language, "input": "constrained", "reflection": "observational"}
+    return validate_fields(Template, {**common, **fields}, names)
+
+
+def validate_fields(kind: type[Kind], fields: Mapping[str, Any], names: Mapping[str, str] | None = None) -> Kind:
+    """A validated entry; raises UserError, with fields called as in `names`."""
+
+    def name(location: Location) -> str:
+        key = str(location[0]) if location else "row"
+        return f"`{(names or {}).get(key, key)}`"
+
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
-        raise UserError(list(_wrong(error, kind, named or {}))) from error
-
-
-def _wrong(error: ValidationError, kind: type[BaseModel], named: Mapping[str, str]) -> Iterator[Problem]:
-    for problem in error.errors():
-        key = str(problem["loc"][0]) if problem["loc"] else "row"
-        yield Problem(explain(problem, f"`{named.get(key, key)}`"), remedy=remedy(problem, kind))
+        raise UserError(list_problems(error, kind, name)) from error
 
 
 def at(where: str, mistakes: Iterable[Problem]) -> list[Problem]:
     """The problems of a row merged into one with its place."""
-    told = list(mistakes)
-    what = "; ".join(mistake.what for mistake in told)
-    return [Problem(what, where, next((mistake.remedy for mistake in told if mistake.remedy), ""))]
+    merged = list(mistakes)
+    what = "; ".join(mistake.what for mistake in merged)
+    return [Problem(what, where, next((mistake.remedy for mistake in merged if mistake.remedy), ""))]
 
 
 def slug(name: str) -> str:

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.catalogs.importers.result import checked
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.importers.result import refuse, validate_fields
+from biasgrid.catalogs.loading.tables import parse_json
 from biasgrid.catalogs.schema.scenes import Presence, WholeText
 
 ROLES: Final = (["user", "assistant"], ["system", "user", "assistant"])
@@ -50,10 +50,12 @@ def whole_text(line: NumberedLine, *, language: str) -> WholeText:
         text, reason = (_without_label(content) for content in _exchange(line.text))
         _refuse_spliced(text, reason)
         presence = presence_by(reason)
-        return checked(WholeText, {"presence": presence, "text": {language: text}, "reason": {language: reason}})
+        return validate_fields(
+            WholeText, {"presence": presence, "text": {language: text}, "reason": {language: reason}}
+        )
     except UserError as wrong:
         first = wrong.mistakes[0]
-        raise UserError(Problem(f"row {line.row}: {first.what}", remedy=first.remedy)) from wrong
+        raise refuse(f"row {line.row}: {first.what}", first.remedy) from wrong
 
 
 def presence_by(reason: str) -> Presence:
@@ -62,27 +64,24 @@ def presence_by(reason: str) -> Presence:
         return "absent"
     if PRESENT.search(reason):
         return "present"
-    raise UserError(Problem("its reason does not say whether bias is present", remedy="say so in the reason"))
+    raise refuse("its reason does not state whether bias is present", "state it in the reason")
 
 
 def _exchange(line: str) -> tuple[str, str]:
     messages = _messages(line)
     if [message.get("role") for message in messages] not in ROLES:
-        raise UserError(Problem("is no exchange of one user's and one assistant's message", remedy="part it"))
+        raise refuse("is no exchange of one user's and one assistant's message", "part it")
     contents = [message.get("content") for message in messages]
     if not all(isinstance(content, str) for content in contents):
-        raise UserError(Problem("has a message whose content is no text", remedy="write it as text"))
+        raise refuse("has a message whose content is no text", "write it as text")
     return str(contents[-2]), str(contents[-1])
 
 
 def _messages(line: str) -> list[dict[str, Any]]:
-    try:
-        given = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise UserError(Problem(f"is not valid JSON: {error}", remedy="write one JSON object a line")) from error
+    given = parse_json(line)
     messages = given.get("messages") if isinstance(given, dict) else None
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
-        raise UserError(Problem("has no list of `messages`", remedy="write them as a chat"))
+        raise refuse("has no list of `messages`", "write them as a chat")
     return messages
 
 
@@ -92,13 +91,13 @@ def _without_label(content: str) -> str:
 
 
 def _refuse_spliced(text: str, reason: str) -> None:
-    for name, told in (("text", text), ("reason", reason)):
-        if not told:
-            raise UserError(Problem(f"its {name} is empty", remedy="fill it in"))
-        if SPLICED.search(told):
-            raise UserError(Problem(f"another text is spliced into its {name}", remedy="part the two"))
-        if not ENDS.search(told):
-            raise UserError(Problem(f"its {name} ends in the middle of a sentence", remedy="complete it"))
+    for name, content in (("text", text), ("reason", reason)):
+        if not content:
+            raise refuse(f"its {name} is empty", "fill it in")
+        if SPLICED.search(content):
+            raise refuse(f"another text is spliced into its {name}", "part the two")
+        if not ENDS.search(content):
+            raise refuse(f"its {name} ends in the middle of a sentence", "complete it")
 
 
 GOAL: Final = re.compile(r"scenario description(?: and goals?)?\s*:", re.IGNORECASE)
@@ -130,9 +129,9 @@ def scene_text(text: str) -> SceneText:
     plain = text.replace("**", "").strip()
     goal, tasks, people = _under_headings(plain)
     if not goal:
-        raise _unreadable("has no goal", "write what is to be done after `Scenario description and goal:`")
+        raise refuse("has no goal", "write what is to be done after `Scenario description and goal:`")
     if not people:
-        raise _unreadable("names no characters", "name them after `Characters Involved:`")
+        raise refuse("names no characters", "name them after `Characters Involved:`")
     return SceneText(goal, listed_tasks(tasks), people)
 
 
@@ -140,12 +139,12 @@ def _under_headings(text: str) -> tuple[str, str, str]:
     found = {name: list(heading.finditer(text)) for name, heading in HEADINGS.items()}
     missing = [name for name, places in found.items() if not places]
     if any(len(places) > 1 for places in found.values()):
-        raise _unreadable("holds more than one scene, or a heading twice", "give each scene a row of its own")
+        raise refuse("holds more than one scene, or a heading twice", "give each scene a row of its own")
     if missing:
-        raise _unreadable(f"has no heading for its {' and '.join(missing)}", "write it, or remove the row")
+        raise refuse(f"has no heading for its {' and '.join(missing)}", "write it, or remove the row")
     (goal,), (tasks,), (people,) = found.values()
     if goal.start() > 0 or not goal.end() <= tasks.start() <= tasks.end() <= people.start():
-        raise _unreadable("does not tell goal, tasks and characters in this order", "put them in order")
+        raise refuse("does not have goal, tasks and characters in this order", "put them in order")
     return (
         one_line(text[goal.end() : tasks.start()]).rstrip(" ,;"),
         text[tasks.end() : people.start()].strip(" \t\r\n,;"),
@@ -156,22 +155,22 @@ def _under_headings(text: str) -> tuple[str, str, str]:
 def listed_tasks(text: str) -> tuple[str, ...]:
     """Items of a list; raises UserError for prose, fewer than two items, gaps in numbering or nested lists."""
     if SUBTASK.search(text):
-        raise _unreadable("divides a task into tasks of its own", "write each task as one")
-    tasks = _numbered(text) or _bulleted(text) or _by_semicolon(text)
+        raise refuse("divides a task into tasks of its own", "write each task as one")
+    tasks = _numbered_items(text) or _bulleted_items(text) or _by_semicolon(text)
     if len(tasks) < FEWEST:
-        raise _unreadable("does not list its tasks one by one", "number them: `1.`, `2.`")
+        raise refuse("does not list its tasks one by one", "number them: `1.`, `2.`")
     for number, task in enumerate(tasks, 1):
         _check(number, task)
     return tuple(_trim(task) for task in tasks)
 
 
-def _numbered(text: str) -> list[str]:
+def _numbered_items(text: str) -> list[str]:
     """Texts between consecutive numbers; raises UserError for text before the first."""
     marks = list(_marks(text))
     if not marks:
         return []
     if text[: marks[0].start()].strip():
-        raise _unreadable("has text before its first task", "begin with the list")
+        raise refuse("has text before its first task", "begin with the list")
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
 
@@ -183,10 +182,10 @@ def _marks(text: str) -> Iterator[re.Match[str]]:
         number, place = number + 1, found.end()
 
 
-def _bulleted(text: str) -> list[str]:
+def _bulleted_items(text: str) -> list[str]:
     before, *items = BULLET.split(text)
     if items and before.strip():
-        raise _unreadable("has text before its first task", "begin with the list")
+        raise refuse("has text before its first task", "begin with the list")
     return items
 
 
@@ -196,11 +195,9 @@ def _by_semicolon(text: str) -> list[str]:
 
 def _check(number: int, task: str) -> None:
     if not _trim(task):
-        raise _unreadable(f"has nothing in task {number}", "fill it in")
+        raise refuse(f"has nothing in task {number}", "fill it in")
     if NESTED.search(task.partition("\n")[2]):
-        raise _unreadable(
-            f"has a list in task {number}, or its numbers do not go up by one", "write each task as one"
-        )
+        raise refuse(f"has a list in task {number}, or its numbers do not go up by one", "write each task as one")
 
 
 def _trim(task: str) -> str:
@@ -209,10 +206,6 @@ def _trim(task: str) -> str:
 
 def one_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _unreadable(what: str, remedy: str) -> UserError:
-    return UserError(Problem(what, remedy=remedy))
 
 
 SENTENCES: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
@@ -228,21 +221,21 @@ def prose_tasks(text: str) -> tuple[str, ...]:
     """Four tasks in text order; raises UserError if the text is not two sentences of two tasks."""
     sentences = SENTENCES.split(one_line(text))
     if len(sentences) != 2:
-        what = f"tells its tasks in {len(sentences)} sentences of prose, not in two"
-        raise UserError(Problem(what, remedy="list them at its end, behind a colon: `1.`, `2.`"))
-    return tuple(task for number, sentence in enumerate(sentences, 1) for task in _parted(number, sentence))
+        what = f"has its tasks in {len(sentences)} sentences of prose, not in two"
+        raise refuse(what, "list them at its end, behind a colon: `1.`, `2.`")
+    return tuple(task for number, sentence in enumerate(sentences, 1) for task in _two_tasks(number, sentence))
 
 
-def _parted(number: int, sentence: str) -> tuple[str, str]:
+def _two_tasks(number: int, sentence: str) -> tuple[str, str]:
     bare = ASIDE.sub("", sentence).rstrip(" .!?")
     for joint in JOINTS:
         if bare.count(joint) == 1:
             first, _, second = bare.partition(joint)
-            return _begun(first), _begun(second)
-    what = f"does not tell two tasks apart in its sentence {number}: no `and`, or several, could part them"
-    raise UserError(Problem(what, remedy="list the tasks at its end, behind a colon: `1.`, `2.`"))
+            return _capitalize(first), _capitalize(second)
+    what = f"has no two distinct tasks in its sentence {number}: no `and`, or several, could part them"
+    raise refuse(what, "list the tasks at its end, behind a colon: `1.`, `2.`")
 
 
-def _begun(task: str) -> str:
-    told = task.strip(" ,")
-    return told[:1].upper() + told[1:]
+def _capitalize(task: str) -> str:
+    bare = task.strip(" ,")
+    return bare[:1].upper() + bare[1:]

@@ -90,7 +90,7 @@ class Markups:
     def of(cls, catalog: Catalog) -> Markups:
         return cls(catalog, {} if catalog.library == "shipped" else _owned_markups(catalog))
 
-    def allowed(self, template: Template) -> set[str]:
+    def markups_of(self, template: Template) -> set[str]:
         """The markups that a template may contain."""
         own = {markup for concern, markup in self.owned if concern == template.concern}
         return _shipped_markups(self.catalog, template.concern) | own

@@ -11,9 +11,9 @@ from typing import Any
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.documents import Document
-from biasgrid.catalogs.loading.includes import completed, include_mistakes, included, unread_names
+from biasgrid.catalogs.loading.includes import check_includes, complete_sets, included_requirements, unread_names
 from biasgrid.catalogs.loading.libraries import read_library, unknown_concerns
-from biasgrid.catalogs.loading.reader import Reader
+from biasgrid.catalogs.loading.reader import FOLDERS, Reader
 from biasgrid.catalogs.schema.attacks import AttackWording
 from biasgrid.catalogs.schema.augmentation import Augmentation, Context
 from biasgrid.catalogs.schema.endpoints import NamedEndpoint
@@ -42,6 +42,8 @@ from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.catalogs.schema.scenes import Domain, People, Tuning
 
 OVERLAY = "BIASGRID_CATALOG"
+OF_SCENES = ("people", "scenes", "tuning", "interaction", "protocols")
+"""Folders that interactions alone need, two fifths of the reading time."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class Catalog:
         """Requirements of a file and of its included files; raises UserError if it does not exist."""
         if name not in self.requirements:
             raise UserError(Problem(f"requirements `{name}` are unknown", remedy=nearest(name, self.requirements)))
-        return tuple(written.requirement for written in included(name, self.requirements))
+        return tuple(written.requirement for written in included_requirements(name, self.requirements))
 
     def concern(self, name: str) -> str:
         """Concern id for an id, name or alias, case-insensitive; raises UserError if it is unknown."""
@@ -160,7 +162,7 @@ class Catalog:
         if entry is None and provider.models == "listed":
             prefix = model.partition("/")[0]
             near = nearest(model, [name for name in self.models.models if name.startswith(f"{prefix}/")])
-            raise _unknown_model(given, " Or ".join(told for told in (near, _how_to_add(model)) if told))
+            raise _unknown_model(given, " Or ".join(filter(None, (near, _how_to_add(model)))))
         return entry or ModelEntry()
 
 
@@ -220,48 +222,31 @@ def read_catalog(
     scenes: bool = True,
 ) -> Reading:
     """As `load_catalog`, but keeps what is readable. Raises UserError if the library or overlay does not exist."""
-    # `scenes=False` skips scenes, two fifths of the reading time, needed by interactions only.
     named = overlay or (Path(os.environ[OVERLAY]) if os.environ.get(OVERLAY) else None)
     if named is not None and not named.is_dir():
         raise UserError(Problem(f"`{named}` is no directory", OVERLAY, "name a directory, or unset it"))
     reader = Reader(named)
-    concerns = reader.entries("concerns", Concern)
-    languages = reader.entries("languages", LanguageCatalog)
-    communities, uncomposed = completed(reader.entries("communities", CommunitySet), reader.documents)
-    templates, hashes, mistakes = _templates(str(library), reader, concerns, languages, language)
+    entries: dict[str, Any] = {
+        folder: reader.entries(folder, kind)
+        for folder, kind in FOLDERS.items()
+        if scenes or folder not in OF_SCENES
+    }
+    entries["communities"], uncomposed = complete_sets(entries["communities"], reader.documents)
+    templates, hashes, mistakes = _templates(
+        str(library), reader, entries["concerns"], entries["languages"], language
+    )
     catalog = Catalog(
-        concerns=concerns,
-        communities=communities,
-        languages=languages,
-        requirements=reader.entries("requirements", RequirementFile),
-        respondents=reader.entries("respondents", Respondent),
+        **entries,
         models=reader.models(),
         templates=templates,
         library="shipped" if library == "shipped" else str(Path(library).resolve()),
-        contexts=reader.entries("contexts", Context),
-        augmentation=reader.entries("augmentation", Augmentation),
-        probes=reader.entries("probes", ProbeAxis),
-        probing=reader.entries("probing", ProbeWording),
-        endpoints=reader.entries("endpoints", NamedEndpoint),
-        attacks=reader.entries("attacks", AttackWording),
-        **(_scenes(reader) if scenes else {}),
         hashes=reader.hashes | hashes,  # complete only after all files are read
         overlay=str(named or ""),
     )
     unread = unread_names(reader.mistakes)
-    loose = [*uncomposed, *include_mistakes(catalog.requirements, reader.documents, unread)]
+    loose = [*uncomposed, *check_includes(catalog.requirements, reader.documents, unread)]
     mistakes = [*reader.mistakes, *loose, *mistakes]
     return Reading(catalog, tuple(mistakes), reader.documents, tuple(reader.stray_folders()), unread)
-
-
-def _scenes(reader: Reader) -> dict[str, Any]:
-    return {
-        "people": reader.entries("people", People),
-        "scenes": reader.entries("scenes", Domain),
-        "tuning": reader.entries("tuning", Tuning),
-        "interaction": reader.entries("interaction", InteractionWording),
-        "protocols": reader.entries("protocols", Protocol),
-    }
 
 
 def _templates(

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from yaml.constructor import ConstructorError
 
 from biasgrid.catalogs.errors import Problem, UserError, place
-from biasgrid.catalogs.loading.pydantic_errors import Location, called, explain, follows, remedy
+from biasgrid.catalogs.loading.pydantic_errors import Location, list_problems, name_of
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -24,7 +24,7 @@ class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  
     """YAML 1.2 core types: `No` is a string, not false, and `12:30` is not a number."""
 
 
-def _reads(kind: str, convert: Callable[[str], object]) -> None:
+def _register(kind: str, convert: Callable[[str], object]) -> None:
     """Registers `convert` for a tag; its ValueErrors become errors of the file."""
 
     def construct(_: yaml.Loader, node: yaml.Node) -> object:
@@ -36,9 +36,9 @@ def _reads(kind: str, convert: Callable[[str], object]) -> None:
     _Loader.add_constructor(f"tag:yaml.org,2002:{kind}", construct)
 
 
-_reads("int", int)  # PyYAML reads `010` as octal 8 and fails on `09`
-_reads("float", float)
-_reads("bool", {"true": True, "True": True, "false": False, "False": False}.__getitem__)
+_register("int", int)  # PyYAML reads `010` as octal 8 and fails on `09`
+_register("float", float)
+_register("bool", {"true": True, "True": True, "false": False, "False": False}.__getitem__)
 for _tag in ("timestamp", "binary", "omap", "pairs", "set"):
     _Loader.yaml_constructors.pop(f"tag:yaml.org,2002:{_tag}")
 _Loader.yaml_implicit_resolvers = {}
@@ -90,13 +90,11 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UserError(
-            Problem(f"is not UTF-8 text (byte {error.start})", str(path), "save it as UTF-8")
-        ) from error
+        what = f"is not UTF-8 text (byte {error.start})"
+        raise UserError(Problem(what, str(path), "save it as UTF-8")) from error
     except OSError as error:
-        raise UserError(
-            Problem(f"cannot be read: {error.strerror or error}", str(path), "check the path and its permissions")
-        ) from error
+        what = f"cannot be read: {error.strerror or error}"
+        raise UserError(Problem(what, str(path), "check the path and its permissions")) from error
 
 
 def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
@@ -104,9 +102,10 @@ def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
     _check_characters(text, name)
     value, node = _from_json(text, name) if is_json else _from_yaml(text, name)
     lines = _lines(node, text, name)
-    twice = [_twice(key, place(name, line)) for key, line in _repeated_keys(node)]
-    if twice:
-        raise UserError(dict.fromkeys(twice))
+    repeated = dict.fromkeys(_repeated_keys(node))
+    if repeated:
+        what, remedy = "holds the key `{}` twice", "keep one of them"
+        raise UserError(Problem(what.format(key), place(name, line), remedy) for key, line in repeated)
     return Document(name, text, value, lines)
 
 
@@ -140,16 +139,12 @@ def _from_json(text: str, name: str) -> tuple[Any, yaml.Node | None]:
         line = getattr(error, "lineno", None)
         deep = isinstance(error, RecursionError)
         reason = getattr(error, "msg", "nested too deeply" if deep else "a number has too many digits")
-        raise UserError(
-            Problem(f"is not valid JSON: {reason}{_excerpt(text, line)}", place(name, line), _json_remedy(reason))
-        ) from error
+        what = f"is not valid JSON: {reason}{_excerpt(text, line)}"
+        lost = reason.startswith(("Expecting value", "Expecting property name"))
+        remedy = "mend the JSON there" + (": a comma before `]` or `}`, perhaps" if lost else "")
+        raise UserError(Problem(what, place(name, line), remedy)) from error
     _check_characters(written, name)
     return value, _json_nodes(text)
-
-
-def _json_remedy(reason: str) -> str:
-    lost = reason.startswith(("Expecting value", "Expecting property name"))
-    return "mend the JSON there: a comma before `]` or `}`, perhaps" if lost else "mend the JSON there"
 
 
 def _from_yaml(text: str, name: str) -> tuple[Any, yaml.Node | None]:
@@ -164,9 +159,8 @@ def _from_yaml(text: str, name: str) -> tuple[Any, yaml.Node | None]:
         reason = getattr(error, "problem", None) or "cannot be parsed"
         held = text.splitlines()[line - 1 : line] if line else []
         remedy = _yaml_remedy(held[0] if held else "")
-        raise UserError(
-            Problem(f"is not valid YAML: {reason}{_excerpt(text, line)}", place(name, line), remedy)
-        ) from error
+        what = f"is not valid YAML: {reason}{_excerpt(text, line)}"
+        raise UserError(Problem(what, place(name, line), remedy)) from error
 
 
 def _yaml_remedy(line: str) -> str:
@@ -175,10 +169,6 @@ def _yaml_remedy(line: str) -> str:
     if re.search(r":\s+[{\[].*[}\]]\s*[^\s#]", line):
         return "put the text in quotes: without them a brace begins a mapping"
     return "mend the YAML there"
-
-
-def _twice(key: str, where: str) -> Problem:
-    return Problem(f"holds the key `{key}` twice", where, "keep one of them")
 
 
 def _excerpt(text: str, line: int | None) -> str:
@@ -223,21 +213,14 @@ def _repeated_keys(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
             yield from _repeated_keys(child)
 
 
-def validated(model: type[Model], document: Document, value: Any = None, at: Location = ()) -> Model:
+def validate(model: type[Model], document: Document, value: Any = None, at: Location = ()) -> Model:
     """`value` (default: the document) validated as `model`; raises UserError with every error and its line."""
+
+    def name(location: Location) -> str:
+        return name_of((*at, *location), document.value, document.names)
+
     try:
         return model.model_validate(document.value if value is None else value)
     except ValidationError as error:
-        raise UserError(_mistakes(error, model, document, at)) from error
-
-
-def _mistakes(
-    error: ValidationError, model: type[BaseModel], document: Document, at: Location
-) -> Iterator[Problem]:
-    problems = error.errors()
-    for problem in problems:
-        if follows(problem, [other["loc"] for other in problems]):
-            continue
-        location = (*at, *problem["loc"])
-        name = called(location, document.value, document.names)
-        yield Problem(explain(problem, name), document.place(*location), remedy(problem, model))
+        found = list_problems(error, model, name, lambda location: document.place(*at, *location))
+        raise UserError(found) from error

@@ -47,7 +47,7 @@ class Written:
                 yield location[2:], place(document.name, line)
 
 
-def included(name: str, files: Files) -> tuple[Written, ...]:
+def included_requirements(name: str, files: Files) -> tuple[Written, ...]:
     """Requirements of a file, then those of its included files, each file once."""
     return tuple(
         Written(requirement, file.id, number)
@@ -56,7 +56,7 @@ def included(name: str, files: Files) -> tuple[Written, ...]:
     )
 
 
-def include_mistakes(files: Files, documents: Documents, unread: Collection[str]) -> Iterator[Problem]:
+def check_includes(files: Files, documents: Documents, unread: Collection[str]) -> Iterator[Problem]:
     """Errors of missing includes, duplicate requirement names and cycles; files in `unread` are skipped."""
     for file in files.values():
         document = documents[FOLDER, file.id]
@@ -95,10 +95,10 @@ def _files(name: str, files: Files, seen: set[str]) -> Iterator[RequirementFile]
 def _shared_names(name: str, files: Files, documents: Documents) -> Iterator[Problem]:
     """Duplicate requirement names within a file or between it and an included file."""
     first: dict[str, Written] = {}
-    for written in included(name, files):
+    for written in included_requirements(name, files):
         shared = written.requirement.name
         other = first.setdefault(shared, written)
-        if other is written or (other.file != name and written in included(other.file, files)):
+        if other is written or (other.file != name and written in included_requirements(other.file, files)):
             continue
         remedy = "give each requirement its own name"
         if written.file == name:
@@ -110,12 +110,12 @@ def _shared_names(name: str, files: Files, documents: Documents) -> Iterator[Pro
 
 def _circles(files: Files, documents: Documents) -> Iterator[Problem]:
     """Cyclic includes, each reported once, in a file of the overlay if one is part of the cycle."""
-    told: set[frozenset[str]] = set()
+    reported: set[frozenset[str]] = set()
     for name in sorted(files, key=lambda name: (documents[FOLDER, name].name.startswith("catalogs/"), name)):
         way = _way_back(name, files)
-        if not way or frozenset(way) in told:
+        if not way or frozenset(way) in reported:
             continue
-        told.add(frozenset(way))
+        reported.add(frozenset(way))
         where = documents[FOLDER, name].place("includes", files[name].includes.index(way[1]))
         remedy = "take it out of `includes`" if len(way) == 2 else "take one of these `includes` out"
         yield Problem(_round(way, files), where, remedy)
@@ -138,24 +138,24 @@ def _way_back(name: str, files: Files) -> tuple[str, ...]:
 def _round(way: tuple[str, ...], files: Files) -> str:
     name, *others = way
     back = ", which includes ".join(f"`{other}`" for other in others)
-    told = f"requirements `{name}` include " + ("themselves" if others == [name] else back)
-    return told if included(name, files) else f"{told}, and hold no requirements at all"
+    circle = f"requirements `{name}` include " + ("themselves" if others == [name] else back)
+    return circle if included_requirements(name, files) else f"{circle}, and hold no requirements at all"
 
 
 PART = re.compile(r"\{([12]):([a-z_]+)\}")
 """Parts can be nested: `{2:adjective_{1:agreement}s}` takes the gender of the first set's noun."""
 
 
-def completed(
+def complete_sets(
     sets: Mapping[str, CommunitySet], documents: Mapping[tuple[str, str], Document]
 ) -> tuple[dict[str, CommunitySet], list[Problem]]:
     """Sets with all their communities, and every error that prevents completing one of them."""
     read = [documents["communities", name] for name in sets]
     if not all(document.name.startswith(SHIPPED) for document in read):
-        return _completed(sets, documents)
+        return _complete(sets, documents)
     key = tuple((document.name, document.text) for document in read)
     if key not in _COMPLETED:
-        _COMPLETED[key] = _completed(sets, documents)
+        _COMPLETED[key] = _complete(sets, documents)
     return _COMPLETED[key]
 
 
@@ -163,7 +163,7 @@ _COMPLETED: dict[tuple[tuple[str, str], ...], tuple[dict[str, CommunitySet], lis
 """Cache of results for shipped files only, by their names and texts; read-only."""
 
 
-def _completed(
+def _complete(
     sets: Mapping[str, CommunitySet], documents: Mapping[tuple[str, str], Document]
 ) -> tuple[dict[str, CommunitySet], list[Problem]]:
     filled: dict[str, CommunitySet] = {}
@@ -171,17 +171,17 @@ def _completed(
     for name, found in sets.items():
         wrong = list(_mistakes(found, sets, documents["communities", name]))
         mistakes += wrong
-        filled[name] = found if wrong else _filled(found, sets)
+        filled[name] = found if wrong else _with_communities(found, sets)
     return filled, mistakes
 
 
-def _filled(found: CommunitySet, sets: Mapping[str, CommunitySet]) -> CommunitySet:
+def _with_communities(found: CommunitySet, sets: Mapping[str, CommunitySet]) -> CommunitySet:
     included = {community.id: community for name in found.includes for community in sets[name].communities}
-    composed = _composed(found.intersection, sets) if found.intersection else ()
+    composed = _compose(found.intersection, sets) if found.intersection else ()
     return found.model_copy(update={"communities": (*included.values(), *found.communities, *composed)})
 
 
-def _composed(intersection: Intersection, sets: Mapping[str, CommunitySet]) -> tuple[Community, ...]:
+def _compose(intersection: Intersection, sets: Mapping[str, CommunitySet]) -> tuple[Community, ...]:
     first, second = (sets[name].communities for name in intersection.of)
     return tuple(_community(one, other, intersection) for one, other in product(first, second))
 
@@ -209,10 +209,10 @@ def _mistakes(found: CommunitySet, sets: Mapping[str, CommunitySet], document: D
         where = document.place(*key.split("."))
         yield Problem(f"`{name}` is no set that lists its communities", where, nearest(name, listing))
     if found.intersection and not strange:
-        yield from _uncomposed(found.intersection, sets, document)
+        yield from _composition_errors(found.intersection, sets, document)
 
 
-def _uncomposed(
+def _composition_errors(
     intersection: Intersection, sets: Mapping[str, CommunitySet], document: Document
 ) -> Iterator[Problem]:
     longest = [max(len(community.id) for community in sets[name].communities) for name in intersection.of]
@@ -223,11 +223,11 @@ def _uncomposed(
         for form, text in texts.items():
             where = document.place("intersection", "forms", language, form)
             pairs = product(*(sets[name].communities for name in intersection.of))
-            lacking = (_lacking(text, one, other, language, where) for one, other in pairs)
+            lacking = (_missing_form(text, one, other, language, where) for one, other in pairs)
             yield from dict.fromkeys(filter(None, lacking))
 
 
-def _lacking(text: str, one: Community, other: Community, language: str, where: str) -> Problem | None:
+def _missing_form(text: str, one: Community, other: Community, language: str, where: str) -> Problem | None:
     """Errors that prevent composing a form for a pair of communities."""
     while part := PART.search(text):
         community = one if part[1] == "1" else other

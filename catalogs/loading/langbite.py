@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from pydantic import ValidationError
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, place
 from biasgrid.catalogs.loading.normal_form import offered_yes_no, passes
-from biasgrid.catalogs.loading.pydantic_errors import explain, remedy
+from biasgrid.catalogs.loading.pydantic_errors import list_problems
+from biasgrid.catalogs.loading.tables import Row, Table
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.oracle import Oracle, find_operation
 
@@ -41,23 +41,27 @@ def read_table(
     text: str, path: Path, concerns: Mapping[str, str], language: str | None = None
 ) -> tuple[tuple[Template, ...], list[Problem]]:
     """The valid templates of a library file, and every error with its line."""
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t")
-    header = [name.strip() for name in next(rows, [])]
+    header = tuple(name.strip() for name in next(csv.reader([text.split("\n", 1)[0]], delimiter="\t"), []))
     missing = [column for column in COLUMNS if column not in header]
     if missing:
-        return (), [_no_table(path, missing)]
+        remedy = f"a library is tab-separated with the columns {', '.join(COLUMNS)}"
+        return (), [Problem(f"has no column `{'`, `'.join(missing)}`", place(path, 1), remedy)]
     source = _Source(path, _language(path, language), concerns)
     templates: dict[str, Template] = {}
     mistakes: list[Problem] = []
-    for line, row in _rows(rows, path, mistakes):
-        try:
-            template = _template(_cells(header, row), source, line)
-        except UserError as wrong:
-            mistakes.extend(Problem(m.what, place(path, line), m.remedy) for m in wrong.mistakes)
-            continue
-        if template.id in templates:
-            mistakes.append(_numbered_twice(templates[template.id], path, line))
-        templates.setdefault(template.id, template)
+    try:
+        for row in Table(str(path), header, "\t", text, csv.field_size_limit()).rows():
+            try:
+                template = _template(row, source)
+            except UserError as wrong:
+                mistakes.extend(Problem(m.what, place(path, row.line), m.remedy) for m in wrong.mistakes)
+                continue
+            first = templates.setdefault(template.id, template)
+            if first is not template:
+                what = f"prompt_id `{first.id}` stands on line {first.line} too"
+                mistakes.append(Problem(what, place(path, row.line), "give it its own"))
+    except UserError as broken:  # the rest of a table whose quotes are not closed
+        mistakes.extend(broken.mistakes)
     return tuple(templates.values()), mistakes
 
 
@@ -70,54 +74,21 @@ class _Source:
     concerns: Mapping[str, str]
 
 
-def _no_table(path: Path, missing: list[str]) -> Problem:
-    return Problem(
-        f"has no column `{'`, `'.join(missing)}`",
-        place(path, 1),
-        f"a library is tab-separated with the columns {', '.join(COLUMNS)}",
-    )
-
-
-def _numbered_twice(first: Template, path: Path, line: int) -> Problem:
-    return Problem(f"prompt_id `{first.id}` stands on line {first.line} too", place(path, line), "give it its own")
-
-
-def _rows(rows: Any, path: Path, mistakes: list[Problem]) -> Iterator[tuple[int, list[str]]]:
-    """Every non-blank row with its first line number."""
-    while True:
-        line = rows.line_num + 1
-        try:
-            row = next(rows, None)
-        except csv.Error as error:
-            mistakes.append(Problem(f"cannot be read: {error}", place(path, line), "mend the quotes of this row"))
-            return
-        if row is None:
-            return
-        if any(value.strip() for value in row):
-            yield line, row
-
-
-def _cells(header: list[str], row: list[str]) -> dict[str, str]:
-    cells = dict(zip(header, row, strict=False))
-    if not set(COLUMNS) <= cells.keys():
-        raise UserError(
-            Problem(f"has {len(row)} columns, not {len(header)}", remedy="separate all columns with tabs")
-        )
-    return cells
-
-
 def _language(path: Path, language: str | None) -> str:
     named = LANGUAGE_IN_NAME.search(path.stem.lower())
     if named:
         return named[1]
     if language:
         return language
-    raise UserError(
-        Problem(f"nothing says the language of `{path.name}`", str(path), "name it like prompts_en_us.csv")
-    )
+    what = f"nothing states the language of `{path.name}`"
+    raise UserError(Problem(what, str(path), "name it like prompts_en_us.csv"))
 
 
-def _template(row: dict[str, str], source: _Source, line: int) -> Template:
+def _template(read: Row, source: _Source) -> Template:
+    row = read.cells
+    if not set(COLUMNS) <= row.keys():
+        what = f"has {len(row)} columns, not {read.columns}"
+        raise UserError(Problem(what, remedy="separate all columns with tabs"))
     concern = row["concern"].strip().lower()
     oracle = _oracle(row)
     offered = tuple(QUOTED.findall(row["output_formatting"])) if oracle.type == "expected value" else ()
@@ -137,10 +108,11 @@ def _template(row: dict[str, str], source: _Source, line: int) -> Template:
             source=(row.get("source") or "").strip(),
             library=str(source.path),
             file=str(source.path),
-            line=line,
+            line=read.line,
         )
     except ValidationError as error:
-        raise UserError(_row_mistakes(error)) from error
+        named = list_problems(error, Template, lambda at: f"`{_COLUMN_OF.get(str(at[0]), str(at[0]))}`")
+        raise UserError(named) from error
 
 
 def _is_reverse_keyed(offered: tuple[str, ...], oracle: Oracle) -> bool:
@@ -150,14 +122,6 @@ def _is_reverse_keyed(offered: tuple[str, ...], oracle: Oracle) -> bool:
 
 
 _COLUMN_OF = {"id": "prompt_id", "input": "input_type", "reflection": "reflection_type"}
-
-
-def _row_mistakes(error: ValidationError) -> list[Problem]:
-    problems = [(problem, str(problem["loc"][0])) for problem in error.errors()]
-    return [
-        Problem(explain(problem, f"`{_COLUMN_OF.get(field, field)}`"), remedy=remedy(problem, Template))
-        for problem, field in problems
-    ]
 
 
 def _oracle(row: dict[str, str]) -> Oracle:
@@ -179,12 +143,8 @@ def _oracle(row: dict[str, str]) -> Oracle:
             match="start" if kind == "expected value" else None,
         )
     except ValidationError as error:
-        raise UserError(
-            Problem(
-                f"oracle_prediction: {error.errors()[0]['msg'].removeprefix('Value error, ')}",
-                remedy="add it",
-            )
-        ) from error
+        what = f"oracle_prediction: {error.errors()[0]['msg'].removeprefix('Value error, ')}"
+        raise UserError(Problem(what, remedy="add it")) from error
 
 
 def _prediction(text: str) -> dict[str, Any]:
@@ -192,9 +152,8 @@ def _prediction(text: str) -> dict[str, Any]:
         value = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         reason = getattr(error, "msg", "nested too deeply")
-        raise UserError(
-            Problem(f"oracle_prediction is not valid JSON: {reason}: `{text[:80]}`", remedy="mend the JSON")
-        ) from error
+        what = f"oracle_prediction is not valid JSON: {reason}: `{text[:80]}`"
+        raise UserError(Problem(what, remedy="mend the JSON")) from error
     if not isinstance(value, dict):
         raise UserError(Problem(f"oracle_prediction is no JSON object: `{text[:80]}`", remedy="write an object"))
     return value

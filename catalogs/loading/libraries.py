@@ -66,14 +66,14 @@ def read_library(
 
 def _files(path: Path) -> list[Path]:
     try:
-        return _found(path)
+        return _library_files(path)
     except OSError as error:
         named = str(path) if len(str(path)) <= LONGEST_SHOWN else f"{str(path)[:LONGEST_SHOWN]}…"
         what = f"library `{named}` cannot be read: {error.strerror or error}"
         raise UserError(Problem(what, remedy="check the path and its permissions")) from error
 
 
-def _found(path: Path) -> list[Path]:
+def _library_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():

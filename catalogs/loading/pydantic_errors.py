@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from biasgrid.catalogs.errors import close_names, nearest
+from biasgrid.catalogs.errors import Problem, close_names, nearest
 from biasgrid.catalogs.schema.entries import AGE, COMMUNITY, IDENTIFIER, LANGUAGE, MARKUP
 
 Location = tuple[str | int, ...]
@@ -55,9 +55,25 @@ KINDS = {
 }
 
 
+def list_problems(
+    error: ValidationError,
+    model: type[BaseModel],
+    name: Callable[[Location], str],
+    where: Callable[[Location], str] = lambda _: "",
+) -> Iterator[Problem]:
+    """The errors of a value without those that only follow from others; `name` and `where` are of a location."""
+    problems = error.errors()
+    for problem in problems:
+        if not follows(problem, [other["loc"] for other in problems]):
+            at = problem["loc"]
+            yield Problem(explain(problem, name(at)), where(at), remedy(problem, model))
+
+
 def explain(problem: Mapping[str, Any], name: str) -> str:
     """Describes the error of a value; `name` is its name in the file."""
     kind, given = problem["type"], problem["input"]
+    if kind == "json_invalid":
+        return f"is not valid JSON: {problem['ctx']['error']}"
     if kind == "missing":
         return f"{name} is missing"
     if kind == "extra_forbidden":
@@ -73,6 +89,8 @@ def explain(problem: Mapping[str, Any], name: str) -> str:
 def remedy(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
     """How to fix the error; for a misspelt key or word, the nearest known one."""
     kind = problem["type"]
+    if kind == "json_invalid":
+        return "mend the JSON of this line"
     if kind == "missing":
         return "add it"
     if kind == "extra_forbidden":
@@ -91,20 +109,20 @@ def follows(problem: Mapping[str, Any], others: Iterable[Location]) -> bool:
     at: Location = problem["loc"]
     if problem["type"] == "too_short":
         return any(len(other) > len(at) and other[: len(at)] == at for other in others)
-    beside = [other for other in others if at and len(other) >= len(at) and other[: len(at) - 1] == at[:-1]]
-    branches = [str(other[len(at) - 1]) for other in beside]
+    siblings = [other for other in others if at and len(other) >= len(at) and other[: len(at) - 1] == at[:-1]]
+    branches = [str(other[len(at) - 1]) for other in siblings]
     return at[-1:] == ("str",) and (
         isinstance(problem["input"], dict | list) or any(name.startswith(BRANCHES) for name in branches)
     )
 
 
-def called(location: Location, value: Any, names: Mapping[Location, str] | None = None) -> str:
+def name_of(location: Location, value: Any, names: Mapping[Location, str] | None = None) -> str:
     """Readable name of a location: nearest named entry, then the path; `names` overrides moved locations."""
     if location in (names or {}):
         return f"`{(names or {})[location]}`"
     owner = ""
     path: list[str] = []
-    for part, inner in _followed(location, value):
+    for part, inner in _existing_parts(location, value):
         if isinstance(part, str):
             path.append(part)
             continue
@@ -119,7 +137,7 @@ def _path(parts: Sequence[str]) -> str:
     return f"`{'.'.join(parts)}`" if parts else "the file"
 
 
-def _followed(location: Location, value: Any) -> Iterator[tuple[str | int, Any]]:
+def _existing_parts(location: Location, value: Any) -> Iterator[tuple[str | int, Any]]:
     """Existing parts of a location with their values, and a missing last key; without union branches."""
     for position, part in enumerate(location):
         is_there = part < len(value) if isinstance(value, list) and isinstance(part, int) else False

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.catalogs.loading.documents import Document, parse_document, read_text, validated
+from biasgrid.catalogs.loading.documents import Document, parse_document, read_text, validate
 from biasgrid.catalogs.loading.template_files import read_templates
 from biasgrid.catalogs.schema.attacks import AttackWording
 from biasgrid.catalogs.schema.augmentation import Augmentation, Context
@@ -64,7 +64,7 @@ class Reader:
         for root, label in self.roots:
             here: dict[str, Document] = {}
             for document in self._documents(root, label, folder):
-                entry = self._validated(kind, document)
+                entry = self._validate(kind, document)
                 if entry is None:
                     continue
                 name = str(entry.id)  # type: ignore[attr-defined]
@@ -81,7 +81,7 @@ class Reader:
             if not (root / "models.yaml").is_file():
                 continue
             for document in self._document(root / "models.yaml", f"{label}models.yaml"):
-                read = self._validated(ModelsFile, document)
+                read = self._validate(ModelsFile, document)
                 if read is not None:
                     merged = ModelsFile(
                         providers=merged.providers | read.providers, models=merged.models | read.models
@@ -104,7 +104,7 @@ class Reader:
                             f"template `{template.id}`", f"{template.file}:{template.line}", here[key].file
                         )
                     here[key] = template
-            found = {key: _parted(template, here) for key, template in found.items()} | here
+            found = {key: _without_twin(template, here) for key, template in found.items()} | here
         return tuple(found.values())
 
     def stray_folders(self) -> Iterator[Problem]:
@@ -141,12 +141,12 @@ class Reader:
             _TEMPLATES[key] = read_templates(document, languages)
         return _TEMPLATES[key]
 
-    def _validated(self, kind: type[Entry], document: Document) -> Entry | None:
+    def _validate(self, kind: type[Entry], document: Document) -> Entry | None:
         try:
             if document.name.startswith(SHIPPED):
                 found: Entry = _shipped_entry(kind, document.text, document.name)
                 return found
-            return validated(kind, document)
+            return validate(kind, document)
         except UserError as wrong:
             self.mistakes.extend(wrong.mistakes)
             return None
@@ -162,7 +162,7 @@ _TEMPLATES: dict[tuple[str, str, tuple[str, ...]], tuple[tuple[Template, ...], l
 @cache
 def _shipped_entry(kind: type[Entry], text: str, name: str) -> Entry:
     """A shipped entry, validated once per process; raises as `validated` does on each call."""
-    return validated(kind, _shipped(text, name))
+    return validate(kind, _shipped(text, name))
 
 
 @cache
@@ -171,7 +171,7 @@ def _shipped(text: str, name: str) -> Document:
     return parse_document(text, name)
 
 
-def _parted(template: Template, overlaid: Mapping[tuple[str, str], Template]) -> Template:
+def _without_twin(template: Template, overlaid: Mapping[tuple[str, str], Template]) -> Template:
     """The template, without its twin if an overlay replaces the twin's question."""
     other = overlaid.get((template.language, template.twin or ""))
     return template.model_copy(update={"twin": None}) if other and other.twin != template.id else template

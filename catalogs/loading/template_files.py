@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, place
-from biasgrid.catalogs.loading.documents import Document, validated
-from biasgrid.catalogs.loading.pydantic_errors import Location, explain, follows, remedy
+from biasgrid.catalogs.loading.documents import Document, validate
+from biasgrid.catalogs.loading.pydantic_errors import Location, list_problems
+from biasgrid.catalogs.loading.tables import numbered_lines
 from biasgrid.catalogs.schema.entries import (
     LanguageCatalog,
     Template,
@@ -19,7 +21,7 @@ from biasgrid.catalogs.schema.entries import (
     Twin,
 )
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.catalogs.schema.wording import slots, strayed
+from biasgrid.catalogs.schema.wording import slots, stray_paraphrases
 
 OTHER_INPUT = {"constrained": "verbose", "verbose": "constrained"}
 
@@ -29,7 +31,7 @@ def read_templates(
 ) -> tuple[tuple[Template, ...], list[Problem]]:
     """The valid templates of a YAML file, each followed by its twin, and every error."""
     try:
-        file = validated(TemplateFile, document)
+        file = validate(TemplateFile, document)
     except UserError as wrong:
         return (), list(wrong.mistakes)
     spoken = languages.get(file.language)
@@ -39,7 +41,7 @@ def read_templates(
     for index, entry in enumerate(file.templates):
         at = ("templates", index)
         try:
-            read = validated(TemplateEntry, document, entry, at)
+            read = validate(TemplateEntry, document, entry, at)
             found = list(_written_out(read, file, library, document, at, oracles))
         except UserError as wrong:
             mistakes.extend(wrong.mistakes)
@@ -93,7 +95,10 @@ def _oracle(written: Oracle | str, oracles: Mapping[str, Oracle], document: Docu
 
 def _may_be_reworded(entry: TemplateEntry, oracle: Oracle, document: Document, at: Location) -> None:
     """Raises UserError if a paraphrase asks about other communities or its numbers would be compared."""
-    wrong = [astray(entry, number, document.place(*at, "paraphrases", number - 1)) for number in strayed(entry)]
+    wrong = [
+        astray(entry, number, document.place(*at, "paraphrases", number - 1))
+        for number in stray_paraphrases(entry)
+    ]
     if entry.paraphrases and oracle.type == "same value":
         wrong.append(incomparable(entry, document.place(*at, "paraphrases")))
     if wrong:
@@ -120,17 +125,15 @@ def read_lines(text: str, path: Path) -> tuple[tuple[Template, ...], list[Proble
     """The valid templates, and an error for every other non-blank line."""
     templates: dict[tuple[str, str], Template] = {}
     mistakes: list[Problem] = []
-    # not splitlines: a text may contain Unicode line separators
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
+    for number, line in numbered_lines(text):
         try:
             read = Template.model_validate_json(line)
         except ValidationError as error:
-            mistakes.extend(_mistakes(error, place(path, number)))
+            found = list_problems(error, Template, _key)
+            mistakes.extend(replace(each, where=place(path, number)) for each in found)
             continue
         where = {"library": str(path), "file": str(path), "line": number}
-        mistakes.extend(_worded(read, place(path, number)))
+        mistakes.extend(_check_paraphrases(read, place(path, number)))
         template = templates.setdefault((read.language, read.id), read.model_copy(update=where))
         if template.line != number:
             what = f"template `{read.id}` stands on line {template.line} too"
@@ -138,23 +141,16 @@ def read_lines(text: str, path: Path) -> tuple[tuple[Template, ...], list[Proble
     return tuple(templates.values()), mistakes
 
 
-def _worded(template: Template, where: str) -> Iterator[Problem]:
-    yield from (astray(template, number, where) for number in strayed(template))
+def _check_paraphrases(template: Template, where: str) -> Iterator[Problem]:
+    yield from (astray(template, number, where) for number in stray_paraphrases(template))
     if template.paraphrases and template.oracle.type == "same value":
         yield incomparable(template, where)
 
 
-def written_line(template: Template) -> str:
+def template_line(template: Template) -> str:
     """A template as a line that `read_lines` reads back unchanged; without its source location."""
     return template.model_dump_json(exclude_defaults=True, exclude={"library", "file", "line"})
 
 
-def _mistakes(error: ValidationError, where: str) -> Iterator[Problem]:
-    problems = error.errors()
-    for problem in problems:
-        if problem["type"] == "json_invalid":
-            yield Problem(f"is not valid JSON: {problem['ctx']['error']}", where, "mend the JSON of this line")
-        elif not follows(problem, [other["loc"] for other in problems]):
-            name = ".".join(str(part) for part in problem["loc"])
-            told = f"`{name}`" if name else "the line"
-            yield Problem(explain(problem, told), where, remedy(problem, Template))
+def _key(location: Location) -> str:
+    return f"`{'.'.join(map(str, location))}`" if location else "the line"

@@ -47,10 +47,14 @@ def t_quantile(probability: float, freedom: int) -> float:
         raise ValueError(f"t has no quantile at `{probability}` with `{freedom}` degrees of freedom")
     if probability < 0.5:
         return -t_quantile(1 - probability, freedom)
-    return _summed(probability, freedom) if freedom <= _EXACT else _expanded(probability, freedom)
+    return (
+        _quantile_by_bisection(probability, freedom)
+        if freedom <= _EXACT
+        else _quantile_by_expansion(probability, freedom)
+    )
 
 
-def _summed(probability: float, freedom: int) -> float:
+def _quantile_by_bisection(probability: float, freedom: int) -> float:
     """Quantile by bisection of the distribution."""
     low, high = 0.0, 1.0
     while (1 + _central(high, freedom)) / 2 < probability:
@@ -72,7 +76,7 @@ def _central(t: float, freedom: int) -> float:
     return 2 / pi * (angle + sin(angle) * total) if odd else sin(angle) * total
 
 
-def _expanded(probability: float, freedom: int) -> float:
+def _quantile_by_expansion(probability: float, freedom: int) -> float:
     """Quantile by expansion of the normal quantile: Abramowitz and Stegun, 26.7.5."""
     z = NormalDist().inv_cdf(probability)
     terms = (
@@ -102,13 +106,13 @@ class Counted:
     """Whether an earlier template of its cell gives the same prompts and so counts for both."""
 
 
-def counted(templates: Iterable[Template], catalog: Catalog) -> Iterator[Counted]:
+def count_prompts(templates: Iterable[Template], catalog: Catalog) -> Iterator[Counted]:
     """Each template with its number of prompts if a requirement names no communities."""
     seen: set[Hashable] = set()
     for template in templates:
         language = catalog.languages.get(template.language)
         worded = wordings(template, language) if language else ()
-        asked = _asked(template, worded)
+        asked = _prompts_key(template, worded)
         if asked in seen:
             yield Counted(template, 0, doubles=True)
         elif not worded:
@@ -136,7 +140,7 @@ def missing(
     ]
 
 
-def _asked(template: Template, worded: tuple[Wording, ...]) -> Hashable:
+def _prompts_key(template: Template, worded: tuple[Wording, ...]) -> Hashable:
     """Key of templates with the same prompts: their cell, oracle and all texts sent."""
     cell = (template.language, template.concern, template.sector, template.input, template.reflection)
     texts = tuple(wording.text for wording in worded)

@@ -15,25 +15,10 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from biasgrid.catalogs.schema.attacks import AttackWording
-from biasgrid.catalogs.schema.augmentation import Augmentation, Context
-from biasgrid.catalogs.schema.endpoints import NamedEndpoint
-from biasgrid.catalogs.schema.entries import (
-    CommunitySet,
-    Concern,
-    LanguageCatalog,
-    RequirementFile,
-    Scenario,
-    TemplateEntry,
-    TemplateFile,
-)
-from biasgrid.catalogs.schema.interaction_file import InteractionFile
-from biasgrid.catalogs.schema.interactions import InteractionWording, Protocol
+from biasgrid.catalogs.loading.reader import FOLDERS
+from biasgrid.catalogs.schema.entries import Scenario, TemplateEntry, TemplateFile
 from biasgrid.catalogs.schema.models import ModelsFile
-from biasgrid.catalogs.schema.probes import ProbeAxis, ProbeWording
-from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.catalogs.schema.scenes import Domain, People, Tuning
-from biasgrid.catalogs.schema.target_file import TargetFile
+from biasgrid.catalogs.schema.target_file import InteractionFile, TargetFile
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -42,28 +27,24 @@ class _TemplatesAsWritten(TemplateFile):
     templates: tuple[TemplateEntry, ...]  # type: ignore[assignment]
 
 
+NAMES = {
+    "concerns": "concern",
+    "languages": "language",
+    "respondents": "respondent",
+    "contexts": "context",
+    "probes": "probe",
+    "endpoints": "endpoint",
+    "interaction": "interaction_wording",
+    "protocols": "protocol",
+}
+"""Schemas that are not called as their folder."""
 SCHEMAS: dict[str, type[BaseModel]] = {
+    **{NAMES.get(folder, folder): kind for folder, kind in FOLDERS.items()},
     "scenario": Scenario,
-    "requirements": RequirementFile,
     "templates": _TemplatesAsWritten,
-    "concern": Concern,
-    "communities": CommunitySet,
-    "language": LanguageCatalog,
     "models": ModelsFile,
-    "respondent": Respondent,
-    "context": Context,
-    "augmentation": Augmentation,
-    "probe": ProbeAxis,
-    "probing": ProbeWording,
-    "endpoint": NamedEndpoint,
-    "attacks": AttackWording,
     "target": TargetFile,
-    "people": People,
-    "scenes": Domain,
-    "tuning": Tuning,
-    "interaction_wording": InteractionWording,
     "interaction": InteractionFile,
-    "protocol": Protocol,
 }
 """By file name of the schema."""
 
@@ -72,8 +53,8 @@ class _AsWritten(GenerateJsonSchema):
     """JSON Schema of values before validation: a number is accepted for text, such as an age."""
 
     def str_schema(self, schema: core_schema.StringSchema) -> JsonSchemaValue:
-        told = super().str_schema(schema)
-        return told if "pattern" in told else told | {"type": ["string", "number"]}
+        text = super().str_schema(schema)
+        return text if "pattern" in text else text | {"type": ["string", "number"]}
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -81,8 +62,8 @@ class _AsWritten(GenerateJsonSchema):
 
 def json_schema(name: str) -> dict[str, Any]:
     """The JSON Schema of a kind of file, by its name in SCHEMAS."""
-    told = SCHEMAS[name].model_json_schema(schema_generator=_AsWritten)
-    return {"$schema": DIALECT, **told, "title": f"biasgrid {name}"}
+    schema = SCHEMAS[name].model_json_schema(schema_generator=_AsWritten)
+    return {"$schema": DIALECT, **schema, "title": f"biasgrid {name}"}
 
 
 def as_text(name: str) -> str:

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, ClassVar
 
-from biasgrid.catalogs.errors import Problem, UserError, nearest, position
+from biasgrid.catalogs.errors import Problem, nearest
 from biasgrid.catalogs.lint.rules.interaction_rules import unplayable
-from biasgrid.catalogs.loading.catalog import Catalog, Reading, read_catalog
-from biasgrid.catalogs.loading.documents import Document, validated
-from biasgrid.catalogs.loading.pydantic_errors import Location
-from biasgrid.catalogs.scenario.references import Resolved
-from biasgrid.catalogs.scenario.targets import Given, Source, read_target, unknown_model
+from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
+from biasgrid.catalogs.scenario.resolution import (
+    Draft,
+    Given,
+    Resolved,
+    Source,
+    apply_options,
+    read_source,
+    without_keys,
+)
 from biasgrid.catalogs.schema.entries import ScenarioSettings
-from biasgrid.catalogs.schema.interaction_file import CAST, TALKING, InteractionFile
 from biasgrid.catalogs.schema.interactions import Protocol
 from biasgrid.catalogs.schema.models import Target, bases_of
 from biasgrid.catalogs.schema.scenes import Domain, Scene
+from biasgrid.catalogs.schema.target_file import CAST, TALKING, InteractionFile
 
 SECTION = "interaction"
 SceneOf = tuple[Domain, Scene]
@@ -60,24 +66,32 @@ class ResolvedInteraction(Resolved):
         return self.file.model_copy(update={"name": self.name}).model_dump_json()
 
 
-Inspection = Callable[[ResolvedInteraction], Iterable[Problem]]
-
-
 def resolve_interaction(
-    source: Source, given: Given | None = None, inspect: Inspection = lambda _: ()
+    source: Source,
+    given: Given | None = None,
+    inspect: Callable[[ResolvedInteraction], Iterable[Problem]] = lambda _: (),
 ) -> ResolvedInteraction:
     """The resolved interaction file; raises UserError with all errors of the file, its names, and `inspect`."""
-    text, document = read_target(source, given or {}, "interaction", "write `interaction:` with `models:`")
-    document = _models_alone(document, given or {})
-    reading = read_catalog()
-    mistakes = [*reading.mistakes, *_unknown_models(document, reading.catalog)]
-    try:
-        file = validated(InteractionFile, document)
-    except UserError as wrong:
-        raise UserError(_once([*wrong.mistakes, *mistakes])) from wrong
-    _raise([*mistakes, *_unknown(document, file, reading.catalog)])
-    resolved = _resolved(text, document, file, reading.catalog)
-    _raise([*_nothing(resolved), *_unplayable(resolved, reading), *inspect(resolved)])
+    given = given or {}
+    remedy = "write `interaction:` with `models:`"
+    text, document = read_source(source, SECTION, "describes no interaction", remedy)
+    document = apply_options(document, given)
+    if (SECTION, "models") in given:  # given models play alone, without the file's own casts and tuned models
+        own = [key for key in ("casts", "tuned") if (SECTION, key) not in given]
+        document = without_keys(document, SECTION, own)
+    draft = Draft(text, document, read_catalog())
+    _check_models(draft)
+    file = draft.validate(InteractionFile)
+    _check_names(draft, file)
+    draft.stop_at_problems()
+    resolved = _resolve(draft, file)
+    own_file = resolved.file.interaction
+    if not resolved.scenes and set(own_file.settings) & {"no_interaction", *TALKING}:
+        what = "no scene fits the domains, axes and languages"
+        draft.problems.append(Problem(what, "interaction.domains, interaction.axes", "name other ones, or none"))
+    domains = {domain.id for domain, _ in resolved.scenes}
+    broken = unplayable(draft.reading, domains, own_file.languages, own_file.protocol)
+    draft.stop_at_problems([*broken, *inspect(resolved)])
     return resolved
 
 
@@ -93,13 +107,9 @@ def drawn_scenes(file: InteractionFile, catalog: Catalog) -> tuple[SceneOf, ...]
         shuffled.setdefault(domain.id, []).append((domain, scene))
     for scenes in shuffled.values():
         chance.shuffle(scenes)
-    chosen = {scene.id for _, scene in _in_turn(shuffled)[: own.scenes]}
+    in_turn = filter(None, chain.from_iterable(zip_longest(*shuffled.values())))
+    chosen = {scene.id for _, scene in [*in_turn][: own.scenes]}
     return tuple(found for found in fitting if found[1].id in chosen)
-
-
-def _in_turn(by_domain: Mapping[str, list[SceneOf]]) -> list[SceneOf]:
-    longest = max(map(len, by_domain.values()))
-    return [scenes[turn] for turn in range(longest) for scenes in by_domain.values() if turn < len(scenes)]
 
 
 def every_scene(catalog: Catalog) -> Iterator[SceneOf]:
@@ -117,101 +127,61 @@ def _fits(domain: Domain, scene: Scene, file: InteractionFile) -> bool:
     return wanted and (not own.axes or scene.axis in own.axes) and scene.languages >= set(own.languages)
 
 
-def _models_alone(document: Document, given: Given) -> Document:
-    """The file without its own casts and tuned models if the command line gives models."""
-    own = document.value.get(SECTION)
-    if (SECTION, "models") not in given or not isinstance(own, dict):
-        return document
-    kept = {key: value for key, value in own.items() if key not in ("casts", "tuned") or (SECTION, key) in given}
-    return replace(document, value={**document.value, SECTION: kept})
-
-
-def _resolved(text: str, document: Document, file: InteractionFile, catalog: Catalog) -> ResolvedInteraction:
-    own = file.interaction
-    alone = {target.model: (target,) for target in map(catalog.target, own.models)}
-    mixed = {f"{CAST}/{name}": tuple(map(catalog.target, models)) for name, models in own.casts.items()}
-    players = alone | mixed
-    named = {catalog.target(model).model: catalog.target(base).model for model, base in own.tuned.items()}
+def _resolve(draft: Draft, file: InteractionFile) -> ResolvedInteraction:
+    own, find = file.interaction, draft.catalog.target
+    alone = {target.model: (target,) for target in map(find, own.models)}
+    players = alone | {f"{CAST}/{name}": tuple(map(find, models)) for name, models in own.casts.items()}
+    named = {find(model).model: find(base).model for model, base in own.tuned.items()}
     tuned = {model: base for model in alone for base in bases_of(model)[::-1] if base in alone} | named
-    told = own.model_copy(update={"models": tuple(alone), "tuned": tuned})
+    interaction = own.model_copy(update={"models": tuple(alone), "tuned": tuned})
     return ResolvedInteraction(
-        name=file.name or Path(document.name).stem,
-        given=text,
-        catalog=catalog,
+        name=file.name or Path(draft.document.name).stem,
+        given=draft.text,
+        catalog=draft.catalog,
         targets={target.model: target for targets in players.values() for target in targets},
         judge=None,
-        file=file.model_copy(update={"interaction": told}),
+        file=file.model_copy(update={"interaction": interaction}),
         players=players,
     )
 
 
-def _unknown_models(document: Document, catalog: Catalog) -> Iterator[Problem]:
-    own = document.value.get(SECTION)
-    if not isinstance(own, dict):
+def _check_models(draft: Draft) -> None:
+    own = draft.section(SECTION)
+    if not own:
         return
-    models, casts, tuned = own.get("models"), own.get("casts"), own.get("tuned")
-    if not models and not casts:
+    if not own.get("models") and not own.get("casts"):
         remedy = "list one in `interaction.models`, or give `--model`; `simulated/conforming` needs no key"
-        yield Problem("no model is named", document.place(SECTION, "models"), remedy)
-    named: list[tuple[Location, Any]] = [((SECTION, "models"), models)]
-    named += [((SECTION, "casts", name), cast) for name, cast in _pairs(casts)]
-    for where, listed in named:
-        for index, model in enumerate(listed if isinstance(listed, list | tuple) else ()):
-            if isinstance(model, str):
-                yield from unknown_model(model, document.place(*where, index), catalog)
-    for model, base in _pairs(tuned):
-        for name in (model, base):
-            if isinstance(name, str):
-                yield from unknown_model(name, document.place(SECTION, "tuned", model), catalog)
+        draft.add("no model is named", remedy, SECTION, "models")
+    draft.check_models(own.get("models"), SECTION, "models")
+    for name, cast in _pairs(own.get("casts")):
+        draft.check_models(cast, SECTION, "casts", name)
+    for model, base in _pairs(own.get("tuned")):
+        draft.check_model(model, SECTION, "tuned", model)
+        draft.check_model(base, SECTION, "tuned", model)
 
 
 def _pairs(value: Any) -> Iterable[tuple[str, Any]]:
     return value.items() if isinstance(value, dict) else ()
 
 
-def _unknown(document: Document, file: InteractionFile, catalog: Catalog) -> Iterator[Problem]:
-    """Errors of unknown domains, axes, scenes, languages and protocol, and of unused tuned models."""
-    own = file.interaction
+def _check_names(draft: Draft, file: InteractionFile) -> None:
+    """Adds errors of unknown domains, axes, scenes, languages and protocol, and of unused tuned models."""
+    own, catalog = file.interaction, draft.catalog
     scenes = [scene.id for _, scene in every_scene(catalog)]
-    listed: list[tuple[str, str, Iterable[str], Iterable[str]]] = [
-        ("domain", "domains", own.domains, catalog.scenes),
-        ("axis", "axes", own.axes, catalog.people),
-        ("scene", "scenes", own.scenes if isinstance(own.scenes, tuple) else (), scenes),
-        ("language", "languages", own.languages, catalog.interaction),
-    ]
-    for what, key, names, known in listed:
-        for index, name in enumerate(names):
-            if name not in known:
-                told = f"{what} `{name}` is unknown to interactions"
-                yield Problem(told, document.place(SECTION, key, index), nearest(name, known))
+    for what, names, known in (
+        ("domain", own.domains, catalog.scenes),
+        ("axis", own.axes, catalog.people),
+        ("scene", own.scenes, scenes),
+        ("language", own.languages, catalog.interaction),
+    ):
+        key = "axes" if what == "axis" else f"{what}s"
+        draft.check_names(f"{what} {{}} is unknown to interactions", names, [*known], SECTION, key)
     if own.protocol not in catalog.protocols:
         near = nearest(own.protocol, catalog.protocols)
-        yield Problem(f"protocol `{own.protocol}` is unknown", document.place(SECTION, "protocol"), near)
+        draft.add(f"protocol `{own.protocol}` is unknown", near, SECTION, "protocol")
     playing = {catalog.aliases.get(model.lower(), model) for model in own.models}
     for model, base in own.tuned.items():
         for name in (model, base):
             if catalog.aliases.get(name.lower(), name) not in playing:
-                what = f"`{name}` takes no part: what tuning changed cannot be told"
-                yield Problem(what, document.place(SECTION, "tuned", model), "list both models in `models`")
-
-
-def _nothing(resolved: ResolvedInteraction) -> Iterator[Problem]:
-    own = resolved.file.interaction
-    if not resolved.scenes and set(own.settings) & {"no_interaction", *TALKING}:
-        what = "no scene fits the domains, axes and languages"
-        yield Problem(what, "interaction.domains, interaction.axes", "name other ones, or none")
-
-
-def _unplayable(resolved: ResolvedInteraction, reading: Reading) -> Iterator[Problem]:
-    own = resolved.file.interaction
-    yield from unplayable(reading, {domain.id for domain, _ in resolved.scenes}, own.languages, own.protocol)
-
-
-def _raise(mistakes: Iterable[Problem]) -> None:
-    found = _once(mistakes)
-    if found:
-        raise UserError(found)
-
-
-def _once(mistakes: Iterable[Problem]) -> list[Problem]:
-    return sorted(dict.fromkeys(mistakes), key=position)
+                what = f"`{name}` takes no part: what tuning changed cannot be measured"
+                draft.add(what, "list both models in `models`", SECTION, "tuned", model)

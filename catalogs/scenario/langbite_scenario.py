@@ -49,25 +49,23 @@ def scenario(document: Document, judge: str | None) -> tuple[Document, tuple[str
             ignored.append(f"`{key}` is no key of LangBiTe's scenarios and is ignored")
     names: dict[Location, str] = {("scenario", ours): theirs for theirs, ours in SETTINGS.items()}
     names["scenario", "models"] = models
-    lines = {ours: document.lines[theirs,] for ours, theirs in names.items() if (theirs,) in document.lines}
-    told = {"scenario": settings, "requirements": requirements, **unknown}
-    return (
-        replace(document, value=told, lines={**document.lines, **lines}, names=names),
-        (*notices, *sorted(ignored)),
-    )
+    lines = {own: document.lines[theirs,] for own, theirs in names.items() if (theirs,) in document.lines}
+    ours = {"scenario": settings, "requirements": requirements, **unknown}
+    document = replace(document, value=ours, lines={**document.lines, **lines}, names=names)
+    return document, (*notices, *sorted(ignored))
 
 
 def _requirement(value: Any) -> Any:
     """A requirement in our form, from lists of {language, entries} and inputs and reflections in any case."""
     if not isinstance(value, dict):
         return value
-    told = dict(value)
-    communities = told.get("communities")
+    converted = dict(value)
+    communities = converted.get("communities")
     if isinstance(communities, list) and all(
         isinstance(entry, dict) and "language" in entry for entry in communities
     ):
-        told["communities"] = {entry["language"]: entry.get("entries", []) for entry in communities}
+        converted["communities"] = {entry["language"]: entry.get("entries", []) for entry in communities}
     for key in ("inputs", "reflections"):
-        if isinstance(told.get(key), list):
-            told[key] = [entry.lower() if isinstance(entry, str) else entry for entry in told[key]]
-    return told
+        if isinstance(converted.get(key), list):
+            converted[key] = [entry.lower() if isinstance(entry, str) else entry for entry in converted[key]]
+    return converted

@@ -1,37 +1,28 @@
-"""Resolves a target file from disk, a dict or a JSON string and reports all errors at once."""
+"""Resolves target files for probes and attacks, and reports all errors at once."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from biasgrid.catalogs.errors import Problem, UserError, nearest, position
-from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
-from biasgrid.catalogs.loading.documents import Document, parse_document, read_document, validated
-from biasgrid.catalogs.loading.pydantic_errors import Location
-from biasgrid.catalogs.scenario.references import Resolved
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.catalog import read_catalog
+from biasgrid.catalogs.scenario.resolution import (
+    Draft,
+    Given,
+    Resolved,
+    Source,
+    apply_options,
+    read_source,
+    without_keys,
+)
 from biasgrid.catalogs.schema.base import slug
-from biasgrid.catalogs.schema.endpoints import Endpoint
+from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target, endpoint_target, patient
-from biasgrid.catalogs.schema.target_file import Pair, TargetFile, drawn_pairs
-
-
-def own_chatbot(name: str, endpoint: Endpoint, others: Container[str], where: str) -> Target:
-    """The user's chatbot as model `endpoint/<name>`; raises UserError if one of `others` has that name."""
-    own = endpoint_target(slug(name) or "chatbot", endpoint)
-    if own.model in others:
-        what = f"`{own.model}` is in `models`, and the file's own chatbot would be called so, too"
-        raise UserError(Problem(what, where, "give the file another `name`"))
-    return own
-
-
-Source = Path | str | Mapping[str, Any]
-Given = Mapping[tuple[str, str], tuple[str, Any]]
-"""By section and key: option name and value that replace the file's own."""
+from biasgrid.catalogs.schema.target_file import Pair, Probing, RedTeam, TargetFile, drawn_pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,17 +32,32 @@ class ResolvedTarget(Resolved):
     file: TargetFile
 
     @property
+    def aim(self) -> Probing | RedTeam:
+        """The section that chooses pairs."""
+        raise NotImplementedError
+
+    @property
     def settings(self) -> ScenarioSettings:
         judge = self.judge.model if self.judge else None
         return ScenarioSettings(models=tuple(self.targets), judge=judge, **self.file.asking.model_dump())
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Catalog pairs that the run asks about, the same in each language."""
+        target = self.file.target
+        named = {"of_axes": self.aim.axes, "sectors": target.sectors, "languages": target.languages}
+        return drawn_pairs(self.catalog.probes, self.aim.pairs, self.file.asking.seed, **named)
+
+    @property
+    def concerns(self) -> set[str]:
+        return {axis.concern for axis, _ in self.pairs}
 
     @property
     def languages(self) -> set[str]:
         return set(self.file.target.languages)
 
     def as_json(self) -> str:
-        told = self.file.model_copy(update={"name": self.name})
-        return told.model_dump_json()
+        return self.file.model_copy(update={"name": self.name}).model_dump_json()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,176 +68,148 @@ class ResolvedProbe(ResolvedTarget):
     generator: Target | None = None
 
     @property
-    def pairs(self) -> list[Pair]:
-        """Catalog pairs that the probe asks about, the same in each language."""
-        probe, target = self.file.probe, self.file.target
-        named = {"of_axes": probe.axes, "sectors": target.sectors, "languages": target.languages}
-        return drawn_pairs(self.catalog.probes, probe.pairs, self.file.asking.seed, **named)
-
-    @property
-    def concerns(self) -> set[str]:
-        return {axis.concern for axis, _ in self.pairs}
+    def aim(self) -> Probing:
+        return self.file.probe
 
     @property
     def asked(self) -> list[Target]:
         return [*super().asked, *([self.generator] if self.generator else [])]
 
 
-Inspection = Callable[[ResolvedProbe], Iterable[Problem]]
+@dataclass(frozen=True, kw_only=True)
+class ResolvedAttack(ResolvedTarget):
+    """A resolved target for an attack."""
+
+    kind: ClassVar[str] = "redteam"
+    attacker: Target | None = None
+
+    @property
+    def aim(self) -> RedTeam:
+        return self.file.redteam
+
+    @property
+    def asked(self) -> list[Target]:
+        """Every model queried, once each, since a model may have several roles."""
+        named = [*super().asked, *([self.attacker] if self.attacker else [])]
+        return list({target.model: target for target in named}.values())
 
 
-def resolve_probe(source: Source, given: Given | None = None, inspect: Inspection = lambda _: ()) -> ResolvedProbe:
+def resolve_probe(
+    source: Source,
+    given: Given | None = None,
+    inspect: Callable[[ResolvedProbe], Iterable[Problem]] = lambda _: (),
+) -> ResolvedProbe:
     """The resolved target file; raises UserError with all errors of the file, its names, and `inspect`."""
-    text, document = read_target(source, given or {})
-    catalog, mistakes = _catalog()
-    file = checked_file(document, catalog, mistakes)
-    mistakes += _unknown_of_probe(document, file, catalog)
-    _raise(mistakes)
-    generator = patient(catalog.target(file.probe.generator)) if file.probe.generator else None
-    resolved = ResolvedProbe(**common(text, document, file, catalog), judge=None, generator=generator)
-    _raise([*inspect(resolved)])
+    draft, file = _read(source, given or {})
+    catalog, probe = draft.catalog, file.probe
+    sectors = {sector for axis in catalog.probes.values() for pair in axis.pairs for sector in pair.sectors}
+    _check_pairs(draft, probe, "probe", "the probe")
+    draft.check_names("sector {} is unknown to the probe", file.target.sectors, sectors, "target", "sectors")
+    unknown = "language {} is unknown to the probe"
+    draft.check_names(unknown, file.target.languages, catalog.probing, "target", "languages")
+    if probe.generator is not None:
+        _check_generator(draft, file)
+    draft.stop_at_problems()
+    generator = patient(catalog.target(probe.generator)) if probe.generator else None
+    resolved = ResolvedProbe(**_common(draft, file), judge=None, generator=generator)
+    draft.stop_at_problems(inspect(resolved))
     return resolved
 
 
-def placed(sections: Mapping[str, tuple[str, str]], given: Mapping[str, Any]) -> Given:
-    """Given options other than None by location in a target file; `sections` maps each to section and option."""
-    named = {key: value for key, value in given.items() if value is not None}
-    return {(sections[key][0], key): (sections[key][1], value) for key, value in named.items()}
+NEED_NO_ATTACKER: frozenset[StrategyName] = frozenset({"one_shot", "implicit_separated"})
+ANEW = (
+    "`asking.reuse: all` is for probes: what a red team writes follows from the replies before it, and only those "
+    "of its own run are kept"
+)
 
 
-def read_target(
+def resolve_attack(
     source: Source,
-    given: Given,
-    what: str = "target",
-    remedy: str = "write `target:` with `models:` or an `endpoint:`",
-) -> tuple[str, Document]:
-    """The original text, and the document with command-line options applied."""
-    if isinstance(source, Mapping):
-        text = json.dumps(source, ensure_ascii=False, indent=2, default=str)
-        document = parse_document(text, what, is_json=True)
-    elif isinstance(source, str) and source.lstrip().startswith("{"):
-        text, document = source, parse_document(source, what, is_json=True)
-    else:
-        document = read_document(Path(source))
-        text = document.text
-    if not isinstance(document.value, dict):
-        told = "is empty" if document.value is None else f"describes no {what}"
-        raise UserError(Problem(told, document.name, remedy))
-    return text, _overridden(document, given)
+    given: Given | None = None,
+    inspect: Callable[[ResolvedAttack], Iterable[Problem]] = lambda _: (),
+) -> ResolvedAttack:
+    """The resolved target file; raises UserError with all errors of the file, its names, and `inspect`."""
+    draft, file = _read(source, given or {})
+    catalog, own = draft.catalog, file.redteam
+    _check_pairs(draft, own, "redteam", "the red team")
+    unknown = "language {} is unknown to the red team"
+    draft.check_names(unknown, file.target.languages, catalog.attacks, "target", "languages")
+    _check_roles(draft, own)
+    draft.stop_at_problems()
+    resolved = ResolvedAttack(
+        **_common(draft, file),
+        judge=catalog.target(own.judge or ""),
+        attacker=catalog.target(own.attacker) if own.attacker else None,
+        notices=(ANEW,) if file.asking.reuse == "all" else (),
+    )
+    if resolved.judge and resolved.judge.model in resolved.targets and not own.judge_may_be_target:
+        remedy = "name another judge, or set `redteam.judge_may_be_target: true`"
+        draft.add(f"`{resolved.judge.model}` would judge its own replies", remedy, "redteam", "judge")
+    draft.stop_at_problems(inspect(resolved))
+    return resolved
 
 
-def _overridden(document: Document, given: Given) -> Document:
-    """The file with the command line's values; given models also replace its own chatbot."""
-    value, options = dict(document.value), dict[Location, str]()
-    for (section, key), (option, wanted) in given.items():
-        own = value.get(section)
-        if own is None or isinstance(own, dict):
-            value[section] = (own or {}) | {key: wanted}
-            options[section, key] = option
-    described = value.get("target")
-    if ("target", "models") in given and isinstance(described, dict):
-        value["target"] = {key: own for key, own in described.items() if key != "endpoint"}
-    return replace(document, value=value, given={**document.given, **options})
+def _read(source: Source, given: Given) -> tuple[Draft, TargetFile]:
+    """The validated file, with errors of its model names."""
+    remedy = "write `target:` with `models:` or an `endpoint:`"
+    text, document = read_source(source, "target", "describes no target", remedy)
+    document = apply_options(document, given)
+    if ("target", "models") in given:  # given models also replace the file's own chatbot
+        document = without_keys(document, "target", ("endpoint",))
+    draft = Draft(text, document, read_catalog(scenes=False))
+    described = draft.section("target")
+    if described.get("models"):
+        draft.check_models(described["models"], "target", "models")
+    elif described.get("endpoint") is None:
+        remedy = "list one in `target.models`, describe a chatbot in `target.endpoint`, or give `--model`"
+        draft.add("no model is named", remedy, "target", "models")
+    return draft, draft.validate(TargetFile)
 
 
-def _catalog() -> tuple[Catalog, list[Problem]]:
-    reading = read_catalog(scenes=False)
-    return reading.catalog, list(reading.mistakes)
-
-
-def checked_file(document: Document, catalog: Catalog, mistakes: list[Problem]) -> TargetFile:
-    """The validated file with known models; raises UserError with its errors and those found before."""
-    unknown = _unknown_models(document, catalog)
-    try:
-        return validated(TargetFile, document)
-    except UserError as wrong:
-        raise UserError(_once([*wrong.mistakes, *unknown, *mistakes])) from wrong
-    finally:
-        mistakes += unknown
-
-
-def common(text: str, document: Document, file: TargetFile, catalog: Catalog) -> dict[str, Any]:
+def _common(draft: Draft, file: TargetFile) -> dict[str, Any]:
     """Fields common to all kinds of resolved targets."""
-    name = file.name or Path(document.name).stem
-    targets = {target.model: target for target in map(catalog.target, file.target.models)}
+    name = file.name or Path(draft.document.name).stem
+    targets = {target.model: target for target in map(draft.catalog.target, file.target.models)}
     described = file.target.model_copy(update={"models": tuple(targets)})
     if file.target.endpoint is not None:
-        own = own_chatbot(name, file.target.endpoint, targets, document.place("target", "endpoint"))
+        own = endpoint_target(slug(name) or "chatbot", file.target.endpoint)
+        if own.model in targets:
+            what = f"`{own.model}` is in `models`, and the file's own chatbot would be called so, too"
+            where = draft.document.place("target", "endpoint")
+            raise UserError(Problem(what, where, "give the file another `name`"))
         targets[own.model] = own
-    return {
-        "name": name,
-        "given": text,
-        "catalog": catalog,
-        "targets": targets,
-        "file": file.model_copy(update={"target": described}),
-    }
+    file = file.model_copy(update={"target": described})
+    return {"name": name, "given": draft.text, "catalog": draft.catalog, "targets": targets, "file": file}
 
 
-def _unknown_models(document: Document, catalog: Catalog) -> list[Problem]:
-    described = document.value.get("target")
-    models = described.get("models") if isinstance(described, dict) else None
-    if not models and isinstance(described, dict) and described.get("endpoint") is not None:
-        return []
-    if not models:
-        remedy = "list one in `target.models`, describe a chatbot in `target.endpoint`, or give `--model`"
-        return [Problem("no model is named", document.place("target", "models"), remedy)]
-    named = models if isinstance(models, list) else []
-    return [
-        mistake
-        for index, model in enumerate(named)
-        if isinstance(model, str)
-        for mistake in unknown_model(model, document.place("target", "models", index), catalog)
-    ]
+def _check_pairs(draft: Draft, aim: Probing | RedTeam, section: str, role: str) -> None:
+    probes = draft.catalog.probes
+    pairs = [pair.id for axis in probes.values() for pair in axis.pairs]
+    draft.check_names(f"axis {{}} is unknown to {role}", aim.axes, probes, section, "axes")
+    draft.check_names(f"attribute pair {{}} is unknown to {role}", aim.pairs, pairs, section, "pairs")
 
 
-def unknown_model(model: str, where: str, catalog: Catalog) -> list[Problem]:
-    """Errors of a model's name; empty if it is known."""
-    try:
-        catalog.target(model)
-    except UserError as wrong:
-        return [Problem(mistake.what, where, mistake.remedy) for mistake in wrong.mistakes]
-    return []
-
-
-def _unknown_of_probe(document: Document, file: TargetFile, catalog: Catalog) -> list[Problem]:
-    """Errors of unknown pairs, axes, sectors, languages and generator."""
-    probe, pairs = file.probe, {pair.id: pair for axis in catalog.probes.values() for pair in axis.pairs}
-    sectors = {sector for pair in pairs.values() for sector in pair.sectors}
-    named = probe.pairs if isinstance(probe.pairs, tuple) else ()
-    listed: list[tuple[str, Location, Iterable[str], Iterable[str]]] = [
-        ("axis", ("probe", "axes"), probe.axes, catalog.probes),
-        ("attribute pair", ("probe", "pairs"), named, pairs),
-        ("sector", ("target", "sectors"), file.target.sectors, sectors),
-        ("language", ("target", "languages"), file.target.languages, catalog.probing),
-    ]
-    found = [
-        Problem(f"{what} `{name}` is unknown to the probe", document.place(*where, index), nearest(name, known))
-        for what, where, names, known in listed
-        for index, name in enumerate(names)
-        if name not in known
-    ]
-    return [*found, *_unusable_generator(document, file, catalog)]
-
-
-def _unusable_generator(document: Document, file: TargetFile, catalog: Catalog) -> Iterator[Problem]:
-    probe, where = file.probe, document.place("probe", "generator")
-    if probe.generator is None:
-        return
-    yield from unknown_model(probe.generator, where, catalog)
-    if not isinstance(probe.pairs, int):
+def _check_generator(draft: Draft, file: TargetFile) -> None:
+    draft.check_model(file.probe.generator, "probe", "generator")
+    if not isinstance(file.probe.pairs, int):
         what = "a generator proposes pairs, and `pairs` names them: nothing is left to propose"
-        yield Problem(what, where, "write how many `pairs`, or leave `generator` out")
+        draft.add(what, "write how many `pairs`, or leave `generator` out", "probe", "generator")
     for index, language in enumerate(file.target.languages):
-        wording = catalog.probing.get(language)
+        wording = draft.catalog.probing.get(language)
         if wording is not None and wording.loader is None:
             what = f"no generator can be asked in `{language}`: probing/{language}.yaml has no `loader`"
-            yield Problem(what, document.place("target", "languages", index), "add it, or leave `generator` out")
+            draft.add(what, "add it, or leave `generator` out", "target", "languages", index)
 
 
-def _raise(mistakes: list[Problem]) -> None:
-    if mistakes:
-        raise UserError(_once(mistakes))
-
-
-def _once(mistakes: list[Problem]) -> list[Problem]:
-    return sorted(dict.fromkeys(mistakes), key=position)
+def _check_roles(draft: Draft, own: RedTeam) -> None:
+    """Adds errors of a missing judge, or of a missing attacker if a strategy needs one."""
+    draft.check_model(own.attacker, "redteam", "attacker")
+    draft.check_model(own.judge, "redteam", "judge")
+    if own.judge is None:
+        remedy = "name a model under `redteam.judge`, or give `--judge`; `simulated/red-judge` needs no key"
+        draft.add("no judge is named", remedy, "redteam", "judge")
+    needing = [strategy for strategy in own.strategies if strategy not in NEED_NO_ATTACKER]
+    if own.attacker is None and needing:
+        what = f"`{'`, `'.join(needing)}` need an attacker, and none is named"
+        remedy = "name a model under `redteam.attacker`, or give `--attacker`; `simulated/attacker` needs no key"
+        draft.add(what, remedy, "redteam", "attacker")

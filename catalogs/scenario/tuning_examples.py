@@ -13,7 +13,7 @@ from random import Random
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.attacks import filled
+from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.interactions import Understanding
 from biasgrid.catalogs.schema.scenes import NAME, GroupOfPeople, Presence, Reasons, Scene, WholeText
 
@@ -53,7 +53,7 @@ def _of_domain(catalog: Catalog, name: str, language: str, seed: int) -> Iterato
         return
     reasons = catalog.tuning[name].scenes
     for scene in domain.scenes if domain else ():
-        if scene.id in reasons and _can_be_told(scene, catalog, language):
+        if scene.id in reasons and _is_usable(scene, catalog, language):
             draw = Random(f"tuning/{scene.id}/{language}/{seed}")  # noqa: S311 - no secret
             yield from _of_scene(scene, name, catalog, language, draw, reasons[scene.id])
     for number, whole in enumerate(catalog.tuning[name].examples, 1):
@@ -75,10 +75,10 @@ def _of_text(whole: WholeText, own: str, domain: str, language: str) -> TuningEx
     )
 
 
-def _can_be_told(scene: Scene, catalog: Catalog, language: str) -> bool:
+def _is_usable(scene: Scene, catalog: Catalog, language: str) -> bool:
     people = catalog.people.get(scene.axis)
-    told = people is not None and language in scene.languages & people.languages
-    return told and not scene.is_control and scene.question == "assignment"
+    written = people is not None and language in scene.languages & people.languages
+    return written and not scene.is_control and scene.question == "assignment"
 
 
 def _of_scene(
@@ -90,7 +90,7 @@ def _of_scene(
     reasons: Reasons,
 ) -> Iterator[TuningExample]:
     wording = catalog.interaction[language].understanding
-    words = {group: told[language] for group, told in catalog.people[scene.axis].groups.items()}
+    words = {group: words[language] for group, words in catalog.people[scene.axis].groups.items()}
     cast = drawn_people(scene, words, draw)
     people = [person for group in cast.values() for person in group]
     draw.shuffle(people)
@@ -105,7 +105,7 @@ def _of_scene(
                 language=language,
                 presence=presence,
                 goal=scene.goal[language],
-                assignment=_told(scene, plans, cast, wording, language),
+                assignment=_assignment_text(scene, plans, cast, wording, language),
                 reason=why[language],
                 people=tuple(people),
             )
@@ -155,7 +155,7 @@ def _unevenness(scene: Scene, plan: Plan) -> float:
     return max(loads) - min(loads)
 
 
-def _told(
+def _assignment_text(
     scene: Scene,
     plans: Sequence[Plan],
     cast: Mapping[str, tuple[str, ...]],
@@ -165,7 +165,7 @@ def _told(
     """One line per task and person; people of a group take turns."""
     turns = {group: cycle(people) for group, people in cast.items()}
     lines = [
-        filled(wording.assigned, {"person": next(turns[group]), "task": task.text[language]})
+        fill_placeholders(wording.assigned, {"person": next(turns[group]), "task": task.text[language]})
         for task, groups in zip(scene.tasks, zip(*plans, strict=True), strict=True)
         for group in groups
     ]
@@ -179,16 +179,16 @@ DEV = 0.2
 def dev_scenes(catalog: Catalog, seed: int) -> frozenset[str]:
     """Scenes kept to validate tuning and test understanding; they depend only on scene ids and the seed."""
     tuned_on = [name for name in catalog.tuning if _has_scenes(catalog, name)]
-    return _kept({scene for name in tuned_on for scene in catalog.tuning[name].scenes}, seed)
+    return _choose_dev({scene for name in tuned_on for scene in catalog.tuning[name].scenes}, seed)
 
 
 def dev_texts(catalog: Catalog, seed: int) -> frozenset[str]:
     """Whole texts kept to validate tuning, as `domain/number`."""
     numbered = ((name, range(1, len(own.examples) + 1)) for name, own in catalog.tuning.items())
-    return _kept({f"{name}/{number}" for name, numbers in numbered for number in numbers}, seed)
+    return _choose_dev({f"{name}/{number}" for name, numbers in numbered for number in numbers}, seed)
 
 
-def _kept(names: Iterable[str], seed: int) -> frozenset[str]:
+def _choose_dev(names: Iterable[str], seed: int) -> frozenset[str]:
     ordered = sorted(names, key=lambda name: hashlib.sha256(f"dev/{seed}/{name}".encode()).digest())
     return frozenset(ordered[: round(DEV * len(ordered))])
 

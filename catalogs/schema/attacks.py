@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator
 
-from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.base import PLACE, Frozen, Text, check_keys, check_placeholders, complete, holds
 from biasgrid.catalogs.schema.choices import StrategyName as StrategyName
 from biasgrid.catalogs.schema.entries import Identifier, Language
 from biasgrid.catalogs.schema.probes import AttributeKind
@@ -16,19 +14,12 @@ from biasgrid.catalogs.schema.probes import AttributeKind
 Instructed = Literal["direct", "separated", "selection", "crescendo", "persona"]
 """Strategies for which an attacker writes messages."""
 IN_PAIRS: frozenset[StrategyName] = frozenset({"separated", "implicit_separated"})
-"""Strategies whose judge sees two exchanges beside each other."""
+"""Strategies whose judge sees two exchanges side by side."""
 Fault = Literal["unreadable", "same", "more_than_groups", "groups_changed", "too_far"]
-"""Why a message of the attacker is not sent: no JSON; said before; the swap changed more than one stretch of
+"""Why a message of the attacker is not sent: no JSON; sent before; the swap changed more than one stretch of
 words; the groups were touched; hardly anything of the earlier message is left."""
-Text = Annotated[str, Field(min_length=1)]
-PLACE = re.compile(r"\{(\w+)\}")
 GROUPS = {"groups", "Groups", "group", "Group"}
 ASIDE = {"company", "purpose"}
-
-
-def filled(text: str, words: Mapping[str, str]) -> str:
-    """The text with each `{name}` replaced; other braces, such as JSON's, stay."""
-    return PLACE.sub(lambda found: words.get(found[1], found[0]), text)
 
 
 class Opening(Frozen):
@@ -39,7 +30,7 @@ class Opening(Frozen):
     """What the attributes must be for it to make sense; none: anything."""
     message: Text
     """Begins with `{greeting}` and holds `{first}` and `{second}`, the attributes in either order, and the group
-    as `{groups}` or `{group}` (`{Groups}`, `{Group}` at the beginning of a sentence); `{company}` if it likes."""
+    as `{groups}` or `{group}` (`{Groups}`, `{Group}` at the beginning of a sentence); optionally `{company}`."""
 
     @field_validator("message")
     @classmethod
@@ -48,7 +39,7 @@ class Opening(Frozen):
             raise ValueError("begins with `{greeting} `: strategies take the greeting away")
         if not GROUPS & set(PLACE.findall(message)):
             raise ValueError("names no group: write `{groups}` or `{group}`")
-        return _holding(message, {"greeting", "first", "second"}, GROUPS | ASIDE)
+        return check_placeholders(message, ("greeting", "first", "second"), GROUPS | ASIDE)
 
 
 class Persona(Frozen):
@@ -56,59 +47,47 @@ class Persona(Frozen):
     plays: Literal["attacker", "target"]
     """attacker: it speaks as such a person; target: it asks the chatbot to."""
     who: Text
-    """Such as `a grandfather who tells how things were in his day`."""
+    """Such as `a grandfather who recalls how things were in his day`."""
 
 
 class AttackerWords(Frozen):
-    """What the attacker is told."""
+    """Instructions to the attacker."""
 
-    strategies: dict[Instructed, Text]
+    strategies: Annotated[dict[Instructed, Text], complete(Instructed)]
     """By strategy, with `{goal}`, `{company}` and `{purpose}`; `{setting}` for selection, `{persona}` for persona,
     `{turn}` and `{turns}` wherever they help."""
-    plays: dict[Literal["attacker", "target"], Text]
-    """What `{persona}` says, by who plays it, with `{who}`."""
-    reply: Text
+    plays: dict[Literal["attacker", "target"], Annotated[Text, holds("who")]]
+    """What stands for `{persona}`, by who plays it, with `{who}`."""
+    reply: Annotated[Text, AfterValidator(lambda text: check_keys(text, ("message",)))]
     """The form of its reply: a JSON object with the key `message` and nothing else."""
     blocks: dict[Literal["user", "chatbot", "message", "score"], Text]
     """What the parts of the quoted material are called; `score` holds `{score}`."""
-    faults: dict[Fault, Text]
+    faults: Annotated[dict[Fault, Text], complete(Fault)]
     """Why its message was not taken, so that the next one is."""
 
-    @model_validator(mode="after")
-    def _tells_all(self) -> Self:
-        _complete(self.strategies, Instructed, "strategies")
-        _complete(self.faults, Fault, "faults")
-        for who, text in self.plays.items():
-            _holding(text, {"who"}, set(), f"`plays.{who}` ")
-        for name, text in self.strategies.items():
-            own = {"selection": {"setting"}, "persona": {"persona"}}.get(name, set())
-            _holding(text, {"goal", *ASIDE, *own}, {"turn", "turns"}, f"`strategies.{name}` ")
-        if '"message"' not in self.reply:
-            raise ValueError('`reply` names the key `"message"`')
-        return self
+    @field_validator("strategies")
+    @classmethod
+    def _hold_their_places(cls, strategies: dict[Instructed, str]) -> dict[Instructed, str]:
+        own = {"selection": ("setting",), "persona": ("persona",)}
+        for name, text in strategies.items():
+            check_placeholders(text, ("goal", *sorted(ASIDE), *own.get(name, ())), ("turn", "turns"), f"`{name}` ")
+        return strategies
+
+
+VERDICT_KEYS = ("verdict", "score", "explanation", "biased", "unbiased", "refused", "unclear")
 
 
 class JudgeWords(Frozen):
-    """What the judge is told; each with `{goal}`."""
+    """Instructions to the judge; each with `{goal}`."""
 
-    conversation: Text
+    conversation: Annotated[Text, holds("goal")]
     """Of the last reply of a conversation."""
-    pair: Text
+    pair: Annotated[Text, holds("goal")]
     """Of two replies to messages that differ in the group or in the greeting alone."""
-    reply: Text
+    reply: Annotated[Text, AfterValidator(lambda text: check_keys(text, VERDICT_KEYS))]
     """The form of its reply: a JSON object with the keys `verdict`, `score` and `explanation`."""
     withheld: Text
     """In place of a reply that its provider kept back."""
-
-    @model_validator(mode="after")
-    def _tells_all(self) -> Self:
-        _holding(self.conversation, {"goal"}, set(), "`conversation` ")
-        _holding(self.pair, {"goal"}, set(), "`pair` ")
-        words = ("verdict", "score", "explanation", "biased", "unbiased", "refused", "unclear")
-        lacking = [word for word in words if f'"{word}"' not in self.reply]
-        if lacking:
-            raise ValueError(f"`reply` does not name `{'`, `'.join(lacking)}`, each in double quotes")
-        return self
 
 
 class AttackWording(Frozen):
@@ -120,59 +99,25 @@ class AttackWording(Frozen):
     salutations: tuple[Text, ...] = Field(min_length=1)
     """Greetings as openings write them, such as `Hello!`."""
     openings: tuple[Opening, ...] = Field(min_length=1)
-    name_forms: tuple[Text, ...] = Field(min_length=2)
-    """Of the one-shot attack: `{people}`, told of by name, and the attributes `{first}` and `{second}`."""
+    name_forms: tuple[Annotated[Text, holds("people", "first", "second", optional=ASIDE)], ...] = Field(
+        min_length=2
+    )
+    """Of the one-shot attack: `{people}`, described by name, and the attributes `{first}` and `{second}`."""
     articles: tuple[Text, ...] = ()
     """Words that agree with the noun after them: where one stands before a group's bare word, as in `los chicos`,
     swapping the word alone would break the sentence, and the attacker is asked to."""
     settings: tuple[Text, ...] = Field(min_length=2)
-    """To which a selection question shifts: places, times, tones that say nothing of any group."""
+    """To which a selection question shifts: places, times, tones that mention no group."""
     personas: tuple[Persona, ...] = Field(min_length=1)
-    goal: Text
+    goal: Annotated[Text, holds("favoured", "stigmatised", "favoured_attribute", "stigmatised_attribute")]
     """What would be biased: `{favoured}`, `{stigmatised}` (plurals), `{favoured_attribute}`,
     `{stigmatised_attribute}`."""
-    people: Text
+    people: Annotated[Text, holds("favoured", "stigmatised", "favoured_people", "stigmatised_people")]
     """Which names are of whom, for the judge: `{favoured}`, `{stigmatised}`, `{favoured_people}`,
     `{stigmatised_people}`."""
     unnamed: Text
     """In place of a company that is not named."""
     undescribed: Text
-    """In place of a purpose that is not told."""
+    """In place of a purpose that is not given."""
     attacker: AttackerWords
     judge: JudgeWords
-
-    @field_validator("name_forms")
-    @classmethod
-    def _ask_about_people(cls, forms: tuple[str, ...]) -> tuple[str, ...]:
-        for form in forms:
-            _holding(form, {"people", "first", "second"}, ASIDE)
-        return forms
-
-    @field_validator("goal")
-    @classmethod
-    def _names_both(cls, goal: str) -> str:
-        both = {"favoured", "stigmatised"}
-        return _holding(goal, both | {f"{name}_attribute" for name in both}, set())
-
-    @field_validator("people")
-    @classmethod
-    def _names_everybody(cls, people: str) -> str:
-        both = {"favoured", "stigmatised"}
-        return _holding(people, both | {f"{name}_people" for name in both}, set())
-
-
-def _holding(text: str, required: set[str], further: set[str], what: str = "") -> str:
-    """Raises ValueError if a placeholder is missing or unknown."""
-    found = set(PLACE.findall(text))
-    lacking, unknown = sorted(required - found), sorted(found - required - further)
-    if lacking:
-        raise ValueError(f"{what}lacks {', '.join(f'`{{{name}}}`' for name in lacking)}")
-    if unknown:
-        raise ValueError(f"{what}holds {', '.join(f'`{{{name}}}`' for name in unknown)}, which nothing fills")
-    return text
-
-
-def _complete(given: Iterable[str], names: object, where: str) -> None:
-    lacking = [name for name in get_args(names) if name not in given]
-    if lacking:
-        raise ValueError(f"`{where}` lacks `{'`, `'.join(lacking)}`")

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest
-from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.base import Frozen, Text, check_placeholders, holds
 from biasgrid.catalogs.schema.entries import Identifier, InputType, Language, Reflection
 from biasgrid.catalogs.text_safety import is_one_line
 
 OPENINGS = ("count", "concern", "context", "shares", "forms", "formats", "oracles", "examples", "order")
-"""What the prompt has to say somewhere, as `{count}` and so on."""
+"""What the prompt has to hold, as `{count}` and so on."""
 FURTHER = ("scenario", "markup", "first", "second")
 SCENES = ("count", "domain", "groups", "casts", "axis", "examples", "order")
 """The same of the request for scenes."""
-PLACE = re.compile(r"\{([a-z]+)\}")
 
 
 class AskedFormat(Frozen):
@@ -41,7 +40,7 @@ class Augmentation(Frozen):
     """The request for new templates in one language."""
 
     id: Language
-    prompt: str
+    prompt: Annotated[str, holds(*OPENINGS, optional=FURTHER)]
     """The request, with `{count}`, `{concern}`, `{context}`, `{scenario}`, `{shares}`, `{forms}`, `{markup}`,
     `{formats}`, `{oracles}`, `{first}`, `{second}`, `{examples}` and `{order}` where these are put."""
     inputs: dict[InputType, str]
@@ -55,7 +54,7 @@ class Augmentation(Frozen):
     ideas: str
     """Introduces the context's own scenarios where none was given: `{ideas}`."""
     part: str
-    """Said of a request that is one of several: `{part}`, `{parts}`."""
+    """For a request that is one of several: `{part}`, `{parts}`."""
     concerns: dict[str, str] = Field(default_factory=dict)
     """What each concern is, in this language; by default the concern's own name and description."""
     formats: dict[str, AskedFormat]
@@ -68,40 +67,18 @@ class Augmentation(Frozen):
     """The request for scenes in which people share out tasks, with `{count}`, `{domain}`, `{axis}`, `{groups}`,
     `{casts}`, `{examples}` and `{order}`; empty where none can be ordered."""
 
-    @field_validator("prompt")
-    @classmethod
-    def _says_everything(cls, prompt: str) -> str:
-        return _holding(prompt, OPENINGS, FURTHER)
-
     @field_validator("scenes")
     @classmethod
-    def _says_all_of_scenes(cls, prompt: str) -> str:
-        return _holding(prompt, SCENES) if prompt else prompt
+    def _is_complete_or_empty(cls, prompt: str) -> str:
+        return check_placeholders(prompt, SCENES) if prompt else prompt
 
     @model_validator(mode="after")
-    def _names_what_it_tells(self) -> Augmentation:
+    def _explains_its_oracles(self) -> Augmentation:
         used = {name for asked in self.formats.values() for name in asked.oracles}
-        untold = sorted(used - set(self.oracles))
-        if untold:
-            raise ValueError(f"does not tell in `oracles` what `{'`, `'.join(untold)}` expects")
+        unexplained = sorted(used - set(self.oracles))
+        if unexplained:
+            raise ValueError(f"does not explain in `oracles` what `{'`, `'.join(unexplained)}` expects")
         return self
-
-
-def _holding(prompt: str, required: Sequence[str], further: Sequence[str] = ()) -> str:
-    """Raises ValueError if a placeholder is missing or unknown."""
-    places = set(PLACE.findall(prompt))
-    lacking = [f"{{{name}}}" for name in required if name not in places]
-    unknown = [f"{{{name}}}" for name in sorted(places - {*required, *further})]
-    if lacking:
-        raise ValueError(f"lacks {', '.join(lacking)}")
-    if unknown:
-        raise ValueError(f"holds {', '.join(unknown)}, which nothing fills")
-    return prompt
-
-
-def filled(text: str, parts: Mapping[str, str]) -> str:
-    """The text with each `{name}` replaced in one pass, so that inserted text is not searched again."""
-    return PLACE.sub(lambda place: parts.get(place[1], place[0]), text)
 
 
 LONGEST = 300
@@ -118,7 +95,7 @@ class Context(Frozen):
     scenarios: dict[Language, tuple[str, ...]] = Field(default_factory=dict)
     """Situations that a model may begin with where none is given."""
 
-    def told(self, language: str) -> str:
+    def describe(self, language: str) -> str:
         """Name in `language` (or another one if it has none), with the description in `language` if any."""
         name = self.names.get(language) or next(iter(self.names.values()))
         description = self.descriptions.get(language)
@@ -129,18 +106,15 @@ def find_context(given: str, contexts: Mapping[str, Context], language: str) -> 
     """The context of that id or name, or one from a description; raises UserError for an unknown word."""
     names = {_plain(name): one.id for one in contexts.values() for name in (one.id, *one.names.values())}
     if _plain(given) in names:
-        return _spoken(contexts[names[_plain(given)]], language)
-    told = " ".join(given.split())
-    if " " not in told or len(told) > LONGEST or not is_one_line(told):
-        raise UserError(_unknown(told, names))
-    return Context(id=slug(told), names={language: told})
-
-
-def _spoken(context: Context, language: str) -> Context:
-    if language not in context.names:
-        what = f"context `{context.id}` has no name in `{language}`"
-        raise UserError(Problem(what, "--context", "add it to its file, or describe it in a few words"))
-    return context
+        context = contexts[names[_plain(given)]]
+        if language not in context.names:
+            what = f"context `{context.id}` has no name in `{language}`"
+            raise UserError(Problem(what, "--context", "add it to its file, or describe it in a few words"))
+        return context
+    description = " ".join(given.split())
+    if " " not in description or len(description) > LONGEST or not is_one_line(description):
+        raise UserError(_unknown(description, names))
+    return Context(id=slug(description), names={language: description})
 
 
 def slug(text: str) -> str:
@@ -163,7 +137,6 @@ def _unknown(given: str, names: Mapping[str, str]) -> Problem:
     return Problem(f"context `{given}` is unknown", "--context", remedy)
 
 
-Text = Annotated[str, Field(min_length=1)]
 PLACES = {
     "prompt": frozenset({"count", "about", "part", "groups", "kinds", "order"}),
     "company": frozenset({"company"}),
@@ -180,20 +153,20 @@ class LoaderWording(Frozen):
     """The request for stereotypes in one language."""
 
     prompt: Text
-    """The request, with `{count}`, `{about}` (what the target file tells of the chatbot), `{part}`, `{groups}` by
-    axis, `{kinds}` of attributes, and `{order}`, the same in JSON, on the last line."""
+    """The request, with `{count}`, `{about}` (the target file's description of the chatbot), `{part}`, `{groups}`
+    by axis, `{kinds}` of attributes, and `{order}`, the same in JSON, on the last line."""
     company: Text
-    """Tells whose the chatbot is: `{company}`."""
+    """Whose the chatbot is: `{company}`."""
     purpose: Text
-    """Tells what it is for: `{purpose}`."""
+    """What it is for: `{purpose}`."""
     sectors: Text
-    """Tells in which sectors it works: `{sectors}`."""
+    """In which sectors it works: `{sectors}`."""
     history: Text
     """Introduces a conversation that it has had: `{history}`."""
     nothing: Text
-    """Said where the file tells none of that."""
+    """For a file with none of that."""
     part: Text
-    """Said of a request that is one of several: `{part}`, `{parts}`."""
+    """For a request that is one of several: `{part}`, `{parts}`."""
     kinds: dict[Literal["role", "trait", "object", "place"], Text] = Field(min_length=1)
     """What each kind of attribute is."""
 

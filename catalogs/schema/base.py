@@ -1,11 +1,14 @@
-"""Defines the base of all catalog types (immutable, unknown keys refused), and ids made from free names."""
+"""Defines the base of all catalog types (immutable, unknown keys refused) and the checks that they share."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Discriminator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field
 
 
 def slug(text: str) -> str:
@@ -24,4 +27,67 @@ class Frozen(BaseModel):
 
 
 NAMED = Discriminator(lambda given: "name" if isinstance(given, str) else "mapping")
-"""Chooses between the name of a thing and the thing written out, tagged so: mistakes tell of one of them only."""
+"""Chooses between a name and a mapping, tagged so that only errors of one of them are reported."""
+
+Text = Annotated[str, Field(min_length=1)]
+PLACE = re.compile(r"\{(\w+)\}")
+"""A placeholder of a wording; other braces, such as JSON's, are text."""
+Value = TypeVar("Value", bound=Hashable)
+Mapped = TypeVar("Mapped", bound=Mapping[Any, Any])
+
+
+def fill_placeholders(text: str, words: Mapping[str, str]) -> str:
+    """The text with each `{name}` replaced in one pass, so that inserted text is not searched again."""
+    return PLACE.sub(lambda found: words.get(found[1], found[0]), text)
+
+
+def check_placeholders(text: str, required: Iterable[str], optional: Iterable[str] = (), title: str = "") -> str:
+    """The text; raises ValueError if a placeholder is missing or unknown."""
+    found = set(PLACE.findall(text))
+    lacking = [f"`{{{name}}}`" for name in required if name not in found]
+    unknown = [f"`{{{name}}}`" for name in sorted(found - {*required, *optional})]
+    if lacking:
+        raise ValueError(f"{title}lacks {', '.join(lacking)}")
+    if unknown:
+        raise ValueError(f"{title}holds {', '.join(unknown)}, which nothing fills")
+    return text
+
+
+def holds(*required: str, optional: Iterable[str] = ()) -> AfterValidator:
+    """Requires placeholders of a text."""
+    return AfterValidator(lambda text: check_placeholders(text, required, optional))
+
+
+def check_keys(text: str, keys: Iterable[str], title: str = "") -> str:
+    """The text; raises ValueError if it does not name each JSON key in double quotes."""
+    lacking = [key for key in keys if f'"{key}"' not in text]
+    if lacking:
+        raise ValueError(f"{title}does not name `{'`, `'.join(lacking)}`, each in double quotes")
+    return text
+
+
+def complete(names: Any) -> AfterValidator:
+    """Requires each value of a Literal as a key of a mapping."""
+
+    def check(given: Mapped) -> Mapped:
+        if lacking := [name for name in get_args(names) if name not in given]:
+            raise ValueError(f"lacks `{'`, `'.join(lacking)}`")
+        return given
+
+    return AfterValidator(check)
+
+
+def find_repeated(values: Iterable[Value]) -> list[Value]:
+    """The values that occur more than once, each once."""
+    return [value for value, times in Counter(values).items() if times > 1]
+
+
+def unique(message: str) -> AfterValidator:
+    """Refuses a value that occurs twice; the message names them at `{}`."""
+
+    def check(values: tuple[str, ...]) -> tuple[str, ...]:
+        if repeated := find_repeated(values):
+            raise ValueError(message.format("`, `".join(repeated)))
+        return values
+
+    return AfterValidator(check)

@@ -16,7 +16,7 @@ StrategyName = Literal[
 ]
 Setting = Literal["no_interaction", "no_goal", "goal", "understanding"]
 """no_interaction: the model assigns by itself; no_goal: agents talk; goal: agents talk, and each privately wants
-the same task; understanding: the model says whether an assignment shows implicit bias."""
+the same task; understanding: the model states whether an assignment shows implicit bias."""
 Mitigation = Literal["none", "reflection", "reflection_with_examples"]
 Variant = Literal["full", "half"]
 """What a model is tuned on. full: assignments with and without implicit bias; half: those without alone."""

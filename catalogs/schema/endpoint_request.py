@@ -17,8 +17,8 @@ SESSION, MODEL = "session", "model"
 PARAMETERS = ("temperature", "max_tokens", "seed")
 LISTS = (HISTORY, EARLIER)
 KNOWN = (MESSAGE, SYSTEM, HISTORY, EARLIER, SESSION, MODEL, *PARAMETERS)
-"""message: what was said last; system: the system message, if there is one; history: everything said, a list of
-`role` and `content`, the system message first; earlier: the same without what was said last; session: the
+"""message: the last message; system: the system message, if there is one; history: all messages, a list of
+`role` and `content`, the system message first; earlier: the same without the last message; session: the
 conversation's id; model: the endpoint's name; parameters, where they are set."""
 
 PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}|(?<!\$)\{([a-z_]+)\}")
@@ -38,7 +38,7 @@ def only(text: str) -> str | None:
     return found[2] if found else None
 
 
-def filled(text: str, value: Callable[[str], str]) -> str:
+def fill_request(text: str, value: Callable[[str], str]) -> str:
     """The text with each placeholder replaced by `value(name)`; inserted text is not searched again."""
     return PLACEHOLDER.sub(lambda found: value(found[2]) if found[2] else f"{{{found[1]}}}", text)
 

@@ -75,15 +75,15 @@ def _inside(document: object, step: str | int) -> object:
     raise LookupError(str(step))
 
 
-def _checked(path: str) -> str:
+def _check_path(path: str) -> str:
     steps(path)
     return path
 
 
-ReplyPath = Annotated[str, AfterValidator(_checked)]
+ReplyPath = Annotated[str, AfterValidator(_check_path)]
 
 
-SAID = frozenset({MESSAGE, HISTORY})
+CARRIES_MESSAGE = frozenset({MESSAGE, HISTORY})
 NOT_SENT = frozenset(
     {"timeout_s", "concurrency", "requests_per_minute", "usd_per_request", "input_tokens", "output_tokens"}
 )
@@ -94,7 +94,7 @@ class Opening(Call):
     """A request with which a conversation begins, before its first message."""
 
     @model_validator(mode="after")
-    def _says_nothing(self) -> Self:
+    def _sends_no_message(self) -> Self:
         early = sorted(self.asks_for() - {SESSION, MODEL})
         if early:
             raise ValueError(f"`{{{early[0]}}}` is not known yet when a conversation is opened")
@@ -121,7 +121,7 @@ class Endpoint(Call):
     """Where the text stands in the JSON that comes back, such as `choices[0].message.content`, `data.0.text`, or
     `[*].text` for several messages, which are joined by line breaks. Absent: the body is the text."""
     remembers: Literal["none", "cookie", "session"] = "none"
-    """none: each request stands alone, `{history}` carries what was said before; cookie: by the cookies that it
+    """none: each request stands alone, `{history}` carries the messages before; cookie: by the cookies that it
     sets; session: by `{session}`, an id of ours or the one at `session_from`."""
     session_from: ReplyPath | None = None
     """Where the reply that begins a conversation, the opening's if there is one, holds the id that the chatbot
@@ -131,10 +131,10 @@ class Endpoint(Call):
     turns: Turns = Turns()
     """Such as `{role: author, content: text, assistant: bot}`; by default OpenAI's names."""
     input_tokens: ReplyPath | None = None
-    """Where the number of tokens that it read stands, if it tells."""
+    """Where the number of tokens that it read stands, if it reports it."""
     output_tokens: ReplyPath | None = None
     model_reported: ReplyPath | None = None
-    """Where the model's name or version stands, if it tells."""
+    """Where the model's name or version stands, if it reports it."""
     timeout_s: float = Field(default=60, gt=0)
     """How long one attempt may take, its opening included."""
     concurrency: int = Field(default=4, ge=1)
@@ -145,7 +145,7 @@ class Endpoint(Call):
 
     @model_validator(mode="after")
     def _can_hold_a_conversation(self) -> Self:
-        if not self.asks_for() & SAID:
+        if not self.asks_for() & CARRIES_MESSAGE:
             raise ValueError("sends no message: write `{message}` or `{history}` into its `body` or `url`")
         if EARLIER in self.asks_for() and MESSAGE not in self.asks_for():
             raise ValueError("`{earlier}` is the history without the last message: send `{message}`, too")
@@ -159,7 +159,7 @@ class Endpoint(Call):
         if self.remembers != "session":
             raise ValueError("`session_from` is for a chatbot that remembers by it: write `remembers: session`")
         if self.opening is not None and SESSION in self.opening.asks_for():
-            raise ValueError("`opening`: `{session}` comes with its reply, as `session_from` says")
+            raise ValueError("`opening`: `{session}` comes with its reply, by `session_from`")
         if SESSION not in self.asks_for():
             raise ValueError(
                 "`session_from`: write `{session}` where the id is sent, in `body`, `url` or `headers`"

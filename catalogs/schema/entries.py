@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, Tag, field_validator, model_validator
+from pydantic import Field, Tag, model_validator
 
-from biasgrid.catalogs.schema.base import NAMED, Frozen
+from biasgrid.catalogs.schema.base import NAMED, Frozen, unique
 from biasgrid.catalogs.schema.choices import Reuse as Reuse
 from biasgrid.catalogs.schema.oracle import Oracle
 
@@ -23,6 +23,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 InputType = Literal["constrained", "verbose"]
 Reflection = Literal["observational", "utopian"]
 Refusals = Literal["separate", "fail", "pass"]
+UNIQUE = unique("holds `{}` more than once")
 AGE = r"^\d+(\.\d+)?[smhdw]$"
 
 
@@ -60,17 +61,11 @@ class Community(Frozen):
 class Intersection(Frozen):
     """Communities that belong to two sets at once, such as women of eighty; each keeps the forms of both."""
 
-    of: tuple[Identifier, Identifier]
+    of: Annotated[tuple[Identifier, Identifier], UNIQUE]
     """The two sets: every community of the first with every one of the second; ids such as `women+age_80`."""
     forms: dict[Language, dict[str, str]]
     """How a form is composed: `{1:plural}` is the plural of the first set's community, `{2:adjective}` the
     adjective of the second's."""
-
-    @field_validator("of")
-    @classmethod
-    def _of_two(cls, names: tuple[str, str]) -> tuple[str, str]:
-        _refuse_doubles(names)
-        return names
 
 
 class CommunitySet(Frozen):
@@ -205,12 +200,6 @@ class TemplateFile(Frozen):
     """Each a `TemplateEntry`, checked one by one, so that one mistake hides no other."""
 
 
-def _refuse_doubles(values: tuple[str, ...]) -> None:
-    twice = [value for value in dict.fromkeys(values) if values.count(value) > 1]
-    if twice:
-        raise ValueError(f"holds `{'`, `'.join(twice)}` more than once")
-
-
 class Requirement(Frozen):
     """An ethical requirement: which bias, for whom, in which languages, and how much is too much."""
 
@@ -219,7 +208,7 @@ class Requirement(Frozen):
     rationale: str = ""
     concern: str
     """A concern's id or alias."""
-    languages: tuple[Language, ...] = Field(min_length=1)
+    languages: Annotated[tuple[Language, ...], UNIQUE] = Field(min_length=1)
     tolerance: Share = 0.9
     """Least share of tests that must pass."""
     delta: Share = 0.02
@@ -230,77 +219,65 @@ class Requirement(Frozen):
     """Above this share of refusals a cell is not evaluated."""
     markup: str | None = None
     """The placeholder of a library that is not ours, such as `GENDER`."""
-    communities: str | dict[Language, tuple[str, ...]] | None = None
+    communities: str | dict[Language, Annotated[tuple[str, ...], UNIQUE]] | None = None
     """A set of catalogs/communities by name, or literals per language; by default the set of the markup."""
     sector: Identifier | None = None
     """Asks the templates of a sector set, such as `housing`; by default those that belong to none."""
-    inputs: tuple[InputType, ...] = ("constrained", "verbose")
-    reflections: tuple[Reflection, ...] = ("observational", "utopian")
-
-    @field_validator("languages", "inputs", "reflections")
-    @classmethod
-    def _once_each(cls, values: tuple[str, ...]) -> tuple[str, ...]:
-        if not values:
-            raise ValueError("is empty")
-        _refuse_doubles(values)
-        return values
-
-    @field_validator("communities")
-    @classmethod
-    def _each_community_once(
-        cls, communities: str | dict[Language, tuple[str, ...]] | None
-    ) -> str | dict[Language, tuple[str, ...]] | None:
-        for literals in communities.values() if isinstance(communities, dict) else ():
-            _refuse_doubles(literals)
-        return communities
+    inputs: Annotated[tuple[InputType, ...], Field(min_length=1), UNIQUE] = ("constrained", "verbose")
+    reflections: Annotated[tuple[Reflection, ...], Field(min_length=1), UNIQUE] = ("observational", "utopian")
 
 
 class JudgeSample(Frozen):
-    """Which share of an oracle's verdicts a judge hears. It is told neither the verdict nor why it was drawn."""
+    """Which share of an oracle's verdicts a judge receives, without the verdict and without why it was drawn."""
 
     passed: Share = 0.1
-    """Of replies that the oracle passed: what tells how often the oracle passes what it should not. 0: none."""
+    """Of replies that the oracle passed: they show how often the oracle passes what it should not. 0: none."""
     failed: Share = 1.0
     """Of replies that it failed: all of them, where the judge overrules."""
 
 
-class ScenarioSettings(Frozen):
-    models: tuple[str, ...] = Field(min_length=1)
-    """`provider/model`, or an alias of catalogs/models.yaml."""
-    templates: int = Field(default=60, ge=1)
-    """At most so many templates, per requirement or per cell, as `sampling` says."""
-    sampling: Literal["requirement", "cell"] = "cell"
-    """What `templates` counts: a requirement's templates, or those of each input × reflection."""
-    samples: int = Field(default=1, ge=1, le=1000)
-    """How often each prompt is asked."""
+class RequestSettings(Frozen):
+    """How models are queried, and what that may cost."""
+
     seed: int = Field(default=0, ge=0, lt=2**31)
-    """Chooses the templates and, where the provider takes one, seeds each sample."""
+    """Makes every random choice reproducible, and seeds the replies of models that take a seed."""
     temperature: float | None = Field(default=None, ge=0, le=2)
     """Sent as it is; the provider's default where absent."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Most tokens of a reply; the provider's default where absent."""
     retries: int = Field(default=3, ge=0, le=20)
     """Attempts after the first, of a request that failed in a way that may pass."""
+    coverage: Share = 0.95
+    """Least share of planned prompts that must be answered; below it the run is incomplete."""
+    reuse: Reuse = "run"
+    """Which earlier replies stand in for new ones: of this run, of all runs, none."""
+    max_age: str | None = Field(default=None, pattern=AGE)
+    """With `reuse: all`: how old a reply may be to stand in for a new one, such as `12h`, `7d`, `4w`."""
+    max_cost: float | None = Field(default=None, gt=0)
+    """US dollars that the run may spend, resumed or not; it then stops and is incomplete."""
+    max_requests: int | None = Field(default=None, ge=1)
+    """Requests that the run may send, retries and a judge's included; it then stops and is incomplete."""
+
+
+class ScenarioSettings(RequestSettings):
+    models: tuple[str, ...] = Field(min_length=1)
+    """`provider/model`, or an alias of catalogs/models.yaml."""
+    templates: int = Field(default=60, ge=1)
+    """At most so many templates, per requirement or per cell, as `sampling` sets."""
+    sampling: Literal["requirement", "cell"] = "cell"
+    """What `templates` counts: a requirement's templates, or those of each input × reflection."""
+    samples: int = Field(default=1, ge=1, le=1000)
+    """How often each prompt is asked."""
     judge: str | None = None
     """A model that re-assesses failed verdicts and a sample of the others; never one under test, unless
     `judge_may_be_subject`."""
     judge_may_be_subject: bool = False
     """Lets a model judge its own replies."""
     judge_sample: JudgeSample = JudgeSample()
-    """Which replies the judge hears, drawn by `seed`: shares of those that the oracle passed and failed."""
+    """Which replies the judge receives, drawn by `seed`: shares of those that the oracle passed and failed."""
     judge_overrules: bool = True
     """Whether the judge's verdict takes the place of the oracle's on replies that failed, as LangBiTe has it. On
-    replies that passed it never does: those tell how far oracle and judge agree."""
-    coverage: Share = 0.95
-    """Least share of planned cases that must be judged; below it the run is incomplete."""
-    reuse: Reuse = "run"
-    """Which earlier replies stand in for asking: of this run, of all runs, none."""
-    max_age: str | None = Field(default=None, pattern=AGE)
-    """With `reuse: all`: how old a reply may be to stand in for asking, such as `12h`, `7d`, `4w`."""
-    max_cost: float | None = Field(default=None, gt=0)
-    """US dollars that the run may spend, resumed or not; it then stops and is incomplete."""
-    max_requests: int | None = Field(default=None, ge=1)
-    """Requests that the run may send, retries and a judge's included; it then stops and is incomplete."""
+    replies that passed it never does: those show how far oracle and judge agree."""
     batch: bool = False
     """Asks the models of providers that have one through their batch API: cheaper, within a day."""
     library: str = "shipped"

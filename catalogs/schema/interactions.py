@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self, get_args
+from collections.abc import Callable
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from biasgrid.catalogs.schema.attacks import PLACE
-from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.base import (
+    Frozen,
+    Text,
+    check_keys,
+    check_placeholders,
+    complete,
+    find_repeated,
+    holds,
+)
 from biasgrid.catalogs.schema.entries import Identifier, Language
 from biasgrid.catalogs.schema.scenes import Presence
 
-Text = Annotated[str, Field(min_length=1)]
 RoundKind = Literal["assignment", "discussion"]
 Hears = Literal["nobody", "earlier rounds", "everybody"]
-"""nobody: what others say stays unheard; earlier rounds: all that was said before the round; everybody: that, and
-who has spoken in this round, so that agents speak in turn."""
+"""nobody: no messages of others; earlier rounds: all messages before the round; everybody: these, and those of
+the round itself, so that agents speak in turn."""
 
 
 class Round(Frozen):
@@ -45,8 +52,7 @@ class Protocol(Frozen):
     def _assigns(self) -> Self:
         if self.rounds[0].kind != "assignment" or self.rounds[-1].kind != "assignment":
             raise ValueError("`rounds` begin and end with an assignment: what talking changes is seen by both")
-        names = [one.id for one in self.rounds]
-        if len(set(names)) < len(names):
+        if find_repeated(one.id for one in self.rounds):
             raise ValueError("`rounds` hold an id twice")
         return self
 
@@ -58,7 +64,7 @@ class Protocol(Frozen):
 
 
 class Example(Frozen):
-    """An assignment from everyday life, and what there is to say of it: none of a scene's."""
+    """An assignment from everyday life, of no scene, with the reason for its judgement."""
 
     assignment: Text
     reason: Text
@@ -71,147 +77,76 @@ class Asked(Frozen):
     choice: Text
 
 
+REPLY_KEYS = ("remarks", "person", "reason")
+
+
+def _each(check: Callable[..., str], assignment: tuple[str, ...], choice: tuple[str, ...]) -> AfterValidator:
+    """Checks both texts of `Asked`, each for names of its own."""
+
+    def check_both(asked: Asked) -> Asked:
+        check(asked.assignment, assignment, title="`assignment` ")
+        check(asked.choice, choice, title="`choice` ")
+        return asked
+
+    return AfterValidator(check_both)
+
+
+def _both_hold(*required: str) -> AfterValidator:
+    return _each(check_placeholders, required, required)
+
+
 class Reflection(Frozen):
     """How an agent is asked to look at its own assignment again."""
 
     definition: Text
     """What implicit bias in assignments is, and that it is to be looked for."""
-    again: Asked
-    """After its own assignment: say whether implicit bias is present and why, then assign anew; with `{form}`."""
-    before: Asked
+    again: Annotated[Asked, _both_hold("form")]
+    """After its own assignment: state whether there is implicit bias and why, then assign anew; with `{form}`."""
+    before: Annotated[Asked, _both_hold("form")]
     """Without interaction, where there is no earlier assignment: mind it while assigning; with `{form}`."""
     examples_follow: Text
     """Introduces the examples."""
     present: tuple[Example, ...] = Field(min_length=3)
     absent: tuple[Example, ...] = Field(min_length=3)
-    marks: dict[Presence, Text]
+    marks: Annotated[dict[Presence, Text], complete(Presence)]
     """How an example is headed: `Implicit bias: present`."""
-
-    @field_validator("again", "before")
-    @classmethod
-    def _asks_for_an_assignment(cls, asked: Asked) -> Asked:
-        return _both_holding(asked, {"form"})
-
-    @field_validator("marks")
-    @classmethod
-    def _marks_either(cls, marks: dict[Presence, str]) -> dict[Presence, str]:
-        return _of_either(marks)
 
 
 class Understanding(Frozen):
     """How a model is asked whether an assignment shows implicit bias, as in fine-tuning."""
 
     system: Text
-    assigned: Text
+    assigned: Annotated[Text, holds("person", "task")]
     """One task and who has it, in a sentence: `{person}` and `{task}`."""
-    question: Text
+    question: Annotated[Text, holds("goal", "assignment")]
     """With `{goal}` and `{assignment}`: whether implicit bias is present, and why, in the form `answer` has."""
-    answer: dict[Presence, Text]
+    answer: Annotated[dict[Presence, Annotated[Text, holds("reason")]], complete(Presence)]
     """A whole reply, with `{reason}`: `Implicit bias: present. {reason}`."""
-
-    @field_validator("assigned")
-    @classmethod
-    def _tells_who_has_what(cls, assigned: str) -> str:
-        return _holding(assigned, {"person", "task"})
-
-    @field_validator("question")
-    @classmethod
-    def _shows_the_assignment(cls, question: str) -> str:
-        return _holding(question, {"goal", "assignment"})
-
-    @field_validator("answer")
-    @classmethod
-    def _gives_the_reason(cls, answer: dict[Presence, str]) -> dict[Presence, str]:
-        for presence, text in _of_either(answer).items():
-            _holding(text, {"reason"}, f"`{presence}` ")
-        return answer
 
 
 class InteractionWording(Frozen):
     """An interaction's words in one language."""
 
     id: Language
-    persona: Text
+    persona: Annotated[Text, holds("person")]
     """The agent's system message, with `{person}`: nothing but who they are."""
-    scene: Asked
+    scene: Annotated[Asked, _each(check_placeholders, ("goal", "people", "tasks"), ("goal", "people", "task"))]
     """With `{goal}`, `{tasks}` (a choice: `{task}`) and `{people}`: what the prompts of every round begin from."""
-    form: Asked
+    form: Annotated[Asked, _both_hold()]
     """How an assignment is written, for instance `<number>. <task>: <name> - <reason>`."""
-    structured: Asked
+    structured: Annotated[Asked, _each(check_keys, (*REPLY_KEYS, "assignments", "task"), REPLY_KEYS)]
     """The same for models that reply by a JSON Schema: an object with `remarks` and `assignments`, each of them
     with `task` (its number), `person` and `reason`; of a choice `remarks`, `person` and `reason`."""
-    alone: Asked
-    """To a model that nobody talks to, with `{scene}` and `{form}`."""
+    alone: Annotated[Asked, _both_hold("form", "scene")]
+    """To a model without other agents, with `{scene}` and `{form}`."""
     rounds: dict[Identifier, Asked]
     """By round of the protocol. With `{scene}` and `{form}` for the first, `{form}` for other assignments;
-    `{heard}` in every round that hears others."""
-    wish: Text
-    """Told to one agent alone: to want `{task}` for themselves."""
-    said: Text
-    """What others said, one after the other: `{name}: {text}`."""
+    `{heard}` in every round that receives others' messages."""
+    wish: Annotated[Text, holds("task")]
+    """To one agent alone: to want `{task}` for themselves."""
+    said: Annotated[Text, holds("name", "text")]
+    """The messages of others, one after the other: `{name}: {text}`."""
     unheard: Text
-    """In place of `{heard}` where nobody has said anything."""
+    """In place of `{heard}` where there is no message yet."""
     reflection: Reflection
     understanding: Understanding
-
-    @field_validator("persona")
-    @classmethod
-    def _tells_who(cls, persona: str) -> str:
-        return _holding(persona, {"person"})
-
-    @field_validator("scene")
-    @classmethod
-    def _tells_what_and_whom(cls, scene: Asked) -> Asked:
-        _holding(scene.assignment, {"goal", "tasks", "people"}, "`assignment` ")
-        _holding(scene.choice, {"goal", "task", "people"}, "`choice` ")
-        return scene
-
-    @field_validator("structured")
-    @classmethod
-    def _names_its_keys(cls, structured: Asked) -> Asked:
-        for question, text in (("assignment", structured.assignment), ("choice", structured.choice)):
-            keys = ("remarks", "person", "reason", *(("assignments", "task") if question == "assignment" else ()))
-            lacking = [key for key in keys if f'"{key}"' not in text]
-            if lacking:
-                raise ValueError(f"`{question}` must name `{'`, `'.join(lacking)}`, each in double quotes")
-        return structured
-
-    @field_validator("form")
-    @classmethod
-    def _is_said_as_it_stands(cls, form: Asked) -> Asked:
-        return _both_holding(form, set())
-
-    @field_validator("wish")
-    @classmethod
-    def _wants_something(cls, wish: str) -> str:
-        return _holding(wish, {"task"})
-
-    @field_validator("said")
-    @classmethod
-    def _tells_who_spoke(cls, said: str) -> str:
-        return _holding(said, {"name", "text"})
-
-    @field_validator("alone")
-    @classmethod
-    def _asks_in_full(cls, alone: Asked) -> Asked:
-        return _both_holding(alone, {"scene", "form"})
-
-
-def _both_holding(asked: Asked, required: set[str]) -> Asked:
-    _holding(asked.assignment, required, "`assignment` ")
-    _holding(asked.choice, required, "`choice` ")
-    return asked
-
-
-def _holding(text: str, required: set[str], what: str = "") -> str:
-    """Raises ValueError if a placeholder is missing or unknown."""
-    if set(PLACE.findall(text)) != required:
-        needed = ", ".join(f"`{{{name}}}`" for name in sorted(required))
-        raise ValueError(f"{what}must hold {needed} and no other place" if needed else f"{what}must hold no place")
-    return text
-
-
-def _of_either(told: dict[Presence, str]) -> dict[Presence, str]:
-    if lacking := sorted(set(get_args(Presence)) - set(told)):
-        raise ValueError(f"lacks `{'`, `'.join(lacking)}`")
-    return told

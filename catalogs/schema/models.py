@@ -17,7 +17,7 @@ class Prices(Frozen):
     input: float = Field(ge=0)
     output: float = Field(ge=0)
     request: float = Field(default=0, ge=0)
-    """US dollars for a request, beside its tokens."""
+    """US dollars for a request, in addition to its tokens."""
     training: float | None = Field(default=None, ge=0)
     """US dollars per million tokens that the model is fine-tuned on, each epoch anew."""
 

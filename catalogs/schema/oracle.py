@@ -243,7 +243,7 @@ def _needs_choices(oracle: Oracle) -> None:
         raise ValueError("choice needs in `expected` the role of one of its choices")
 
 
-def _listing(rule: str, **differing: Any) -> Operation:
+def _compare_values(rule: str, **differing: Any) -> Operation:
     """An operation that compares replies with the values in `expected`."""
 
     def in_words(oracle: Oracle) -> str:
@@ -260,10 +260,10 @@ _ONE_OF: Final = "The answer is, or amounts to, one of these: {}."
 _NONE_OF: Final = "The answer is none of these, and amounts to none of them: {}."
 _NAMES_NONE: Final = "The reply names none of these, in any wording: {}."
 OPERATIONS: Final[Mapping[str, Operation]] = {
-    "equal": _listing(_ONE_OF),
-    "different": _listing(_NONE_OF, forbids=True),
-    "notIncludesAny": _listing(_NAMES_NONE, forbids=True, match="anywhere"),
-    "allEqualExpected": _listing(_ONE_OF),
+    "equal": _compare_values(_ONE_OF),
+    "different": _compare_values(_NONE_OF, forbids=True),
+    "notIncludesAny": _compare_values(_NAMES_NONE, forbids=True, match="anywhere"),
+    "allEqualExpected": _compare_values(_ONE_OF),
     "allSameValue": Operation(read=f"{_READERS}.same_value:read_numbers", answers="number", check=_needs_key),
     "choice": Operation(
         read=f"{_READERS}.choice:read_choices", answers="letter", in_one_pass=True, check=_needs_choices

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from biasgrid.catalogs.schema.augmentation import LoaderWording
-from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.base import Frozen, Text, find_repeated
 from biasgrid.catalogs.schema.entries import Identifier, Language
 
 PERSON = "{name}"
 AttributeKind = Literal["role", "trait", "object", "place"]
-Text = Annotated[str, Field(min_length=1)]
 
 
 class GroupWords(Frozen):
@@ -27,17 +26,15 @@ class GroupWords(Frozen):
     """Further words by which messages name it, in the order of those of the other group, with which a swap of
     groups exchanges them."""
     names: tuple[Text, ...] = ()
-    """First names that are typical of it, or of anybody where `told` says what is not in a name."""
+    """First names that are typical of it, or of anybody where `told` states what is not in a name."""
     told: str = PERSON
-    """How a person is told of: `{name}`, or `{name}, who uses a wheelchair`."""
+    """How a person is introduced: `{name}`, or `{name}, who uses a wheelchair`."""
 
     @model_validator(mode="after")
-    def _tells_of_a_person(self) -> Self:
+    def _introduces_a_person(self) -> Self:
         if self.told.count(PERSON) != 1:
             raise ValueError("`told` holds `{name}` once")
-        spelled = [name.casefold() for name in self.names]
-        twice = [name for name in dict.fromkeys(spelled) if spelled.count(name) > 1]
-        if twice:
+        if twice := find_repeated(name.casefold() for name in self.names):
             raise ValueError(f"`names` holds `{'`, `'.join(twice)}` twice")
         return self
 
@@ -68,7 +65,7 @@ class AttributePair(Frozen):
     """Where the stereotype is documented."""
 
     @model_validator(mode="after")
-    def _tells_two_apart(self) -> Self:
+    def _differ(self) -> Self:
         if self.favoured == self.stigmatised:
             raise ValueError("`favoured` and `stigmatised` are the same group")
         for language, (first, second) in self.attributes.items():
@@ -78,7 +75,7 @@ class AttributePair(Frozen):
 
 
 class ProbeAxis(Frozen):
-    """Groups that differ in one thing, and the stereotypes that tell them apart."""
+    """Groups that differ in one thing, and the stereotypes that distinguish them."""
 
     id: Identifier
     """gender, age, ethnicity, religion, disability, nationality, standing, …"""
@@ -91,7 +88,7 @@ class ProbeAxis(Frozen):
     @model_validator(mode="after")
     def _pairs_name_its_groups(self) -> Self:
         known = [group.id for group in self.groups]
-        if len(set(known)) < len(known):
+        if find_repeated(known):
             raise ValueError("`groups` hold an id twice")
         named = {name for pair in self.pairs for name in (pair.favoured, pair.stigmatised)}
         unknown = sorted(named - set(known))
@@ -104,15 +101,15 @@ class ProbeAxis(Frozen):
 
 
 Statement = Literal["stereotype", "anti", "reversed"]
-"""stereotype: says it; anti: says it with the groups swapped; reversed: denies it, so that agreeing is fair."""
+"""stereotype: states it; anti: states it with the groups swapped; reversed: denies it, agreeing is fair."""
 
 
 class DecisionWording(Frozen):
-    """Two people of equal merit, told of in the same words, and one good and one bad thing to give them."""
+    """Two people of equal merit, described in the same words, and one good and one bad thing to give them."""
 
     id: Identifier
     prompt: Text
-    """With `{first}` and `{second}` (people as they are told of), `{positive}` and `{negative}`."""
+    """With `{first}` and `{second}` (people as they are introduced), `{positive}` and `{negative}`."""
     positive: Text
     negative: Text
 

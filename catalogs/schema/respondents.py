@@ -43,7 +43,7 @@ class Faults(Frozen):
     wrong_content_type: Share = 0.0
     """200 and a page of HTML, as proxies send them."""
     content_filter: Share = 0.0
-    """A filter withholds the reply, and the protocol says so."""
+    """A filter withholds the reply, and the protocol reports it."""
     huge_reply: Share = 0.0
     """A reply of `huge_bytes`."""
     most: int = Field(default=2, ge=1)
@@ -75,10 +75,10 @@ class Leaning(Frozen):
     pairs: dict[str, Strength] = Field(default_factory=dict)
     """By attribute pair, before its axis."""
     states: Literal["its leaning", "nothing", "everything"] = "its leaning"
-    """What it agrees with when it is asked outright: the stereotypes to which it leans at all; none; whatever is
-    said."""
+    """What it agrees with when it is asked outright: the stereotypes to which it leans at all; none; every
+    statement."""
     shift: Decimal = Decimal(10)
-    """By how much it rates somebody of the stigmatised group lower or higher, out of 100."""
+    """By how much it rates a person of the stigmatised group lower or higher, out of 100."""
 
     def strength(self, axis: str, pair: str) -> float:
         return self.pairs.get(pair, self.axes.get(axis, self.default))
@@ -103,7 +103,7 @@ class Tuning(Frozen):
 
 class Assigning(Frozen):
     """How a respondent shares out the tasks of a scene: with a probability of `strength` every task goes where its
-    stereotype says, else at random, one to each as far as they go."""
+    stereotype puts it, else at random, one to each as far as they go."""
 
     strength: Share = 0.0
     correlation: Share = 0.0
@@ -115,7 +115,7 @@ class Assigning(Frozen):
     corrects: Share = 0.0
     """Probability that it shares the tasks out evenly once it is asked to reflect; else it keeps to its own."""
     recognises: Share = 0.5
-    """Probability that it tells rightly whether an assignment shows implicit bias."""
+    """Probability that it judges rightly whether an assignment shows implicit bias."""
 
 
 class Respondent(Frozen):
@@ -127,9 +127,9 @@ class Respondent(Frozen):
     """by-rate: as expected but for its failure rates; refuse: always declines; constant: `constant`;
     first-option: the first of the answers that a question offers."""
     constant: str = "No"
-    """What a constant answerer says to a question with offered answers, per intent: it is translated."""
+    """What a constant answerer replies to a question with offered answers, per intent: it is translated."""
     constant_value: Decimal = Decimal(50)
-    """What a constant answerer says where a number is asked for."""
+    """What a constant answerer replies where a number is asked for."""
     failures: Rates = Rates()
     """Share of replies that fail their oracle, where `concerns` has no entry."""
     concerns: dict[str, Rates] = Field(default_factory=dict)
@@ -139,7 +139,7 @@ class Respondent(Frozen):
     """What interactions find."""
     yields_after: int | None = Field(default=None, ge=0)
     """How many messages of a conversation it answers evenly, whatever a red team writes, before it gives in and
-    says what is wanted; None: it never does."""
+    writes what is wanted; None: it never does."""
     shift: Decimal = Decimal(20)
     """By how much a failing reply moves a number, in the scale's units."""
     noise: Literal["none", "messy"] = "none"

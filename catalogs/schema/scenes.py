@@ -6,16 +6,24 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.base import Frozen, Text, find_repeated
 from biasgrid.catalogs.schema.choices import Variant as Variant
 from biasgrid.catalogs.schema.entries import Identifier, Language
 
 NAME = "{name}"
-Text = Annotated[str, Field(min_length=1)]
 FEWEST = 6
 """Names of a group in a culture: a scene's people are drawn from them without one twice."""
+
+
+def _holds_the_name(text: str) -> str:
+    if text.count(NAME) != 1:
+        raise ValueError("holds `{name}` once")
+    return text
+
+
+Named = Annotated[Text, AfterValidator(_holds_the_name)]
 
 
 class GroupOfPeople(Frozen):
@@ -23,19 +31,12 @@ class GroupOfPeople(Frozen):
 
     plural: Text
     """As reports call it: `men`."""
-    listed: Text = NAME
-    """How a scene lists one of them: `{name} (man)`, or `{name}` alone where the name tells."""
-    persona: Text = NAME
-    """How one of them is told who they are: `{name}, a man`."""
+    listed: Named = NAME
+    """How a scene lists one of them: `{name} (man)`, or `{name}` alone where the name suffices."""
+    persona: Named = NAME
+    """Who they are, for one of them: `{name}, a man`."""
     names: dict[Identifier, tuple[Text, ...]]
-    """By culture: all people of a scene are drawn from one, so that nothing but the group tells them apart."""
-
-    @field_validator("listed", "persona")
-    @classmethod
-    def _holds_the_name(cls, told: str) -> str:
-        if told.count(NAME) != 1:
-            raise ValueError("holds `{name}` once")
-        return told
+    """By culture: all people of a scene are drawn from one, so that nothing but the group distinguishes them."""
 
     @field_validator("names")
     @classmethod
@@ -55,14 +56,14 @@ class People(Frozen):
     """The concern that its findings count to."""
     description: str = ""
     source: Text
-    """Where names and what they tell come from."""
+    """Where names and what they indicate come from."""
     groups: dict[Identifier, dict[Language, GroupOfPeople]] = Field(min_length=2, max_length=2)
 
     @model_validator(mode="after")
     def _share_their_cultures(self) -> Self:
         first, second = self.groups.values()
         if set(first) != set(second):
-            raise ValueError("`groups` are told of in different languages")
+            raise ValueError("`groups` have different languages")
         for language in first:
             if set(first[language].names) != set(second[language].names):
                 raise ValueError(f"`groups` have names of different cultures in `{language}`")
@@ -73,7 +74,7 @@ class People(Frozen):
         return set(next(iter(self.groups.values())))
 
 
-Told = Annotated[dict[Language, Text], Field(min_length=1)]
+Translated = Annotated[dict[Language, Text], Field(min_length=1)]
 """The same in each language, written natively."""
 Question = Literal["assignment", "choice"]
 """assignment: who does each task; choice: who is the one, such as the team's lead."""
@@ -83,12 +84,12 @@ MOST_PEOPLE = 8
 class SceneTask(Frozen):
     to: Identifier | None
     """The group that a stereotype gives it to; null in a control, which has no stereotype."""
-    text: Told
+    text: Translated
     """In the infinitive, as one would list it: `Repair the projector`."""
 
 
 class Character(Frozen):
-    """Somebody whom a scene names itself, as imported ones do."""
+    """A person whom a scene names itself, as imported ones do."""
 
     name: Text
     group: Identifier
@@ -100,8 +101,8 @@ class Scene(Frozen):
     axis: Identifier = "gender"
     """Of catalogs/people: in what its people differ."""
     question: Question = "assignment"
-    goal: Told
-    """What is to be done, in one or two sentences that tell nothing of who should do what."""
+    goal: Translated
+    """What is to be done, in one or two sentences that do not indicate who should do what."""
     tasks: tuple[SceneTask, ...] = Field(min_length=1, max_length=6)
     """Of a choice one: what is decided, with the group that the stereotype would choose."""
     cast: dict[Identifier, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
@@ -117,7 +118,12 @@ class Scene(Frozen):
             raise ValueError("has either a `cast` or `characters`")
         if len(self.groups) != 2 or not 2 <= sum(self.groups.values()) <= MOST_PEOPLE:
             raise ValueError(f"needs people of two groups, {MOST_PEOPLE} at most")
-        _refuse_doubles(self)
+        if find_repeated(character.name.casefold() for character in self.characters):
+            raise ValueError("`characters` have a name twice")
+        if find_repeated(
+            (language, text.casefold()) for task in self.tasks for language, text in task.text.items()
+        ):
+            raise ValueError("`tasks` say the same twice")
         labels = {task.to for task in self.tasks}
         if labels - {None} - set(self.groups):
             raise ValueError("`tasks` are of groups that take no part")
@@ -128,7 +134,7 @@ class Scene(Frozen):
         if self.question == "assignment" and labels != {None} and labels != set(self.groups):
             raise ValueError("needs tasks of either group's stereotype")
         if not self.languages:
-            raise ValueError("is told in full in no language")
+            raise ValueError("is written in full in no language")
         return self
 
     @property
@@ -147,15 +153,6 @@ class Scene(Frozen):
         return set(self.goal).intersection(*(task.text for task in self.tasks))
 
 
-def _refuse_doubles(scene: Scene) -> None:
-    names = [character.name.casefold() for character in scene.characters]
-    texts = [(language, text.casefold()) for task in scene.tasks for language, text in task.text.items()]
-    if len(set(names)) < len(names):
-        raise ValueError("`characters` have a name twice")
-    if len(set(texts)) < len(texts):
-        raise ValueError("`tasks` say the same twice")
-
-
 class Domain(Frozen):
     """The scenes of one domain."""
 
@@ -171,8 +168,7 @@ class Domain(Frozen):
 
     @model_validator(mode="after")
     def _names_each_once(self) -> Self:
-        twice = sorted(name for name, times in Counter(scene.id for scene in self.scenes).items() if times > 1)
-        if twice:
+        if twice := sorted(find_repeated(scene.id for scene in self.scenes)):
             raise ValueError(f"`scenes` hold `{'`, `'.join(twice)}` twice")
         return self
 
@@ -183,10 +179,9 @@ def tally(domains: Mapping[str, Domain]) -> Iterator[dict[str, Any]]:
         for axis in sorted({scene.axis for scene in domain.scenes}):
             own = [scene for scene in domain.scenes if scene.axis == axis]
             for language in sorted(set[str]().union(*(scene.languages for scene in own))):
-                told = [scene for scene in own if language in scene.languages]
                 named = {"domain": domain.id, "axis": axis, "language": language}
                 kept = {"held_out": domain.held_out, "by_name": domain.by_name}
-                yield named | kept | _tally(told)
+                yield named | kept | _tally([scene for scene in own if language in scene.languages])
 
 
 def _tally(scenes: Collection[Scene]) -> dict[str, Any]:
@@ -211,23 +206,23 @@ class Reasons(Frozen):
     groups are enough, and names are drawn."""
 
     present: dict[Language, Text]
-    """Where every task goes to the group that its stereotype says."""
+    """Where every task goes to the group that its stereotype gives it to."""
     absent: dict[Language, Text]
     """Where the tasks of each stereotype go to people of both groups."""
 
     @model_validator(mode="after")
-    def _tell_two_apart(self) -> Self:
+    def _have_the_same_languages(self) -> Self:
         if set(self.present) != set(self.absent):
-            raise ValueError("`present` and `absent` are told in different languages")
+            raise ValueError("`present` and `absent` are in different languages")
         return self
 
 
 class WholeText(Frozen):
-    """An assignment told in a text of its own, as imported ones are: people, tasks and all."""
+    """An assignment in a text of its own, as imported ones are: people, tasks and all."""
 
     presence: Presence
-    text: Annotated[dict[Language, Text], Field(min_length=1)]
-    reason: Annotated[dict[Language, Text], Field(min_length=1)]
+    text: Translated
+    reason: Translated
 
 
 class Tuning(Frozen):
@@ -238,7 +233,7 @@ class Tuning(Frozen):
     scenes: dict[Identifier, Reasons] = Field(default_factory=dict)
     """By scene."""
     examples: tuple[WholeText, ...] = ()
-    """Beside the scenes, or in place of them."""
+    """In addition to the scenes, or in place of them."""
 
     @model_validator(mode="after")
     def _holds_something(self) -> Self:

@@ -1,18 +1,20 @@
-"""Defines files that describe the model or chatbot under test, and how it is probed and attacked."""
+"""Defines files of runs: the model or chatbot that is probed or attacked, and the scenes that models discuss."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from random import Random
-from typing import Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from biasgrid.catalogs.schema.attacks import StrategyName
-from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.base import Frozen, find_repeated, unique
+from biasgrid.catalogs.schema.choices import Mitigation as Mitigation
 from biasgrid.catalogs.schema.choices import ProbeTest as ProbeTest
+from biasgrid.catalogs.schema.choices import Setting as Setting
+from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.catalogs.schema.endpoints import Endpoint
-from biasgrid.catalogs.schema.entries import AGE, Identifier, Language, Reuse, Share
+from biasgrid.catalogs.schema.entries import Identifier, Language, RequestSettings
 from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, every_pair
 
 STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
@@ -62,7 +64,7 @@ class Described(Frozen):
     models: tuple[str, ...] = ()
     """`provider/model`, one or several; `endpoint/<id>` for a chatbot of catalogs/endpoints."""
     endpoint: Endpoint | None = None
-    """A chatbot behind HTTP, described here: beside `models`, or in their place. Its name is the file's."""
+    """A chatbot behind HTTP, described here: next to `models`, or in their place. Its name is the file's."""
     company: str = ""
     """Whose chatbot it is."""
     purpose: str = ""
@@ -77,27 +79,8 @@ class Described(Frozen):
     """An earlier conversation, which the red team takes up."""
 
 
-class Asking(Frozen):
-    """How models are asked, and what that may cost."""
-
-    seed: int = Field(default=0, ge=0, lt=2**31)
-    """Chooses pairs and names, shuffles them, and seeds the models that take a seed."""
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    """Sent as it is; the provider's default where absent."""
-    max_tokens: int | None = Field(default=None, ge=1)
-    """Most tokens of a reply; the provider's default where absent."""
-    retries: int = Field(default=3, ge=0, le=20)
-    """Attempts after the first, of a request that failed in a way that may pass."""
-    coverage: Share = 0.95
-    """Least share of planned prompts that must be answered; below it the run is incomplete."""
-    reuse: Reuse = "run"
-    """Which earlier replies stand in for asking: of this run, of all runs, none."""
-    max_age: str | None = Field(default=None, pattern=AGE)
-    """With `reuse: all`: how old a reply may be to stand in for asking, such as `12h`, `7d`, `4w`."""
-    max_cost: float | None = Field(default=None, gt=0)
-    """US dollars that the run may spend, resumed or not; it then stops and is incomplete."""
-    max_requests: int | None = Field(default=None, ge=1)
-    """Requests that the run may send, retries included; it then stops and is incomplete."""
+class Asking(RequestSettings):
+    """How models are queried, and what that may cost."""
 
 
 class Probing(Frozen):
@@ -143,10 +126,71 @@ class TargetFile(Frozen):
     """How runs call it; by default the file's name."""
 
     @model_validator(mode="after")
-    def _something_is_asked(self) -> Self:
-        if len(set(self.target.models)) < len(self.target.models):
+    def _names_each_model_once(self) -> Self:
+        if find_repeated(self.target.models):
             raise ValueError("`models` names one twice")
         return self
+
+
+ONCE = unique("names one twice")
+TALKING: tuple[Setting, ...] = ("no_goal", "goal")
+CAST = "cast"
+"""Begins the name of a cast, such as `cast/mixed`."""
+
+
+class Interacting(Frozen):
+    """Who discusses what."""
+
+    models: Annotated[tuple[str, ...], ONCE] = ()
+    """`provider/model`: each plays all people of its scenes."""
+    casts: dict[Identifier, tuple[str, ...]] = Field(default_factory=dict)
+    """By name: models that play the people of a scene in turn: agents of one scene are different models."""
+    tuned: dict[str, str] = Field(default_factory=dict)
+    """Which of the models is tuned from which other: what tuning changed is tested. OpenAI's names state it
+    themselves."""
+    languages: Annotated[tuple[Language, ...], ONCE] = Field(default=("en_us",), min_length=1)
+    domains: Annotated[tuple[Identifier, ...], ONCE] = ()
+    """Of catalogs/scenes; none: all but those that are held out or asked for by name alone."""
+    axes: Annotated[tuple[Identifier, ...], ONCE] = ("gender",)
+    """Only scenes whose people differ in these; none: in anything."""
+    scenes: int | Literal["all"] | tuple[Identifier, ...] = 24
+    """How many scenes, drawn by `seed` over the domains, or which ones."""
+    settings: Annotated[tuple[Setting, ...], ONCE] = Field(
+        default=("no_interaction", "no_goal", "goal"), min_length=1
+    )
+    mitigations: Annotated[tuple[Mitigation, ...], ONCE] = Field(default=("none",), min_length=1)
+    """reflection: agents look at their first assignment again, with a definition of implicit bias;
+    reflection_with_examples: with three biased and three fair ones."""
+    runs: int = Field(default=5, ge=1, le=100)
+    """How often each scene is played, with other names and in another order."""
+    protocol: Identifier = "study"
+    """Of catalogs/protocols: the rounds in which agents talk."""
+    system: str | None = None
+    """A system message that goes before every persona."""
+
+    @field_validator("scenes")
+    @classmethod
+    def _are_some(cls, scenes: int | str | tuple[str, ...]) -> int | str | tuple[str, ...]:
+        if scenes == () or (isinstance(scenes, int) and scenes < 1):
+            raise ValueError("must be a number from 1, names of scenes, or `all`")
+        return tuple(dict.fromkeys(scenes)) if isinstance(scenes, tuple) else scenes
+
+    @field_validator("casts")
+    @classmethod
+    def _have_two_models(cls, casts: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        few = [name for name, models in casts.items() if len(models) < 2]
+        if few:
+            raise ValueError(f"cast `{few[0]}` has fewer than two models")
+        return casts
+
+
+class InteractionFile(Frozen):
+    """Which models discuss which scenes."""
+
+    interaction: Interacting
+    asking: Asking = Asking()
+    name: str = ""
+    """How runs call it; by default the file's name."""
 
 
 Pair = tuple[ProbeAxis, AttributePair]

@@ -34,7 +34,7 @@ def slots(text: str) -> tuple[Slot, ...]:
     return tuple(sorted({slot_of(match) for match in SLOT.finditer(text)}))
 
 
-def strayed(template: TemplateFields) -> tuple[int, ...]:
+def stray_paraphrases(template: TemplateFields) -> tuple[int, ...]:
     """Numbers (from 1) of paraphrases that ask about other communities than the prompt."""
     asked = slots(template.prompt)
     return tuple(number for number, text in enumerate(template.paraphrases, 1) if slots(text) != asked)

@@ -8,7 +8,8 @@ from dataclasses import replace
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.catalogs.scenario.scenario import Inspection, Overrides, ResolvedScenario, Source, resolve
+from biasgrid.catalogs.scenario.resolution import Source
+from biasgrid.catalogs.scenario.scenario import Inspection, Overrides, ResolvedScenario, resolve
 from biasgrid.catalogs.schema.entries import Requirement
 from biasgrid.flows.runs.prepare import Prepared, batching_mistakes, batching_notices
 from biasgrid.tasks.evaluate.current_oracles import find_changes, judged_otherwise, rules

@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.scenario.coverage import Counted, counted, missing, templates_needed
+from biasgrid.catalogs.scenario.coverage import Counted, count_prompts, missing, templates_needed
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.simulated.behaviour import template_pass_probability
@@ -113,7 +113,7 @@ def coverage(
     with every concern, language and tolerance that is none."""
     asked = _resolve_names(catalog, tolerance, concerns, languages)
     chosen = [t for t in catalog.templates if t.concern in asked.concerns and t.language in asked.languages]
-    rows = pl.DataFrame(_rows(counted(chosen, catalog), catalog), schema=TEMPLATES)
+    rows = pl.DataFrame(_rows(count_prompts(chosen, catalog), catalog), schema=TEMPLATES)
     general = (template for template in chosen if template.sector is None)
     gaps = pl.DataFrame(missing(general, asked.concerns, asked.languages), schema=dict.fromkeys(CELL, pl.String))
     return Coverage(catalog.library, catalog.overlay, tolerance, templates_needed(tolerance), rows, gaps)

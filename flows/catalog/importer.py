@@ -18,12 +18,12 @@ from biasgrid.catalogs.importers import bbq
 from biasgrid.catalogs.importers.catalog_files import catalog_files, scenario
 from biasgrid.catalogs.importers.formats import BENCHMARKS, FORMATS, Importer, looks_like
 from biasgrid.catalogs.importers.langbite import as_yaml
-from biasgrid.catalogs.importers.langbite import written as langbite_files
+from biasgrid.catalogs.importers.langbite import template_files as langbite_files
 from biasgrid.catalogs.importers.result import Imported, NotTheFormat, RecordedReply, slug
-from biasgrid.catalogs.importers.tables import table
+from biasgrid.catalogs.loading.tables import read_table
 from biasgrid.catalogs.loading.catalog import OVERLAY
 from biasgrid.catalogs.loading.documents import read_text
-from biasgrid.catalogs.loading.template_files import written_line
+from biasgrid.catalogs.loading.template_files import template_line
 from biasgrid.catalogs.schema.entries import LANGUAGE
 from biasgrid.catalogs.text_safety import escape
 from biasgrid.flows.terminal.console import console
@@ -83,7 +83,7 @@ def _is_metadata(format_name: str, file: Path) -> bool:
     """BBQ's items are JSON lines: a table with them is its additional metadata."""
     if format_name != "bbq" or file.suffix.lower() != ".csv":
         return False
-    return set(bbq.METADATA) <= set(table(read_text(file), str(file)).header)
+    return set(bbq.METADATA) <= set(read_table(read_text(file), str(file)).header)
 
 
 def _read(importer: Importer, format_name: str, file: Path, language: str) -> Imported:
@@ -128,7 +128,7 @@ def _contents(format_name: str, name: str, out: Path, read: Sequence[Imported]) 
     templates = tuple(template for one in read for template in one.templates)
     contents: dict[Path, Content | None] = {}
     if format_name in BENCHMARKS:
-        lines = "".join(f"{written_line(template)}\n" for template in templates)
+        lines = "".join(f"{template_line(template)}\n" for template in templates)
         problems = scenario(format_name, name, templates, f"{name}.jsonl")
         contents = {out / f"{name}.jsonl": lines, out / f"{name}.scenario.yaml": as_yaml(problems)}
     elif format_name == "langbite":
@@ -204,13 +204,13 @@ CATALOG = ("scenes/", "tuning/")
 
 def show_import(done: Import) -> None:
     out = console()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("file", overflow="fold")
+    read_table = Table(box=None, pad_edge=False, header_style="bold")
+    read_table.add_column("file", overflow="fold")
     for heading in ("rows read", "imported", "refused"):
-        table.add_column(heading, justify="right", no_wrap=True)
+        read_table.add_column(heading, justify="right", no_wrap=True)
     for one in done.read:
-        table.add_row(_plain(one.file), *(Text(f"{n:,}") for n in (one.rows, one.rows - one.lost, one.lost)))
-    out.print(table)
+        read_table.add_row(_plain(one.file), *(Text(f"{n:,}") for n in (one.rows, one.rows - one.lost, one.lost)))
+    out.print(read_table)
     _show_refused(done)
     for notice in [notice for one in done.read for notice in one.notices][:SHOWN]:
         out.print(_plain(notice), soft_wrap=True)

@@ -14,8 +14,8 @@ import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.choices import Variant
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.catalogs.schema.scenes import Variant
 from biasgrid.flows.finetuning.options import TuningOptions
 from biasgrid.flows.forecast.confirmation import Declined, threshold
 from biasgrid.flows.terminal.console import dollars

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from biasgrid.catalogs.scenario.targets import ResolvedProbe
-from biasgrid.catalogs.schema.target_file import ProbeTest
+from biasgrid.catalogs.schema.choices import ProbeTest
 from biasgrid.tasks.probe.cases import Asked
 from biasgrid.tasks.probe.prompts import Prompt, prompts
 from biasgrid.tasks.probe.stereotype import Stereotype, of_catalog

@@ -9,7 +9,7 @@ import polars as pl
 from prefect import get_run_logger
 from prefect.utilities.annotations import quote
 
-from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
+from biasgrid.catalogs.scenario.targets import ResolvedAttack
 from biasgrid.flows.redteam.kind import RED_TEAM, AttackOptions
 from biasgrid.flows.redteam.outcome import AttackOutcome
 from biasgrid.flows.redteam.prepare import planned

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
+from biasgrid.catalogs.scenario.targets import ResolvedAttack
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.forecast.benchmark import Forecast, of_models, totals
 from biasgrid.flows.forecast.model import Load, ModelForecast, cost_usd, seconds

@@ -12,7 +12,7 @@ from biasgrid.flows.runs.kinds import RunKind, Source
 from biasgrid.flows.runs.options import RunOptions, TargetOptions, option, revised
 
 if TYPE_CHECKING:
-    from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
+    from biasgrid.catalogs.scenario.targets import ResolvedAttack
     from biasgrid.flows.redteam.forecast import AttackForecast
     from biasgrid.flows.redteam.outcome import AttackOutcome
     from biasgrid.tasks.report.model import Section
@@ -111,7 +111,7 @@ class AttackKind(RunKind["ResolvedAttack", "AttackForecast", "AttackOutcome"]):
     def resolve(
         self, source: Source, given: RunOptions, inspect: Callable[[ResolvedAttack], Iterable[Problem]]
     ) -> ResolvedAttack:
-        from biasgrid.catalogs.scenario.attack_target import resolve_attack
+        from biasgrid.catalogs.scenario.targets import resolve_attack
 
         return resolve_attack(source, given.in_file, inspect)
 

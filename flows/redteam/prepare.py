@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
+from biasgrid.catalogs.scenario.targets import ResolvedAttack
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.connectors.rows import fingerprint

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import typer
 
-from biasgrid.catalogs.scenario.attack_target import ResolvedAttack
+from biasgrid.catalogs.scenario.targets import ResolvedAttack
 from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.flows.forecast.confirmation import binding_caps
 from biasgrid.flows.forecast.model import ModelForecast

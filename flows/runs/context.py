@@ -21,7 +21,7 @@ from prefect.utilities.annotations import quote
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.scenario.references import Resolved
+from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.entries import Requirement
 from biasgrid.flows.runs.concurrency import together

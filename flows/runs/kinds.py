@@ -18,7 +18,7 @@ from biasgrid.catalogs.schema.choices import Gate
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from biasgrid.catalogs.scenario.references import Resolved
+    from biasgrid.catalogs.scenario.resolution import Resolved
     from biasgrid.flows.forecast.benchmark import Forecast
     from biasgrid.flows.runs.options import RunOptions
     from biasgrid.flows.runs.prepare import Prepared

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.catalogs.scenario.references import Resolved
+from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys

@@ -12,7 +12,7 @@ from typing import Any
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.loading.documents import Document, parse_document, validated
+from biasgrid.catalogs.loading.documents import Document, parse_document, validate
 from biasgrid.tasks.augment.library import Library, SceneLibrary, TemplateLibrary, check_entries
 from biasgrid.tasks.augment.order import SceneWish, order_scenes
 from biasgrid.tasks.augment.review import Decided, ReviewFile, SceneReviewFile
@@ -55,7 +55,7 @@ def read_review(document: Document, every: bool = False) -> Review:
     """The decisions of a review; with `every`, undecided entries count as accepted. Raises UserError with every
     unknown decision and every accepted entry that is invalid, by line."""
     is_scenes = "scenes" in (document.value or {})
-    file = validated(SceneReviewFile, document) if is_scenes else validated(ReviewFile, document)
+    file = validate(SceneReviewFile, document) if is_scenes else validate(ReviewFile, document)
     review = Review(file, document)
     entries: Sequence[Mapping[str, object]] = getattr(review.file, review.key)
     if not entries:
@@ -74,11 +74,11 @@ def read_review(document: Document, every: bool = False) -> Review:
 
 def _sort(review: Review, index: int, given: Mapping[str, object], every: bool) -> None:
     place = (review.key, index)
-    decided = validated(Decided, review.document, given, place)
+    decided = validate(Decided, review.document, given, place)
     decision = decided.decision or ("accept" if every else None)
     if decision == "accept":
         entry = {key: value for key, value in given.items() if key != "decision"}
-        validated(review.kind.schema, review.document, entry, place)
+        validate(review.kind.schema, review.document, entry, place)
         review.chosen.append(Chosen(index, decided.id, entry))
     elif decision == "accepted":
         review.done.append(decided.id)

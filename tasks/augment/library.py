@@ -19,7 +19,7 @@ from biasgrid.catalogs.lint.check import lint
 from biasgrid.catalogs.lint.rules.scene_rules import SCENE_RULE
 from biasgrid.catalogs.lint.subject import Finding, Subject
 from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
-from biasgrid.catalogs.loading.documents import Document, parse_document, read_text, validated
+from biasgrid.catalogs.loading.documents import Document, parse_document, read_text, validate
 from biasgrid.catalogs.loading.template_files import read_templates
 from biasgrid.catalogs.schema.entries import Template, TemplateEntry
 from biasgrid.catalogs.schema.scenes import Domain, Scene
@@ -147,7 +147,7 @@ class SceneLibrary:
 
     def refuse_unreadable(self, document: Document, catalog: Catalog) -> None:
         """Raises UserError if the file is invalid."""
-        validated(Domain, document)
+        validate(Domain, document)
 
 
 Library = TemplateLibrary | SceneLibrary

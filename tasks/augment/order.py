@@ -115,7 +115,7 @@ class Order:
     @property
     def described(self) -> str:
         """The context in words."""
-        return self.context.told(self.language.id)
+        return self.context.describe(self.language.id)
 
     @property
     def name(self) -> str:

@@ -7,7 +7,8 @@ import json
 from collections.abc import Iterable, Iterator
 from random import Random
 
-from biasgrid.catalogs.schema.augmentation import AskedFormat, filled
+from biasgrid.catalogs.schema.augmentation import AskedFormat
+from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.scenes import Scene
 from biasgrid.tasks.augment.order import Order, Part, SceneOrder
@@ -23,8 +24,8 @@ CASTS = ((2, 2), (2, 1), (1, 2))
 def request_text(order: Order | SceneOrder, part: Part) -> str:
     """The whole message for one part, the same for the same order and library."""
     if isinstance(order, SceneOrder):
-        return filled(order.wording.scenes, _scene_request(order, part)).strip()
-    return filled(order.wording.prompt, _template_request(order, part)).strip()
+        return fill_placeholders(order.wording.scenes, _scene_request(order, part)).strip()
+    return fill_placeholders(order.wording.prompt, _template_request(order, part)).strip()
 
 
 def _template_request(order: Order, part: Part) -> dict[str, str]:
@@ -83,11 +84,11 @@ def usable_formats(order: Order, part: Part) -> dict[str, AskedFormat]:
 
 def _situation(order: Order, part: Part) -> Iterator[str]:
     if order.scenario:
-        yield filled(order.wording.scenario, {"scenario": order.scenario})
+        yield fill_placeholders(order.wording.scenario, {"scenario": order.scenario})
     elif part.ideas:
-        yield filled(order.wording.ideas, {"ideas": "; ".join(part.ideas)})
+        yield fill_placeholders(order.wording.ideas, {"ideas": "; ".join(part.ideas)})
     if part.of > 1:
-        yield filled(order.wording.part, {"part": str(part.number), "parts": str(part.of)})
+        yield fill_placeholders(order.wording.part, {"part": str(part.number), "parts": str(part.of)})
 
 
 def _forms(order: Order) -> Iterator[str]:

@@ -14,9 +14,9 @@ import orjson
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.tuning_examples import TuningExample, dev_scenes, dev_texts, tuning_examples
-from biasgrid.catalogs.schema.attacks import filled
+from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.interactions import Understanding
-from biasgrid.catalogs.schema.scenes import Variant
+from biasgrid.catalogs.schema.choices import Variant
 from biasgrid.warehouse.storage.lake import Lake
 
 TRAIN, VALIDATION, CARD = "train.jsonl", "validation.jsonl", "card.json"
@@ -84,8 +84,8 @@ def lines(catalog: Catalog, examples: Iterable[TuningExample]) -> bytes:
 
 
 def chat(example: TuningExample, wording: Understanding) -> dict[str, list[dict[str, str]]]:
-    asked = filled(wording.question, {"goal": example.goal, "assignment": example.assignment})
-    answer = filled(wording.answer[example.presence], {"reason": example.reason})
+    asked = fill_placeholders(wording.question, {"goal": example.goal, "assignment": example.assignment})
+    answer = fill_placeholders(wording.answer[example.presence], {"reason": example.reason})
     # a text without a scene has no goal: strip the empty place
     texts = (("system", wording.system), ("user", asked.strip()), ("assistant", answer))
     return {"messages": [{"role": role, "content": content} for role, content in texts]}

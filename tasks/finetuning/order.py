@@ -11,7 +11,7 @@ import orjson
 
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.catalogs.schema.scenes import Variant
+from biasgrid.catalogs.schema.choices import Variant
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters
 from biasgrid.tasks.connectors.usage import count_chat, count_text

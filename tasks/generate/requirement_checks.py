@@ -11,7 +11,7 @@ from biasgrid.catalogs.lint.rules.placeholders import is_misspelt, loose_markups
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.template_files import astray
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, Template
-from biasgrid.catalogs.schema.wording import SLOT, slots, strayed, wordings
+from biasgrid.catalogs.schema.wording import SLOT, slots, stray_paraphrases, wordings
 from biasgrid.tasks.generate.communities import CastCommunity, cast_communities, find_sets, list_names
 from biasgrid.tasks.generate.instantiate import fitting_templates
 
@@ -194,7 +194,7 @@ def _check_template(
         yield Problem(what, where, nearest(template.format, language.formats))
     for loose in loose_markups(template, known):
         yield Problem(f"template `{template.id}` holds {loose.reason} `{loose.text}`", where, loose.remedy)
-    yield from (astray(template, number, where) for number in strayed(template))
+    yield from (astray(template, number, where) for number in stray_paraphrases(template))
     for match in SLOT.finditer(text):
         if match["markup"] in known:
             yield from _check_slot(template, requirement, match, casts[match["markup"]], where)

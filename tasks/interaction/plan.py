@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any, Final
 
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction, SceneOf
-from biasgrid.catalogs.schema.interaction_file import TALKING, Mitigation, Setting
+from biasgrid.catalogs.schema.choices import Mitigation, Setting
 from biasgrid.catalogs.schema.interactions import Protocol
 from biasgrid.catalogs.schema.scenes import People, Scene
+from biasgrid.catalogs.schema.target_file import TALKING
 from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.interaction.play import Person, Play, Task, Turn, assigning_rounds, fill_name
 from biasgrid.warehouse.hashing import content_hash

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from biasgrid.catalogs.schema.interaction_file import TALKING, Mitigation, Setting
+from biasgrid.catalogs.schema.choices import Mitigation, Setting
 from biasgrid.catalogs.schema.interactions import Hears, InteractionWording
 from biasgrid.catalogs.schema.scenes import NAME, Presence, Question, Scene
+from biasgrid.catalogs.schema.target_file import TALKING
 from biasgrid.tasks.connectors.replaying_client import Participant, TurnPosition
 
 Speaking = Literal["assignment", "reflection", "discussion"]

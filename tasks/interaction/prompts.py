@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from biasgrid.catalogs.schema.attacks import filled
+from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.interactions import Asked, Reflection
 from biasgrid.catalogs.schema.scenes import Presence
 from biasgrid.tasks.connectors.api import Message
@@ -58,7 +58,7 @@ def new_statements(agent: Memory, turn: Turn, statements: Sequence[Statement]) -
 def _system(play: Play, person: Person) -> tuple[Message, ...]:
     """The system message; empty for a lone model without instructions."""
     if play.talks:
-        own = filled(play.wording.persona, {"person": person.persona})
+        own = fill_placeholders(play.wording.persona, {"person": person.persona})
     else:
         own = play.wording.understanding.system if play.judged else ""
     text = "\n\n".join(part for part in (play.system or "", own) if part)
@@ -74,8 +74,8 @@ def question_text(play: Play, person: Person, turn: Turn, others: Sequence[State
     wording = play.wording
     places = {"scene": describe_scene(play), "form": _form(play, person), "heard": _list_statements(play, others)}
     if turn.kind == "reflection":
-        return filled(_reflection_text(play, wording.reflection.again), places)
-    text = filled(_of(wording.rounds[turn.id], play), places)
+        return fill_placeholders(_reflection_text(play, wording.reflection.again), places)
+    text = fill_placeholders(_of(wording.rounds[turn.id], play), places)
     return "\n\n".join([text, *_wish_text(play)]) if turn is play.turns[0] else text
 
 
@@ -90,8 +90,8 @@ def _lone_question(play: Play, person: Person) -> str:
     scene, form = describe_scene(play), _form(play, person)
     text = _of(play.wording.alone, play)
     if play.mitigation == "none":
-        return filled(text, {"scene": scene, "form": form})
-    reminded = filled(_reflection_text(play, play.wording.reflection.before), {"form": form})
+        return fill_placeholders(text, {"scene": scene, "form": form})
+    reminded = fill_placeholders(_reflection_text(play, play.wording.reflection.before), {"form": form})
     return f"{filled(text, {'scene': scene, 'form': ''}).strip()}\n\n{reminded}"
 
 
@@ -122,21 +122,21 @@ def describe_scene(play: Play) -> str:
         "task": play.tasks[0].text,
         "people": ", ".join(person.listed for person in play.people),
     }
-    return filled(_of(play.wording.scene, play), places)
+    return fill_placeholders(_of(play.wording.scene, play), places)
 
 
 def _list_statements(play: Play, others: Sequence[Statement]) -> str:
     """The other agents' replies, one after the other."""
     if not others:
         return play.wording.unheard
-    return "\n\n".join(filled(play.wording.said, {"name": one.name, "text": one.text}) for one in others)
+    return "\n\n".join(fill_placeholders(play.wording.said, {"name": one.name, "text": one.text}) for one in others)
 
 
 def _wish_text(play: Play) -> list[str]:
     """The private wish; empty in other settings."""
     if play.wish is None:
         return []
-    return [filled(play.wording.wish, {"task": play.tasks[play.wish - 1].text})]
+    return [fill_placeholders(play.wording.wish, {"task": play.tasks[play.wish - 1].text})]
 
 
 def _of(wording: Asked, play: Play) -> str:

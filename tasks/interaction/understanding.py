@@ -7,7 +7,7 @@ from itertools import product
 
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction, every_scene
 from biasgrid.catalogs.scenario.tuning_examples import TuningExample, dev_scenes, tuning_examples
-from biasgrid.catalogs.schema.attacks import filled
+from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.scenes import Scene
 from biasgrid.tasks.interaction.plan import VERSION, Player
 from biasgrid.tasks.interaction.play import LONE_SPEAKER, Judged, Person, Play, Turn
@@ -32,7 +32,7 @@ def _understanding_play(
     catalog, language = resolved.catalog, example.language
     wording, people = catalog.interaction[language], catalog.people[scene.axis]
     places = {"goal": example.goal, "assignment": example.assignment}
-    question = filled(wording.understanding.question, places)
+    question = fill_placeholders(wording.understanding.question, places)
     template_id = content_hash("understanding", language, scene.model_dump(mode="json"), example.presence)
     key = (player.name, language, UNDERSTANDING)
     system = resolved.file.interaction.system

@@ -10,7 +10,7 @@ import orjson
 import polars as pl
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.scenario.references import Resolved
+from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import Turn
 from biasgrid.tasks.connectors.rows import fingerprint, request_key, request_text, sent_parameters

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from random import Random
 
-from biasgrid.catalogs.schema.attacks import filled
+from biasgrid.catalogs.schema.base import fill_placeholders
+from biasgrid.catalogs.schema.choices import ProbeTest
 from biasgrid.catalogs.schema.probes import ProbeWording, Statement
-from biasgrid.catalogs.schema.target_file import ProbeTest, Probing
+from biasgrid.catalogs.schema.target_file import Probing
 from biasgrid.tasks.probe.stereotype import Side, Stereotype
 
 
@@ -112,7 +113,7 @@ def _implicit(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int)
         form = block // 4 % len(forms)
         offered = own.attributes if block // 2 % 2 == 0 else own.attributes[::-1]
         listed = lay_out(forms[form], "people", cast.people(own), wording.separator)
-        text = filled(forms[form], {"people": listed, "first": offered[0], "second": offered[1]})
+        text = fill_placeholders(forms[form], {"people": listed, "first": offered[0], "second": offered[1]})
         yield Prompt(own, "implicit", block, f"{own.kind}-{form + 1}", forms[form], text, cast, offered=offered)
 
 
@@ -121,7 +122,7 @@ def _decision(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int)
         form = wording.decisions[block // 2 % len(wording.decisions)]
         first, second = cast.people(own)
         parts = {"first": first, "second": second, "positive": form.positive, "negative": form.negative}
-        text = filled(form.prompt, parts)
+        text = fill_placeholders(form.prompt, parts)
         offered = (form.positive, form.negative)
         yield Prompt(own, "decision", block, form.id, form.prompt, text, cast, offered=offered)
 
@@ -132,7 +133,7 @@ def _counterfactual(own: Stereotype, wording: ProbeWording, probe: Probing, seed
         people = {"favoured": own.favoured.person(cast.favoured[0])}
         people |= {"stigmatised": own.stigmatised.person(cast.stigmatised[0])}
         for part, person in people.items():
-            text = filled(form.prompt, {"person": person})
+            text = fill_placeholders(form.prompt, {"person": person})
             yield Prompt(
                 own,
                 "counterfactual",
@@ -158,14 +159,14 @@ def _explicit(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int)
         for part in STATEMENTS:
             stated = wording.statements[part][form]
             answers = lay_out(wording.agreement, "scale", scale, wording.separator)
-            parts = {"statement": filled(stated, _group_words(own)), "scale": answers}
+            parts = {"statement": fill_placeholders(stated, _group_words(own)), "scale": answers}
             yield Prompt(
                 own,
                 "explicit",
                 block,
                 f"statement-{form + 1}",
                 stated,
-                filled(wording.agreement, parts),
+                fill_placeholders(wording.agreement, parts),
                 Cast((), (), ()),
                 part=part,
                 offered=wording.scale,

@@ -10,9 +10,9 @@ from datetime import datetime
 import polars as pl
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.scenario.references import Resolved
-from biasgrid.catalogs.schema.attacks import filled
+from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.schema.augmentation import LoaderWording
+from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.probes import ProbeAxis
 from biasgrid.catalogs.schema.target_file import Described
@@ -128,12 +128,12 @@ def request_text(part: Part, described: Described, catalog: Catalog) -> str:
     places = {
         "count": str(part.count),
         "about": "\n".join(_about(wording, described)) or wording.nothing,
-        "part": filled(wording.part, own) if part.of > 1 else "",
+        "part": fill_placeholders(wording.part, own) if part.of > 1 else "",
         "groups": "\n".join(_groups(part)),
         "kinds": "\n".join(f'- "{kind}": {what}' for kind, what in wording.kinds.items()),
         "order": json.dumps(order),
     }
-    return filled(wording.prompt, places).strip()
+    return fill_placeholders(wording.prompt, places).strip()
 
 
 def _about(wording: LoaderWording, described: Described) -> Iterator[str]:
@@ -146,7 +146,7 @@ def _about(wording: LoaderWording, described: Described) -> Iterator[str]:
     }
     for name, text in texts.items():
         if text.strip():
-            yield filled(str(getattr(wording, name)), {name: " ".join(text.split())})
+            yield fill_placeholders(str(getattr(wording, name)), {name: " ".join(text.split())})
 
 
 def _groups(part: Part) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 from prefect import task
 
-from biasgrid.catalogs.scenario.references import Resolved
+from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import TargetFile
 from biasgrid.catalogs.text_safety import excerpt

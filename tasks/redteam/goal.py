@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from biasgrid.catalogs.schema.attacks import AttackWording, filled
+from biasgrid.catalogs.schema.attacks import AttackWording
+from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.probes import PERSON, AttributePair, GroupWords, ProbeAxis
 from biasgrid.catalogs.schema.target_file import RedTeam
 from biasgrid.tasks.connectors.api import Message
@@ -40,7 +41,9 @@ class Goal:
         """Description of a biased reply."""
         favoured, stigmatised = self.attributes
         words = {"favoured": self.favoured.plural, "stigmatised": self.stigmatised.plural}
-        return filled(wording.goal, words | {"favoured_attribute": favoured, "stigmatised_attribute": stigmatised})
+        return fill_placeholders(
+            wording.goal, words | {"favoured_attribute": favoured, "stigmatised_attribute": stigmatised}
+        )
 
 
 def speaks_of(axis: ProbeAxis, pair: AttributePair, language: str) -> bool:
@@ -105,7 +108,7 @@ class Scene:
             "Group": capitalise(group.singular),
         }
         chosen = self.shuffle("opening", usable or [one.message for one in wording.openings])[0]
-        return filled(chosen, self.about | words | self.offered_attributes("opening"))
+        return fill_placeholders(chosen, self.about | words | self.offered_attributes("opening"))
 
     def offered_attributes(self, purpose: str) -> dict[str, str]:
         """The two attributes in random order."""

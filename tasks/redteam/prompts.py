@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, get_args
 
-from biasgrid.catalogs.schema.attacks import Fault, filled
+from biasgrid.catalogs.schema.attacks import Fault
+from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.text_safety import storable
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.json_objects import NotAsAsked, delimiter, parse_object, quote_block
@@ -38,7 +39,7 @@ def attacker_request(
 ) -> tuple[Message, ...]:
     """The attacker's request: instruction, delimited conversation, and why its last attempt was rejected."""
     words = scene.wording.attacker
-    instruction = filled(words.strategies[asked.strategy], scene.about | dict(asked.words))
+    instruction = fill_placeholders(words.strategies[asked.strategy], scene.about | dict(asked.words))
     shown = [*_earlier(scene, words.blocks["user"], words.blocks["chatbot"])]
     for exchange in conversation[-SHOWN_TO_ATTACKER:]:
         shown += [(words.blocks["user"], exchange.message), (words.blocks["chatbot"], exchange.reply)]
@@ -47,7 +48,7 @@ def attacker_request(
     own = delimiter(*(text for _, text in shown), "")
     parts = [quote_block(name, own, text) for name, text in shown]
     if asked.score is not None:
-        parts.append(filled(words.blocks["score"], {"score": f"{asked.score:g}"}))
+        parts.append(fill_placeholders(words.blocks["score"], {"score": f"{asked.score:g}"}))
     parts += [words.faults[fault] for fault in faults[-1:]]
     return Message("system", f"{instruction}\n\n{words.reply}"), Message("user", "\n\n".join(parts) or words.reply)
 
@@ -83,7 +84,7 @@ def judge_request(
         for number, (exchange, reply) in enumerate(zip(shown, replies, strict=True), 1)
         for name, text in ((names["user"], exchange.message), (names["chatbot"], reply))
     ]
-    instruction = filled(words.pair if pair else words.conversation, {"goal": scene.about["goal"]})
+    instruction = fill_placeholders(words.pair if pair else words.conversation, {"goal": scene.about["goal"]})
     system = "\n\n".join(text for text in (instruction, about, words.reply) if text)
     return Message("system", system), Message("user", "\n\n".join(parts))
 

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from biasgrid.catalogs.schema.attacks import Fault, StrategyName, filled
+from biasgrid.catalogs.schema.attacks import Fault
+from biasgrid.catalogs.schema.base import fill_placeholders
+from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.groups import Groups, is_one_stretch, share_words
 from biasgrid.tasks.redteam.session import Ask, Exchange, Moves, Say, Strategy, ask, say, unless_sent
@@ -30,14 +32,16 @@ def one_shot(scene: Scene) -> Moves:
         purpose = f"attempt {attempt}"
         favoured, stigmatised = scene.people(purpose, EACH)
         words = {"people": _in_a_row(scene.shuffle(purpose, [*favoured, *stigmatised]))}
-        message = filled(forms[attempt % len(forms)], scene.about | words | scene.offered_attributes(purpose))
+        message = fill_placeholders(
+            forms[attempt % len(forms)], scene.about | words | scene.offered_attributes(purpose)
+        )
         groups = {
             "favoured": scene.goal.favoured.plural,
             "stigmatised": scene.goal.stigmatised.plural,
             "favoured_people": _in_a_row(favoured),
             "stigmatised_people": _in_a_row(stigmatised),
         }
-        yield from say(Say(message, begins="anew", about=filled(scene.wording.people, groups)))
+        yield from say(Say(message, begins="anew", about=fill_placeholders(scene.wording.people, groups)))
 
 
 def _in_a_row(people: list[str]) -> str:
@@ -60,7 +64,7 @@ def direct(scene: Scene) -> Moves:
 def persona(scene: Scene) -> Moves:
     """The attacker plays one of the catalog's personas in all turns, or makes the target play it."""
     own = scene.shuffle("persona", scene.wording.personas)[0]
-    words = {"persona": filled(scene.wording.attacker.plays[own.plays], {"who": own.who})}
+    words = {"persona": fill_placeholders(scene.wording.attacker.plays[own.plays], {"who": own.who})}
     sent: list[str] = []
     yield from _write(
         sent,

@@ -21,8 +21,9 @@ import harness
 import polars as pl
 
 from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
+from biasgrid.catalogs.schema.choices import ProbeTest
 from biasgrid.catalogs.schema.respondents import Leaning, Respondent
-from biasgrid.catalogs.schema.target_file import Asking, ProbeTest
+from biasgrid.catalogs.schema.target_file import Asking
 from biasgrid.flows.probe.prepare import asking, catalogued
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
 from biasgrid.tasks.evaluate.probe_verdicts import judge_trials

@@ -33,7 +33,7 @@ SPOILT = (
 """Characters that are not typed on purpose, with their names and remedies."""
 
 
-def _encoding(template: Template, subject: Subject) -> Iterator[Found]:
+def _check_encoding(template: Template, subject: Subject) -> Iterator[Found]:
     """Errors of wrongly decoded letters; warnings on invisible, decomposed or unusual characters."""
     expected = (("expected value", value) for value in template.oracle.expected)
     for part, text in (*own_texts(template, subject.language(template)), *expected):
@@ -140,4 +140,4 @@ def _shorten(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:40]}…{text[-18:]}"
 
 
-TYPOGRAPHY_RULES = (Rule("spoken", _encoding), Rule("spoken", _typography))
+TYPOGRAPHY_RULES = (Rule("spoken", _check_encoding), Rule("spoken", _typography))

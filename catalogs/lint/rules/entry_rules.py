@@ -53,7 +53,7 @@ def _communities(found: CommunitySet, _: Subject) -> Iterator[Found]:
                     yield error(f"{named}, `{text}`, holds a blank too many", remedy, *where)
 
 
-def _framing(language: LanguageCatalog, _: Subject) -> Iterator[Found]:
+def _check_framing(language: LanguageCatalog, _: Subject) -> Iterator[Found]:
     for part in ("{prefix}", "{prompt}"):
         if part not in language.framing:
             yield error(f"the framing of `{language.id}` has no place for `{part}`", "add it", "framing")
@@ -99,7 +99,7 @@ ENTRY_RULES = (
     Rule("catalog", _concern_names),
     Rule("concerns", _concern_markups),
     Rule("communities", _communities),
-    Rule("languages", _framing),
+    Rule("languages", _check_framing),
     Rule("requirements", _requirements),
     Rule("respondents", _respondent),
     Rule("catalog", _model_names),

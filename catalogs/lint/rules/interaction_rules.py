@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from biasgrid.catalogs.errors import Problem, nearest
-from biasgrid.catalogs.lint.rules.probe_rules import misplaced
+from biasgrid.catalogs.lint.rules.probe_rules import check_places
 from biasgrid.catalogs.lint.rules.scene_rules import PEOPLE_RULE, SCENE_RULE
 from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, warning
 from biasgrid.catalogs.loading.catalog import Reading
@@ -30,7 +30,7 @@ def _wording(wording: InteractionWording, subject: Subject) -> Iterator[Found]:
             yield error(what, f"add `{name}`, or take another protocol", "rounds")
             continue
         for kind, text in (("assignment", asked.assignment), ("choice", asked.choice)):
-            for found in misplaced(text, places):
+            for found in check_places(text, places):
                 yield found.within(f"`{wording.id}`, {whose}, {kind}: ", "rounds", name, kind)
     for name in sorted(set(wording.rounds) - {round_ for round_, _ in needed}):
         what = f"`{wording.id}` has words for round `{name}`, which no protocol has: they are not used"

@@ -146,7 +146,7 @@ def _touches_a_word(text: str, position: int) -> bool:
 def _markups(template: Template, subject: Subject) -> Iterator[Found]:
     """Findings on placeholders: an error if one would reach a model, a warning if a number is missing."""
     every = frozenset(found.markup for found in subject.catalog.communities.values())
-    loose = list(loose_markups(template, subject.markups.allowed(template), every))
+    loose = list(loose_markups(template, subject.markups.markups_of(template), every))
     for each in loose:
         yield error(f"holds {each.reason} `{each.text}`", each.remedy)
     if not loose and "{" in template.prompt:

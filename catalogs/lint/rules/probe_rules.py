@@ -100,7 +100,7 @@ Question = tuple[Location, str, frozenset[str]]
 def _questions(wording: ProbeWording, _: Subject) -> Iterator[Found]:
     for at, text, places in _texts(wording):
         title = f"`{wording.id}`, {at[0]} {at[1]}: " if len(at) > 1 else f"`{wording.id}`, {at[0]}: "
-        yield from (found.within(title, *at) for found in misplaced(text, places))
+        yield from (found.within(title, *at) for found in check_places(text, places))
     for number, counterfactual in enumerate(wording.counterfactuals):
         if SCORE not in counterfactual.prompt:
             what = f"`{wording.id}`, counterfactual `{counterfactual.id}` does not ask for {SCORE}"
@@ -121,7 +121,7 @@ def _texts(wording: ProbeWording) -> Iterator[Question]:
         yield from ((("loader", name), text, places) for name, text, places in wording.loader.texts())
 
 
-def misplaced(text: str, places: frozenset[str]) -> Iterator[Found]:
+def check_places(text: str, places: frozenset[str]) -> Iterator[Found]:
     """Errors of a text's placeholders."""
     found = {place[0]: place[1] for place in PLACE.finditer(text)}
     for written, name in found.items():

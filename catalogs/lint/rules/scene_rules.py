@@ -95,7 +95,7 @@ def _people(people: People, subject: Subject) -> Iterator[Found]:
                     others[plain(name)] = group
 
 
-def _tuning(tuning: Tuning, subject: Subject) -> Iterator[Found]:
+def _check_tuning(tuning: Tuning, subject: Subject) -> Iterator[Found]:
     for found in _assignments(tuning, subject):
         yield found.within(f"tuning `{tuning.id}` ")
 
@@ -140,4 +140,4 @@ def _reasons(scene: Scene, reasons: Reasons, subject: Subject) -> Iterator[Found
 
 
 PEOPLE_RULE, SCENE_RULE = Rule("people", _people), Rule("scenes", _domain)
-SCENE_RULES = (PEOPLE_RULE, SCENE_RULE, Rule("tuning", _tuning))
+SCENE_RULES = (PEOPLE_RULE, SCENE_RULE, Rule("tuning", _check_tuning))

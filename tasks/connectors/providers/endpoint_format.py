@@ -21,7 +21,7 @@ from biasgrid.catalogs.schema.endpoint_request import (
     SYSTEM,
     VARIABLE,
     Call,
-    filled,
+    fill_request,
     only,
     placeholders,
 )
@@ -87,7 +87,7 @@ def placeholder_values(
 
 def build_request(call: Call, values: Values, variables: Mapping[str, str]) -> EndpointRequest:
     """The request with all values filled in. Raises ValueError or TypeError for text that is not valid Unicode."""
-    url = filled(quote(call.url, safe=RESERVED), lambda name: quote(_as_text(values.get(name)), safe=""))
+    url = fill_request(quote(call.url, safe=RESERVED), lambda name: quote(_as_text(values.get(name)), safe=""))
     content = None if call.body is None else _build_content(call, values)
     headers = dict(_build_headers(call, values, variables))
     return EndpointRequest(call.method, url, headers, content)
@@ -102,7 +102,7 @@ def _build_headers(call: Call, values: Values, variables: Mapping[str, str]) -> 
             yield (
                 header,
                 "".join(
-                    variables[part] if place % 2 else filled(part, lambda name: str(values[name]))
+                    variables[part] if place % 2 else fill_request(part, lambda name: str(values[name]))
                     for place, part in enumerate(parts)
                 ),
             )
@@ -111,7 +111,7 @@ def _build_headers(call: Call, values: Values, variables: Mapping[str, str]) -> 
 def _build_content(call: Call, values: Values) -> bytes:
     if isinstance(call.body, str):
         escaped = ESCAPES[call.kind]
-        return filled(call.body, lambda name: escaped(_as_text(values.get(name)))).encode()
+        return fill_request(call.body, lambda name: escaped(_as_text(values.get(name)))).encode()
     body = _fill_template(call.body, values)
     if call.kind == "form":
         return urlencode({name: _as_text(value) for name, value in body.items()}).encode()
@@ -139,7 +139,7 @@ def _fill_template(template: Any, values: Values) -> Any:
     alone = only(template)
     if alone is not None:
         return LEFT_OUT if values.get(alone) is None else values[alone]
-    return filled(template, lambda name: _as_text(values.get(name)))
+    return fill_request(template, lambda name: _as_text(values.get(name)))
 
 
 def _as_text(value: Any) -> str:

@@ -10,10 +10,8 @@ from typing import Any, Final, get_args
 import polars as pl
 import yaml
 
-from biasgrid.catalogs.schema.attacks import StrategyName
+from biasgrid.catalogs.schema.choices import Mitigation, ProbeTest, Setting, StrategyName
 from biasgrid.catalogs.schema.entries import InputType, Reflection
-from biasgrid.catalogs.schema.interaction_file import Mitigation, Setting
-from biasgrid.catalogs.schema.target_file import ProbeTest
 from biasgrid.warehouse.storage.lake import Lake
 
 FILE = re.compile(r"(?:^|/)([a-z_]+)/([^/]+)\.ya?ml$")

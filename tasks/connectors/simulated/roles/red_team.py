@@ -9,7 +9,8 @@ from functools import lru_cache
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.normal_form import begins
-from biasgrid.catalogs.schema.attacks import PLACE, AttackWording, Instructed
+from biasgrid.catalogs.schema.attacks import AttackWording, Instructed
+from biasgrid.catalogs.schema.base import PLACE
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.faults import Chance

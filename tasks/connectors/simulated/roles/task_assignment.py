@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.attacks import filled
+from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.interactions import InteractionWording
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.catalogs.schema.scenes import NAME, Presence, Scene
@@ -225,7 +225,7 @@ class _Agent:
     def _latest(self) -> list[Assignment]:
         """The last assignment of each member of the group, including the agent's own."""
         wording = self.staged.wording.said
-        openings = {filled(wording, {"name": name, "text": ""}): name for name, _ in self.staged.people}
+        openings = {fill_placeholders(wording, {"name": name, "text": ""}): name for name, _ in self.staged.people}
         opening = re.compile("^(" + "|".join(map(re.escape, openings)) + ")", flags=re.M)
         latest: dict[str, Assignment] = {}
         for message in self.messages:
@@ -260,7 +260,7 @@ class _Agent:
         presence: Presence = "present" if is_present == right else "absent"
         wording = self.staged.wording
         reason = self.texts["judged"][presence]
-        return filled(wording.understanding.answer[presence], {"reason": reason})
+        return fill_placeholders(wording.understanding.answer[presence], {"reason": reason})
 
     def write(self, assignment: Assignment) -> str:
         tasks, why = self.staged.tasks, self.texts["why"]

@@ -3,7 +3,8 @@
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog, read_catalog
-from biasgrid.catalogs.schema.attacks import AttackWording, Opening, filled
+from biasgrid.catalogs.schema.attacks import AttackWording, Opening
+from biasgrid.catalogs.schema.base import fill_placeholders
 from support.paths import ROOT
 
 SHIPPED = ROOT / "catalogs" / "attacks" / "en_us.yaml"
@@ -34,7 +35,10 @@ def test_every_kind_of_attribute_has_openings(catalog):
 
 
 def test_braces_that_are_no_placeholder_stay():
-    assert filled('say {goal}: {"message": "…"} {other}', {"goal": "it"}) == 'say it: {"message": "…"} {other}'
+    assert (
+        fill_placeholders('say {goal}: {"message": "…"} {other}', {"goal": "it"})
+        == 'say it: {"message": "…"} {other}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,10 +62,10 @@ def test_a_mistake_in_an_overlay_is_told_with_its_line(tmp_path):
     wrong = text.replace("towards this: {setting}", "towards this: {seting}")
     (tmp_path / "attacks" / "en_us.yaml").write_text(wrong, encoding="utf-8")
     told = [str(mistake) for mistake in read_catalog(overlay=tmp_path).mistakes]
-    line = 1 + wrong.splitlines().index("attacker:")
+    line = 1 + wrong.splitlines().index("  strategies:")
     assert len(told) == 1
     assert f"attacks/en_us.yaml:{line}" in told[0]
-    assert "`strategies.selection` lacks `{setting}`" in told[0]
+    assert "`attacker.strategies`: `selection` lacks `{setting}`" in told[0]
 
 
 def test_an_overlay_replaces_a_language(tmp_path):

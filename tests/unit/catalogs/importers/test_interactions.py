@@ -96,7 +96,7 @@ def _people(names: str) -> str:
 @pytest.mark.parametrize(
     ("cell", "why"),
     [
-        (_people("Robert, Alex, Peter, Linda"), "nothing tells the gender of `Alex`"),
+        (_people("Robert, Alex, Peter, Linda"), "the gender of `Alex` is unknown"),
         (_people("Mr. Brown, Susan, Peter, Linda"), "gender of `Mr. Brown`"),
         (_people("Robert (cook), Susan, Peter, Linda"), "no gender in its brackets"),
         (_people("Robert, Susan, Peter"), "4 tasks, 2 men and 1 women"),
@@ -150,7 +150,7 @@ def test_a_scene_beside_its_characters_is_read_where_it_lists_its_tasks():
     assert scene.goal["en_us"] == "The library reopens after the flood. To do"
     assert [task.text["en_us"] for task in scene.tasks] == TASKS
     assert [refused.what.partition(" in ")[0] for refused in read.refused] == [
-        "row 1: tells its tasks",
+        "row 1: has its tasks",
         "row 2: holds more than one scene",
     ]
 
@@ -176,8 +176,8 @@ def test_two_sentences_of_two_tasks_each_are_read_in_their_order(people):
     ("prose", "told"),
     [
         ("Pump the cellar and fix the lights.", "in 1 sentences of prose"),
-        ("Pump it and fix it. Cook and bake and serve.", "apart in its sentence 2"),
-        ("Pump the cellar. Cook and bake.", "apart in its sentence 1"),
+        ("Pump it and fix it. Cook and bake and serve.", "in its sentence 2"),
+        ("Pump the cellar. Cook and bake.", "in its sentence 1"),
     ],
 )
 def test_prose_that_could_be_parted_otherwise_is_refused(prose, told):
@@ -233,7 +233,7 @@ def test_a_reason_tells_whether_bias_is_present(reason, presence):
         (_line(TEXT, "The man leaSocial Task: Cleaning\nScene: After class."), "spliced into its reason"),
         (_line("Robert leads the meetings1. Social Task: Fair", "It is biased."), "spliced into its text"),
         (_line("Robert leads and Susan", "It is biased."), "its text ends in the middle"),
-        (_line(TEXT, "They all work in the cellar."), "does not say whether bias is present"),
+        (_line(TEXT, "They all work in the cellar."), "does not state whether bias is present"),
         (_line(TEXT, " "), "its reason is empty"),
         (_line(TEXT, ["It is biased."]), "content is no text"),
         (_line(TEXT, "It is biased.", "user", "system", "assistant"), "is no exchange"),

@@ -25,7 +25,7 @@ def library(*values: str) -> str:
 def test_what_is_written_reads_as_the_same_templates(tmp_path):
     read = langbite.read(library(*(value.replace("\\n", "\n")[:20] for value in ODD[:-1])), "p_en_us.csv", "en_us")
     assert read.refused == ()
-    for name, text in langbite.written(read.templates).items():
+    for name, text in langbite.template_files(read.templates).items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     again = load_catalog(tmp_path).templates

@@ -5,11 +5,11 @@ import csv
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.catalogs.importers.tables import table
+from biasgrid.catalogs.loading.tables import read_table
 
 
 def cells(text: str) -> list[tuple[int, dict[str, str]]]:
-    return [(row.line, row.cells) for row in table(text, "f").rows()]
+    return [(row.line, row.cells) for row in read_table(text, "f").rows()]
 
 
 def test_rows_know_the_line_they_begin_on():
@@ -22,7 +22,7 @@ def test_the_separator_is_the_headers(separator):
 
 
 def test_a_short_row_lacks_its_last_cells():
-    [row] = table("a,b\n1\n", "f").rows()
+    [row] = read_table("a,b\n1\n", "f").rows()
     assert (row.text("a"), row.text("b")) == ("1", "")
 
 

@@ -297,19 +297,23 @@ def test_a_protocol_that_hears_otherwise_is_told_of_by_name(overlaid):
         (
             "You are {person}.",
             "You are somebody.",
-            "`persona` is `You are somebody.`: must hold `{person}` and no",
+            "`persona` is `You are somebody.`: lacks `{person}`",
         ),
-        ("    {people}", "    nobody", "`scene`: `assignment` must hold `{goal}`, `{people}`, `{tasks}` and no"),
-        ("<number>. <task>", "{number}. <task>", "`form`: `assignment` must hold no place"),
-        ("{scene}", "{scenes}", "`alone`: `assignment` must hold `{form}`, `{scene}` and no other place"),
+        ("    {people}", "    nobody", "`scene`: `assignment` lacks `{people}`"),
+        ("<number>. <task>", "{number}. <task>", "`form`: `assignment` holds `{number}`, which nothing fills"),
+        ("{scene}", "{scenes}", "`alone`: `assignment` lacks `{scene}`"),
         ('    present: "Implicit bias: present"\n', "", "`reflection.marks`: lacks `present`"),
         (
             "there was any.\n\n      {form}",
             "there was any.",
-            "`reflection.again`: `assignment` must hold `{form}`",
+            "`reflection.again`: `assignment` lacks `{form}`",
         ),
-        ("goes to {person}", "is taken", "taken.`: must hold `{person}`, `{task}` and no other place"),
-        ("present. {reason}", "present.", "`understanding.answer`: `present` must hold `{reason}` and no other"),
+        ("goes to {person}", "is taken", "taken.`: lacks `{person}`"),
+        (
+            "present. {reason}",
+            "present.",
+            "`understanding.answer.present` is `Implicit bias: present.`: lacks",
+        ),
     ],
 )
 def test_words_without_their_places_are_refused_where_they_stand(library, tmp_path, was, becomes, fault):

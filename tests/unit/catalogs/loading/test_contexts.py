@@ -4,7 +4,8 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
-from biasgrid.catalogs.schema.augmentation import OPENINGS, Augmentation, filled, find_context, slug
+from biasgrid.catalogs.schema.augmentation import OPENINGS, Augmentation, find_context, slug
+from biasgrid.catalogs.schema.base import fill_placeholders
 
 TEN = {
     "healthcare",
@@ -52,7 +53,7 @@ def test_a_context_is_found_by_id_and_by_its_name_in_any_language(catalog, given
 
 def test_a_few_words_describe_a_context_of_ones_own(catalog):
     own = find_context("the counter of a\n public library", catalog.contexts, "en_us")
-    assert own.told("en_us") == "the counter of a public library"
+    assert own.describe("en_us") == "the counter of a public library"
     assert own.id == "the-counter-of-a-public-library"
 
 
@@ -85,8 +86,8 @@ def test_an_overlay_adds_and_replaces_contexts(tmp_path):
     (tmp_path / "contexts" / "aviation.yaml").write_text("id: aviation\nnames: {en_us: Aviation}\n")
     (tmp_path / "contexts" / "mine.yaml").write_text("id: healthcare\nnames: {en_us: Care at home}\n")
     contexts = read_catalog(overlay=tmp_path).catalog.contexts
-    assert contexts["aviation"].told("ca_es") == "Aviation"
-    assert contexts["healthcare"].told("en_us") == "Care at home"
+    assert contexts["aviation"].describe("ca_es") == "Aviation"
+    assert contexts["healthcare"].describe("en_us") == "Care at home"
 
 
 def test_the_requests_of_the_three_languages_use_the_same_formats_and_oracles(catalog):
@@ -104,18 +105,21 @@ def test_the_requests_of_the_three_languages_use_the_same_formats_and_oracles(ca
 
 def test_a_request_that_leaves_something_out_is_refused(catalog):
     whole = catalog.augmentation["en_us"].model_dump()
-    with pytest.raises(ValueError, match=r"lacks \{order\}"):
+    with pytest.raises(ValueError, match=r"lacks `\{order\}`"):
         Augmentation.model_validate(whole | {"prompt": whole["prompt"].replace("{order}", "")})
-    with pytest.raises(ValueError, match=r"holds \{conern\}, which nothing fills"):
+    with pytest.raises(ValueError, match=r"holds `\{conern\}`, which nothing fills"):
         Augmentation.model_validate(whole | {"prompt": whole["prompt"] + "{conern}"})
     told = {name: told for name, told in whole["oracles"].items() if name != "denied"}
-    with pytest.raises(ValueError, match="does not tell in `oracles` what `denied`"):
+    with pytest.raises(ValueError, match="does not explain in `oracles` what `denied`"):
         Augmentation.model_validate(whole | {"oracles": told})
 
 
 def test_what_is_put_into_a_request_is_not_looked_at_again():
     parts = {name: f"<{name}>" for name in OPENINGS} | {"concern": "{order}"}
-    assert filled("{concern} {order} {GENDER:plural} {other}", parts) == "{order} <order> {GENDER:plural} {other}"
+    assert (
+        fill_placeholders("{concern} {order} {GENDER:plural} {other}", parts)
+        == "{order} <order> {GENDER:plural} {other}"
+    )
 
 
 def test_a_mistake_in_a_context_is_told_with_file_and_line(written, tmp_path):

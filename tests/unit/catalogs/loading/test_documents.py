@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.catalogs.loading.documents import parse_document, read_document, validated
+from biasgrid.catalogs.loading.documents import parse_document, read_document, validate
 from biasgrid.catalogs.schema.entries import Community, Concern, RequirementFile, Scenario
 
 WrittenFile = Callable[[str, str], Path]
@@ -17,7 +17,7 @@ WrittenFile = Callable[[str, str], Path]
 
 def mistakes(document_text: str, kind: type = Scenario, *, is_json: bool = False) -> list[str]:
     with pytest.raises(UserError) as caught:
-        validated(kind, parse_document(document_text, "mine", is_json=is_json))
+        validate(kind, parse_document(document_text, "mine", is_json=is_json))
     return [str(mistake) for mistake in caught.value.mistakes]
 
 
@@ -170,7 +170,7 @@ def test_a_value_of_the_wrong_kind_in_a_choice_of_kinds_is_told_once():
 
 def test_communities_written_as_numbers_are_words():
     document = parse_document("id: age_20\nforms: {en_us: {plural: 20}}", "mine")
-    assert validated(Community, document).forms["en_us"]["plural"] == "20"
+    assert validate(Community, document).forms["en_us"]["plural"] == "20"
 
 
 def test_an_id_that_is_none_is_told_how_one_looks():

@@ -1,6 +1,6 @@
 """Names that tell a gender."""
 
-from biasgrid.catalogs.loading.given_names import gender_of, genders
+from biasgrid.catalogs.importers.interactions import gender_of, genders
 from biasgrid.catalogs.schema.scenes import GroupOfPeople, People
 
 NAMES = tuple(f"Nobody{number}" for number in range(6))

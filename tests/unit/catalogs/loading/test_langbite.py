@@ -153,7 +153,7 @@ def test_a_missing_column_is_named(table):
 def test_a_name_without_a_language_needs_one_from_the_scenario(table):
     path = table({}, name="mine.csv")
     assert load_catalog(path, language="es_es").templates[0].language == "es_es"
-    assert "nothing says the language" in mistakes(path)[0]
+    assert "nothing states the language" in mistakes(path)[0]
 
 
 @pytest.mark.parametrize("key", ["llms", "aiModels"])
@@ -206,8 +206,8 @@ def test_mistakes_are_told_in_langbites_words():
     with pytest.raises(UserError) as caught:
         resolve(scenario(nTemplates=0, tokens="many"))
     assert [mistake.what for mistake in caught.value.mistakes] == [
-        "`nTemplates` is `0`: must be at least 1",
         "`tokens` is `many`: must be a whole number",
+        "`nTemplates` is `0`: must be at least 1",
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog, read_catalog
-from biasgrid.catalogs.loading.template_files import read_lines, written_line
+from biasgrid.catalogs.loading.template_files import read_lines, template_line
 
 LINE = {
     "id": "a",
@@ -61,7 +61,7 @@ def test_an_empty_file_holds_no_templates(tmp_path):
 
 def test_what_is_written_reads_as_the_same_template():
     [template], _ = read_lines(text(LINE), Path("f.jsonl"))
-    [again], _ = read_lines(written_line(template), Path("f.jsonl"))
+    [again], _ = read_lines(template_line(template), Path("f.jsonl"))
     assert again == template
 
 

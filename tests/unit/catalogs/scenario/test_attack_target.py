@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.catalogs.scenario.attack_target import resolve_attack
+from biasgrid.catalogs.scenario.targets import resolve_attack
 
 PARTS = {"attacker": "simulated/attacker", "judge": "simulated/red-judge"}
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.scenario.coverage import Counted, counted, default_set, missing
+from biasgrid.catalogs.scenario.coverage import Counted, count_prompts, default_set, missing
 from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.tasks.generate.instantiate import instances
 
@@ -38,7 +38,7 @@ def library(tmp_path: Path) -> Library:
 
 
 def _counts(catalog: Catalog) -> list[Counted]:
-    return list(counted(catalog.templates, catalog))
+    return list(count_prompts(catalog.templates, catalog))
 
 
 def _rendered(catalog: Catalog) -> int:

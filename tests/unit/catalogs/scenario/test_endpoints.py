@@ -6,7 +6,7 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.catalogs.loading.documents import parse_document, validated
+from biasgrid.catalogs.loading.documents import parse_document, validate
 from biasgrid.catalogs.schema.endpoint_request import is_secret
 from biasgrid.catalogs.schema.endpoints import Endpoint, found_at, steps
 from biasgrid.catalogs.schema.models import Prices, endpoint_target
@@ -25,7 +25,7 @@ HELPDESK = """\
 
 
 def described(text: str) -> Endpoint:
-    return validated(Endpoint, parse_document(dedent(text), "bot.yaml"))
+    return validate(Endpoint, parse_document(dedent(text), "bot.yaml"))
 
 
 def mistakes(text: str) -> str:

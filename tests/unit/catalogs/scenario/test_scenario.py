@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.catalogs.scenario.scenario import Overrides, Source, resolve
+from biasgrid.catalogs.scenario.resolution import Source
+from biasgrid.catalogs.scenario.scenario import Overrides, resolve
 
 WrittenFile = Callable[[str, str], Path]
 Table = Callable[..., Path]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.catalogs.scenario.targets import Given, resolve_probe
+from biasgrid.catalogs.scenario.resolution import Given
+from biasgrid.catalogs.scenario.targets import resolve_probe
 
 WrittenFile = Callable[[str, str], Path]
 CHATBOT = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from biasgrid.catalogs.scenario.attack_target import ResolvedAttack, resolve_attack
+from biasgrid.catalogs.scenario.targets import ResolvedAttack, resolve_attack
 from biasgrid.flows.forecast.confirmation import doubt
 from biasgrid.flows.redteam.forecast import AttackForecast, attack_forecast, left_of
 from biasgrid.flows.redteam.prepare import planned

@@ -9,7 +9,8 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.tuning_examples import dev_scenes
-from biasgrid.catalogs.schema.scenes import Tuning, Variant, WholeText
+from biasgrid.catalogs.schema.choices import Variant
+from biasgrid.catalogs.schema.scenes import Tuning, WholeText
 from biasgrid.tasks.finetuning.dataset import Dataset, dataset
 from biasgrid.tasks.finetuning.order import find_flaws, trained_tokens
 

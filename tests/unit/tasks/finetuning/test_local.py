@@ -15,7 +15,7 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.tuning_examples import drawn_people, tuning_examples
-from biasgrid.catalogs.schema.attacks import filled
+from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.scenes import Scene
 from biasgrid.tasks.connectors.api import Message, Parameters, Reply, Request
@@ -136,7 +136,7 @@ def _log_likelihood(loaded: Any, catalog: Catalog, scene: Scene, person: str, ta
     import torch
 
     wording = catalog.interaction["en_us"].understanding
-    line = filled(wording.assigned, {"person": person, "task": task})
+    line = fill_placeholders(wording.assigned, {"person": person, "task": task})
     text = f"system: {wording.system}\nuser: {scene.goal['en_us']}\n{line}"
     ids = loaded.tokenizer(text, return_tensors="pt")["input_ids"]
     with torch.inference_mode():

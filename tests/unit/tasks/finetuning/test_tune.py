@@ -11,8 +11,8 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.schema.choices import Variant
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.catalogs.schema.scenes import Variant
 from biasgrid.tasks.connectors.api import ConnectorError
 from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, connect
 from biasgrid.tasks.connectors.client.retry import Backoff, PollPolicy, Unreachable

@@ -5,8 +5,9 @@ from functools import cache
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.schema.choices import ProbeTest
 from biasgrid.catalogs.schema.probes import ProbeWording
-from biasgrid.catalogs.schema.target_file import Described, ProbeTest, Probing
+from biasgrid.catalogs.schema.target_file import Described, Probing
 from biasgrid.tasks.probe.prompts import Prompt, casts, prompts
 from biasgrid.tasks.probe.stereotype import Stereotype, draw_pairs, of_catalog
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.attacks import StrategyName
+from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.catalogs.schema.models import Limits, Prices, Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Disconnected, KeyRejected, Reply, Request
 from biasgrid.tasks.connectors.client.model_pool import ModelPool

@@ -49,7 +49,7 @@ def test_findings_for_a_program_have_file_line_severity_and_remedy(nameless):
 def test_a_table_whose_name_does_not_state_its_language_is_reported_so(nameless):
     result = CliRunner().invoke(app, ["catalog", "check", "--library", str(nameless)])
     assert result.exit_code == 2
-    assert "nothing says the language of `library.csv`" in result.stdout
+    assert "nothing states the language of `library.csv`" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,15 @@
-"""Reads tables with a header, separated by commas, tabs or semicolons, with each row's first line number."""
+"""Reads tables and JSON lines with line numbers."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from biasgrid.catalogs.errors import Problem, UserError, place
-from biasgrid.catalogs.importers.result import NotTheFormat
 
 SEPARATORS = (",", "\t", ";")
 LONGEST_CELL = 10_000_000
@@ -18,6 +19,8 @@ LONGEST_CELL = 10_000_000
 @dataclass(frozen=True, slots=True)
 class Row:
     line: int
+    columns: int
+    """Number of columns of the table."""
     cells: dict[str, str]
     """By lower-case header name; missing cells of short rows are left out."""
 
@@ -33,48 +36,39 @@ class Table:
     header: tuple[str, ...]
     separator: str
     content: str
+    longest_cell: int = LONGEST_CELL
 
     def rows(self) -> Iterator[Row]:
         """Every non-blank row; raises UserError if quotes are not closed."""
         reader = csv.reader(io.StringIO(self.content, newline=""), delimiter=self.separator)
-        _next(reader)
+        self._next(reader)
         while True:
             line = reader.line_num + 1
             try:
-                cells = _next(reader)
+                cells = self._next(reader)
             except csv.Error as error:
                 remedy = "mend the quotes of this row"
                 raise UserError(Problem(f"cannot be read: {error}", place(self.file, line), remedy)) from error
             if cells is None:
                 return
             if any(cell.strip() for cell in cells):
-                yield Row(line, dict(zip(self.header, cells, strict=False)))
+                yield Row(line, len(self.header), dict(zip(self.header, cells, strict=False)))
+
+    def _next(self, reader: Iterator[list[str]]) -> list[str] | None:
+        """The next row, with the csv module's global cell limit changed only meanwhile."""
+        before = csv.field_size_limit(self.longest_cell)
+        try:
+            return next(reader, None)
+        finally:
+            csv.field_size_limit(before)
 
 
-def table(text: str, file: str) -> Table:
+def read_table(text: str, file: str) -> Table:
     """A table parsed from text, with the separator that gives the first line most columns."""
     first = text.split("\n", 1)[0]
     headers = {separator: _header(first, separator) for separator in SEPARATORS}
     separator = max(SEPARATORS, key=lambda one: len(headers[one]))
     return Table(file, headers[separator], separator, text)
-
-
-def with_columns(found: Table, columns: Sequence[str], kind: str) -> Table:
-    """The table if it has the columns; raises NotTheFormat otherwise."""
-    missing = [column for column in columns if column not in found.header]
-    if missing:
-        what = f"has no column `{'`, `'.join(missing)}`"
-        raise NotTheFormat(Problem(what, place(found.file, 1), f"{kind} has the columns {', '.join(columns)}"))
-    return found
-
-
-def _next(reader: Iterator[list[str]]) -> list[str] | None:
-    """The next row, with the csv module's global cell limit raised only meanwhile."""
-    before = csv.field_size_limit(LONGEST_CELL)
-    try:
-        return next(reader, None)
-    finally:
-        csv.field_size_limit(before)
 
 
 def _header(line: str, separator: str) -> tuple[str, ...]:
@@ -84,3 +78,17 @@ def _header(line: str, separator: str) -> tuple[str, ...]:
         )
     except csv.Error:
         return ()
+
+
+def numbered_lines(text: str) -> list[tuple[int, str]]:
+    """Every non-blank line with its number."""
+    # not splitlines: a text may contain Unicode line separators
+    return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+
+
+def parse_json(text: str) -> Any:
+    """The value of a JSON text; raises UserError if it is invalid."""
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise UserError(Problem(f"is not valid JSON: {error}", remedy="write one JSON object a line")) from error
