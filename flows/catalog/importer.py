@@ -20,9 +20,9 @@ from biasgrid.catalogs.importers.formats import BENCHMARKS, FORMATS, Importer, l
 from biasgrid.catalogs.importers.langbite import as_yaml
 from biasgrid.catalogs.importers.langbite import template_files as langbite_files
 from biasgrid.catalogs.importers.result import Imported, NotTheFormat, RecordedReply, slug
-from biasgrid.catalogs.loading.tables import read_table
 from biasgrid.catalogs.loading.catalog import OVERLAY
 from biasgrid.catalogs.loading.documents import read_text
+from biasgrid.catalogs.loading.tables import read_table
 from biasgrid.catalogs.loading.template_files import template_line
 from biasgrid.catalogs.schema.entries import LANGUAGE
 from biasgrid.catalogs.text_safety import escape

@@ -15,8 +15,8 @@ import orjson
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.tuning_examples import TuningExample, dev_scenes, dev_texts, tuning_examples
 from biasgrid.catalogs.schema.base import fill_placeholders
-from biasgrid.catalogs.schema.interactions import Understanding
 from biasgrid.catalogs.schema.choices import Variant
+from biasgrid.catalogs.schema.interactions import Understanding
 from biasgrid.warehouse.storage.lake import Lake
 
 TRAIN, VALIDATION, CARD = "train.jsonl", "validation.jsonl", "card.json"

@@ -92,7 +92,7 @@ def _lone_question(play: Play, person: Person) -> str:
     if play.mitigation == "none":
         return fill_placeholders(text, {"scene": scene, "form": form})
     reminded = fill_placeholders(_reflection_text(play, play.wording.reflection.before), {"form": form})
-    return f"{filled(text, {'scene': scene, 'form': ''}).strip()}\n\n{reminded}"
+    return f"{fill_placeholders(text, {'scene': scene, 'form': ''}).strip()}\n\n{reminded}"
 
 
 def _reflection_text(play: Play, instruction: Asked) -> str:
@@ -129,7 +129,9 @@ def _list_statements(play: Play, others: Sequence[Statement]) -> str:
     """The other agents' replies, one after the other."""
     if not others:
         return play.wording.unheard
-    return "\n\n".join(fill_placeholders(play.wording.said, {"name": one.name, "text": one.text}) for one in others)
+    return "\n\n".join(
+        fill_placeholders(play.wording.said, {"name": one.name, "text": one.text}) for one in others
+    )
 
 
 def _wish_text(play: Play) -> list[str]:
