@@ -43,11 +43,13 @@ OUTER_EDGES = (
 """Functions that may handle any exception without raising: where a process or a retry ends. Each says why."""
 
 REGISTRIES = {
-    "tasks.connectors.providers": "tasks.connectors.registry",
-    "catalogs.importers": "catalogs.importers.formats",
-    "catalogs.lint.language": "catalogs.lint.language.grammar_rules",
+    "tasks.connectors.providers.*": "tasks.connectors.registry",
+    "tasks.evaluate.oracles.*": "catalogs.schema.oracle",
+    "tasks.report.formats.*": "flows.results.report_formats",
+    "catalogs.importers.*": "catalogs.importers.formats",
+    "flows.*.kind": "flows.runs.kinds",
 }
-"""Rooms whose modules are entries, and the module that names each of them."""
+"""Modules that are entries, and the module that names each of them."""
 
 BREACHES = {
     "crowded rooms": 2,
@@ -59,6 +61,9 @@ BREACHES = {
     "long functions": 1,
     "bare participles": 512,
     "broad excepts": 0,
+    "unpaired models": 0,
+    "whimsical modules": 2,
+    "banned words in messages": 296,
     "unregistered": 8,
     "banned words": 5176,
 }
@@ -158,14 +163,24 @@ def prose() -> list[Path]:
     return [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *models]
 
 
+def descriptions() -> list[Path]:
+    """Files besides Python whose text people read: descriptions of models, and pages."""
+    folders = ((ROOT / "warehouse", ("*.yml",)), (ROOT / "tasks" / "report", ("*.j2", "*.js")))
+    return sorted(path for folder, kinds in folders for kind in kinds for path in folder.rglob(kind))
+
+
 def breaches(rule: str, product: Tree, all_python: Tree) -> list[str]:
     match rule:
         case "small modules":
-            return house_rules.small_modules(product, REGISTRIES)
+            return house_rules.small_modules(product, [pattern.removesuffix(".*") for pattern in REGISTRIES])
         case "broad excepts":
             return house_rules.broad_excepts(product, OUTER_EDGES)
         case "unregistered":
-            return house_rules.unregistered(product, REGISTRIES)
+            return house_rules.unregistered_entries(product, REGISTRIES)
+        case "unpaired models":
+            return house_rules.unpaired_models(ROOT / "warehouse" / "models")
+        case "banned words in messages":
+            return house_rules.banned_words_in_messages(product, descriptions())
         case "banned words":
             return house_rules.banned_words(all_python, prose())
         case "bare participles":
@@ -236,6 +251,8 @@ SWALLOW = "def f():\n    try:\n        g()\n    except Exception:{comment}\n    
         ("long_functions", {"a/m.py": LONG}, "a.m.f: 61 lines"),
         ("bare_participles", {"a/m.py": "def _told(): ..."}, "a.m._told"),
         ("bare_participles", {"a/m.py": "def planned(): ..."}, "a.m.planned"),
+        ("whimsical_modules", {"a/told.py": ""}, "a.told"),
+        ("whimsical_modules", {"a/courier.py": ""}, "a.courier"),
         ("banned_words", {"a/m.py": "def what_is_told(): ..."}, "a.m: told"),
         ("banned_words", {"a/m.py": "x = 1  # a row beside it"}, "a.m: beside"),
         ("banned_words", {"a/m.py": 'def f():\n    """Nobody answers."""'}, "a.m: Nobody"),
@@ -260,6 +277,7 @@ def test_a_breach_is_found(plant, rule, files, breach):
         ("many_parameters", {"a/m.py": "class C:\n    def f(self, a, b, c, d, e, f): ..."}),
         ("bare_participles", {"a/m.py": "def string(): ...\ndef is_planned(): ...\ndef load_cases(): ..."}),
         ("bare_participles", {"a/m.py": "class C:\n    @property\n    def planned(self): ..."}),
+        ("whimsical_modules", {"a/finding.py": "", "a/_speed.py": ""}),
         ("banned_words", {"a/m.py": 'x = "told"  # “told” and `said` are quoted'}),
     ],
 )
@@ -280,8 +298,27 @@ def test_a_handler_of_everything_is_an_outer_edge_with_its_reason(plant):
 
 
 def test_a_module_that_its_registry_does_not_name_is_found(plant):
-    tree = plant({"a/registry.py": 'NAMES = ["a.b.one"]', "a/b/one.py": "", "a/b/two.py": ""})
-    assert house_rules.unregistered(tree, {"a.b": "a.registry"}) == ["a.b.two is not in a.registry"]
+    shared = {"a/b/one.py": "from a.b.text import x", "a/b/text.py": "", "a/b/two.py": "", "a/new/kind.py": ""}
+    tree = plant({"a/registry.py": 'NAMES = ["a.b.one"]', **shared})
+    assert house_rules.unregistered_entries(tree, {"a.b.*": "a.registry", "a.*.kind": "a.registry"}) == [
+        "a.b.two is not in a.registry",
+        "a.new.kind is not in a.registry",
+    ]
+
+
+def test_a_model_without_its_description_is_found(plant, tmp_path):
+    plant({"m/x/one.sql": "", "m/x/one.yml": "", "m/x/one.tests.yml": "", "m/x/two.sql": "", "m/x/gone.yml": ""})
+    assert house_rules.unpaired_models(tmp_path / "m") == ["x/gone", "x/two"]
+
+
+def test_a_banned_word_in_a_message_or_a_description_is_found(plant, tmp_path):
+    tree = plant(
+        {"a/m.py": 'x = f"nobody answers `told`"\ny = "told"\n', "a/m.yml": "description: A row beside it.\n"}
+    )
+    assert house_rules.banned_words_in_messages(tree, [tmp_path / "a" / "m.yml"]) == [
+        "a.m:1: nobody",
+        "m.yml: beside",
+    ]
 
 
 def test_sizes_are_counted(plant):

@@ -29,6 +29,13 @@ NOUNS_AND_VERBS = re.compile(
     r"bring|during|embed|exceed|feed|finding|heading|need|padding|proceed|rating|ring|seed|setting|shred|speed|spelling"
     r"|spread|nothing|missing|string|thing|understanding|wording"
 )
+WHIMSICAL = re.compile(
+    r"absence|allowance|courier|decidable|desk|explanations|faults|flights|handover|hearing|likeness|look_closer|markups"
+    r"|mistakes|pace|sift|shell|tongues|trouble|under_way|ways|wire"
+)
+"""Names that modules once had, and that did not state their content."""
+FIELD_TERMS = re.compile(r"\w+ing|scheduled|simulated")
+"""Gerunds are nouns; these participles are the field's."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -274,13 +281,44 @@ def _broad_handlers(module: Module) -> Iterator[tuple[str, ast.ExceptHandler]]:
                 yield f"{module.name}.{function.name}", node
 
 
-def unregistered(tree: Tree, registries: dict[str, str]) -> list[str]:
-    """Modules of a registry's room that their registry does not name; `registries`: room → its registry."""
+def unregistered_entries(tree: Tree, registries: dict[str, str]) -> list[str]:
+    """Entries that their registry does not name. `registries`: a pattern whose `*` is the entry → its registry.
+
+    A module that another entry of its room imports is no entry itself.
+    """
     return [
-        f"{module.name} is not in {registry}"
-        for room, registry in registries.items()
-        for module in tree.named()
-        if module.room == room and not re.search(rf"\b{module.stem}\b", tree.modules[registry].text)
+        f"{name} is not in {registry}"
+        for pattern, registry in registries.items()
+        for name, entry in _entries(tree, pattern, registry)
+        if not re.search(rf"\b{entry}\b", tree.modules[registry].text)
+    ]
+
+
+def _entries(tree: Tree, pattern: str, registry: str) -> Iterator[tuple[str, str]]:
+    before, _, after = pattern.partition("*")
+    for module in tree.named():
+        found = re.fullmatch(rf"{re.escape(before)}(\w+){re.escape(after)}", module.name)
+        users = {user for user, imported in tree.imports.items() if module.name in imported}
+        is_shared = any(tree.modules[user].room == module.room for user in users)
+        if found and module.name != registry and not is_shared:
+            yield module.name, found[1]
+
+
+def unpaired_models(root: Path) -> list[str]:
+    """SQL models without their description next to them, and descriptions of no model."""
+    described = {path.with_suffix("") for path in root.rglob("*.yml") if not path.name.endswith(".tests.yml")}
+    models = {path.with_suffix("") for path in root.rglob("*.sql")}
+    in_folders = {path for path in described if path.parent != root}
+    return [str(path.relative_to(root)) for path in sorted(models ^ in_folders | (models - described))]
+
+
+def whimsical_modules(tree: Tree) -> list[str]:
+    """Modules named by a participle, or by a word outside the field."""
+    return [
+        module.name
+        for module in tree.modules.values()
+        if WHIMSICAL.fullmatch(module.stem)
+        or (_is_participle(module.stem.strip("_")) and not FIELD_TERMS.fullmatch(module.stem))
     ]
 
 
@@ -292,22 +330,44 @@ def banned_words(tree: Tree, other: Iterable[Path] = ()) -> list[str]:
     return found + [f"{path.name}: {word}" for path in other for word in _banned_in_prose(path)]
 
 
+def banned_words_in_messages(tree: Tree, other: Iterable[Path] = ()) -> list[str]:
+    """Banned words in strings of several words, and in the comments and descriptions of `other` files."""
+    found = [
+        f"{module.name}:{token.start[0]}: {word}"
+        for module in tree.modules.values()
+        for token, is_docstring in _strings(module.text)
+        if not is_docstring and " " in token.string.strip()
+        for word in BANNED.findall(_unquoted(_content(token.string)))
+    ]
+    return found + [f"{path.name}: {word}" for path in other for word in _banned_in_prose(path)]
+
+
 def _banned_in_python(text: str) -> list[str]:
     words = []
-    start_of_statement = True
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and start_of_statement):
-            words += BANNED.findall(_unquoted(token.string.strip('"')))
+        if token.type == tokenize.COMMENT:
+            words += BANNED.findall(_unquoted(token.string))
         elif token.type == tokenize.NAME:
             words += BANNED.findall(token.string.replace("_", " "))
-        if token.type not in (tokenize.NL, tokenize.COMMENT):
-            start_of_statement = token.type in (
-                tokenize.NEWLINE,
-                tokenize.INDENT,
-                tokenize.DEDENT,
-                tokenize.ENCODING,
-            )
+    for token, is_docstring in _strings(text):
+        words += BANNED.findall(_unquoted(token.string.strip('"'))) if is_docstring else []
     return words
+
+
+def _strings(text: str) -> Iterator[tuple[tokenize.TokenInfo, bool]]:
+    """Strings of a module, each with whether it is a statement of its own: a docstring."""
+    starts = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
+    start_of_statement = True
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING:
+            yield token, start_of_statement
+        if token.type not in (tokenize.NL, tokenize.COMMENT):
+            start_of_statement = token.type in starts
+
+
+def _content(literal: str) -> str:
+    """A string literal without its prefix and quotation marks."""
+    return literal.lstrip("rRbBfFuU").strip("\"'")
 
 
 def _banned_in_prose(path: Path) -> list[str]:
