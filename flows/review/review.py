@@ -15,10 +15,10 @@ from biasgrid.flows.results.sql import refuse_to_replace
 from biasgrid.flows.review.screen import BACK, DECIDING_KEYS, HOW, KEYS, QUIT, SKIP, Key, Screen
 from biasgrid.tasks.evaluate.cell import decide_again
 from biasgrid.tasks.report.figures import format_count
-from biasgrid.tasks.review.disputes import disputes, unapplied
+from biasgrid.tasks.review.disputes import disputes, find_unapplied
 from biasgrid.tasks.review.kinds import KINDS
-from biasgrid.tasks.review.record import Answer, Record, Unit, said_before, unit_of
-from biasgrid.tasks.review.sample import Draw, drawn
+from biasgrid.tasks.review.record import Answer, Record, Unit, earlier_answers, unit_of
+from biasgrid.tasks.review.sample import Draw, draw_sample
 from biasgrid.tasks.review.sheet import Line, read_sheet, sheet
 from biasgrid.tasks.review.units import Shown
 from biasgrid.warehouse.build.build import build
@@ -66,7 +66,7 @@ def refresh(lake: Lake) -> None:
 def review(desk: Desk, draw: Draw, reviewer: str, screen: Screen) -> int:
     """Shows the sample to a reviewer, from where they stopped; returns how many answers landed. Each lands at
     once, so that Ctrl-C (KeyboardInterrupt) loses none."""
-    sample = drawn(desk.units, draw)
+    sample = draw_sample(desk.units, draw)
     sitting = Sitting.start(desk, sample, reviewer, screen)
     screen.print(sitting.format_start(draw))
     try:
@@ -91,7 +91,7 @@ class Sitting:
     @classmethod
     def start(cls, desk: Desk, sample: pl.DataFrame, reviewer: str, screen: Screen) -> Sitting:
         record = Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
-        answers = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
+        answers = earlier_answers(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
         return cls(screen, record, sample.to_dicts(), desk.shown_units(sample), answers, desk.kind)
 
     def format_start(self, draw: Draw) -> str:
@@ -149,7 +149,7 @@ def export_sheet(desk: Desk, draw: Draw, out: Path, *, force: bool) -> int:
     """Writes a blind sheet and returns how many replies it holds. Raises UserError for a file that exists,
     unless it is to be replaced."""
     refuse_to_replace(out, force=force, option="--export")
-    sample = drawn(desk.units, draw)
+    sample = draw_sample(desk.units, draw)
     rows = sheet(sample, desk.shown_units(sample), draw)
     # the mark: some spreadsheets take a CSV without it for an old code page
     write_text(out, "\ufeff" + as_csv(rows), "--export")
@@ -166,7 +166,7 @@ def import_sheet(desk: Desk, path: Path, reviewer: str) -> tuple[int, int]:
         mistakes = [Problem("no row has a verdict", str(path), "fill in `verdict` of those you have read")]
     if mistakes:
         raise UserError(sorted(mistakes, key=position))
-    answers = said_before(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
+    answers = earlier_answers(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
     given = {line.unit_id: line.answer for line in lines}
     new = [(known[key], answer) for key, answer in given.items() if answers.get(unit_of(known[key])) != answer]
     if new:
@@ -180,7 +180,7 @@ def _with_chances(desk: Desk, lines: Sequence[Line]) -> pl.DataFrame:
     samples: list[pl.DataFrame] = []
     for draw in draws:
         with suppress(UserError):  # another run's sheet: its ids are reported one by one
-            samples.append(drawn(desk.units, draw).select("unit_id", "probability", "seed"))
+            samples.append(draw_sample(desk.units, draw).select("unit_id", "probability", "seed"))
     empty = pl.DataFrame(schema={"unit_id": pl.String, "probability": pl.Float64, "seed": pl.Int64})
     chances = pl.concat([empty, *samples]).unique("unit_id", keep="first", maintain_order=True)
     return desk.units.join(chances, on="unit_id", how="left")
@@ -202,7 +202,7 @@ def adjudicate(desk: Desk, reviewer: str, screen: Screen) -> int:
     """
     with RunLock(desk.lake, desk.run_id):
         refresh(desk.lake)
-        _apply(desk, unapplied(desk.lake, desk.run_id))
+        _apply(desk, find_unapplied(desk.lake, desk.run_id))
         record = Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer, DECISION)
         open_ones = disputes(desk.lake, desk.run_id).join(desk.units, on=["cell_id", "case_id"])
         screen.print(

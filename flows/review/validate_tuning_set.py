@@ -18,7 +18,7 @@ from biasgrid.flows.review.agreement import number
 from biasgrid.flows.terminal.console import console, readable
 from biasgrid.tasks.report.figures import share
 from biasgrid.tasks.review.concordance import Concordance, concordances, unknown_items
-from biasgrid.tasks.review.tuning_sheets import Said, contradictions, item_of, read_sheet, sheets
+from biasgrid.tasks.review.tuning_sheets import Annotation, contradictions, item_of, read_sheet, sheets
 from biasgrid.warehouse.storage.export_files import as_csv, write_text
 
 
@@ -38,7 +38,7 @@ def write_sheets(out: Path, language: str, seed: int, sections: int, *, force: b
 
 def agreement(paths: Sequence[Path]) -> list[Concordance]:
     """How far the people of some sheets agree. Raises UserError with all that is wrong in any of them."""
-    answers: list[Said] = []
+    answers: list[Annotation] = []
     mistakes: list[Problem] = []
     for path in paths:
         try:
@@ -57,7 +57,7 @@ def agreement(paths: Sequence[Path]) -> list[Concordance]:
     return concordances(answers, examples)
 
 
-def _examples(answers: Sequence[Said]) -> tuple[dict[str, TuningExample], list[Problem]]:
+def _examples(answers: Sequence[Annotation]) -> tuple[dict[str, TuningExample], list[Problem]]:
     """By item, those of every language and seed of the sheets."""
     catalog = load_catalog()
     found: dict[str, TuningExample] = {}

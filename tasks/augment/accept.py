@@ -123,7 +123,7 @@ def check_chosen(review: Review, library: Library, overlay: Path | None) -> list
     findings = check_entries(library, [one.entry for one in review.chosen], overlay)
     mistakes: list[Problem] = []
     warnings: list[str] = []
-    known = library.known()
+    known = library.known_texts()
     for one, finding in zip(review.chosen, findings, strict=True):
         where = review.document.place(review.key, one.index)
         named, texts = f"{library.kind} `{one.name}`", library.texts(one.entry)

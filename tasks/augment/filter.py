@@ -58,7 +58,7 @@ def _without_doubles(
     read: Iterable[Candidate | RejectedText], library: Library
 ) -> Iterator[Candidate | RejectedText]:
     """Candidates that differ from the library and from earlier candidates."""
-    known = library.known()
+    known = library.known_texts()
     for found in read:
         if isinstance(found, RejectedText):
             yield found

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+import unicodedata
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-import yaml
 from pydantic import BaseModel
 
 from biasgrid.catalogs.errors import Problem, UserError
@@ -23,16 +24,62 @@ from biasgrid.catalogs.loading.documents import Document, parse_document, read_t
 from biasgrid.catalogs.loading.template_files import read_templates
 from biasgrid.catalogs.schema.entries import Template, TemplateEntry
 from biasgrid.catalogs.schema.scenes import Domain, Scene
+from biasgrid.catalogs.schema.wording import SLOT
 from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.tasks.augment.order import Order, SceneOrder
-from biasgrid.tasks.augment.similarity import Known
-from biasgrid.tasks.augment.yaml_text import comment, dump, list_entry
+from biasgrid.tasks.augment.yaml_text import append_entries, comment, dump, list_entries
 
 ACCEPTED = "-accepted"
 """Suffix of files and domains of accepted entries; the same name would hide the shipped domain."""
 CANDIDATES = "candidates"
+NEAR = 0.8
+"""Smallest Jaccard similarity of words, with their counts, of two nearly identical questions."""
+FEW_WORDS = 4
 HEAD = "Written by models, reviewed and accepted by people; `source` has by whom and when."
 Entry = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Known:
+    """The wordings of existing entries, normalised."""
+
+    exact: dict[tuple[str, ...], str] = field(default_factory=dict)
+    bags: list[tuple[Counter[str], str]] = field(default_factory=list)
+
+    def add(self, name: str, *texts: str) -> None:
+        for text in texts:
+            words = plain_words(text)
+            self.exact.setdefault(words, name)
+            self.bags.append((Counter(words), name))
+
+    def find_same(self, *texts: str) -> str | None:
+        """The entry with the same words as one of the texts, or None."""
+        return next((self.exact[words] for words in map(plain_words, texts) if words in self.exact), None)
+
+    def find_near(self, *texts: str) -> str | None:
+        """The entry most similar to one of the texts, if nearly the same."""
+        share, name = max((self._closest(Counter(plain_words(text))) for text in texts), default=(0.0, ""))
+        return name if share >= NEAR else None
+
+    def _closest(self, words: Counter[str]) -> tuple[float, str]:
+        if words.total() < FEW_WORDS:
+            return 0.0, ""
+        return max(((_jaccard(words, bag), name) for bag, name in self.bags), default=(0.0, ""))
+
+
+def plain_words(text: str) -> tuple[str, ...]:
+    """The words of a text without case, accents of typography and punctuation; a slot is a word, of any form."""
+    open_slots = SLOT.sub(lambda slot: f" slot{slot['number']} ", text)
+    folded = unicodedata.normalize("NFKC", open_slots).casefold()
+    return tuple(re.findall(r"\w+", folded))
+
+
+def _jaccard(one: Counter[str], other: Counter[str]) -> float:
+    most = max(one.total(), other.total())
+    if min(one.total(), other.total()) < NEAR * most:
+        return 0.0
+    shared = (one & other).total()
+    return shared / (one.total() + other.total() - shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +104,7 @@ class TemplateLibrary:
     def texts(self, entry: Entry) -> tuple[str, ...]:
         return (str(entry["prompt"]), *map(str, entry.get("paraphrases") or ()))
 
-    def known(self) -> Known:
+    def known_texts(self) -> Known:
         found = Known()
         for template in self.held:
             found.add(template.id, template.prompt, *template.paraphrases)
@@ -73,7 +120,7 @@ class TemplateLibrary:
     def file_text(self, entries: Sequence[Entry], head: str = HEAD, name: str = "") -> str:
         """A whole file of these entries; `head` is the text of its comment."""
         about = dump({"language": self.language, "concern": self.name})
-        return f"{comment(head)}{about}\ntemplates:\n{_list_all(entries)}\n"
+        return f"{comment(head)}{about}\ntemplates:\n{list_entries(entries)}\n"
 
     def find_errors(
         self, folder: Path, entries: Sequence[Entry], overlay: Path | None
@@ -110,7 +157,7 @@ class SceneLibrary:
         texts = [entry["goal"], *(task["text"] for task in entry["tasks"])]
         return (" ".join(next(iter(text.values())) for text in texts),)
 
-    def known(self) -> Known:
+    def known_texts(self) -> Known:
         found = Known()
         for scene in self.held:
             texts = [scene.goal, *(task.text for task in scene.tasks)]
@@ -130,7 +177,7 @@ class SceneLibrary:
         about: dict[str, Any] = {"id": domain, "description": f"Scenes of {domain.removesuffix(ACCEPTED)}."}
         if self.held_out:
             about["held_out"] = True
-        return f"{comment(head)}{dump(about)}\nscenes:\n{_list_all(entries)}\n"
+        return f"{comment(head)}{dump(about)}\nscenes:\n{list_entries(entries)}\n"
 
     def find_errors(
         self, folder: Path, entries: Sequence[Entry], overlay: Path | None
@@ -188,24 +235,7 @@ def _by_entry(found: Iterable[Finding], document: Document, key: str) -> tuple[C
 def with_entries(library: Library, path: Path, entries: Sequence[Entry], catalog: Catalog) -> str:
     """The file's text with the entries appended and its comments unchanged; raises UserError if they cannot be
     added."""
-    text = _append(path, read_text(path), entries, f"{library.kind}s") if path.exists() else None
+    text = append_entries(path, read_text(path), entries, f"{library.kind}s") if path.exists() else None
     whole = text or library.file_text(entries)
     library.refuse_unreadable(parse_document(whole, str(path)), catalog)
     return whole
-
-
-def _append(path: Path, text: str, entries: Sequence[Entry], name: str) -> str | None:
-    """The text with the entries after its last list, or None if it has no list; raises UserError if it ends
-    with anything else."""
-    if parse_document(text, str(path)).value is None:
-        return None
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    key, held = root.value[-1] if isinstance(root, yaml.MappingNode) and root.value else (None, None)
-    if key is None or key.value != name or not isinstance(held, yaml.SequenceNode) or held.flow_style:
-        what = f"cannot take further {name}: its last key must be `{name}`, a list with one entry a line"
-        raise UserError(Problem(what, str(path), "rewrite it so, or accept into another directory"))
-    return f"{text.rstrip()}\n{_list_all(entries, held.start_mark.column)}\n"
-
-
-def _list_all(entries: Sequence[Entry], by: int = 2) -> str:
-    return "\n".join(list_entry(entry, by=by) for entry in entries)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from textwrap import indent
 from typing import Any
 
 import yaml
 
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.loading.documents import parse_document
 from biasgrid.catalogs.text_safety import excerpt, is_invisible, storable
 
 
@@ -62,6 +65,23 @@ def dump(value: Any) -> str:
 def list_entry(entry: Mapping[str, Any], notes: Sequence[str] = (), by: int = 2) -> str:
     """An entry of a list, indented, with notes as comments above it; without a last line break."""
     return indent("".join(comment(note) for note in notes) + dump([dict(entry)]), " " * by).rstrip("\n")
+
+
+def append_entries(path: Path, text: str, entries: Sequence[Mapping[str, Any]], name: str) -> str | None:
+    """The text with the entries after its last list, or None if it has no list; raises UserError if it ends
+    with anything else."""
+    if parse_document(text, str(path)).value is None:
+        return None
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    key, held = root.value[-1] if isinstance(root, yaml.MappingNode) and root.value else (None, None)
+    if key is None or key.value != name or not isinstance(held, yaml.SequenceNode) or held.flow_style:
+        what = f"cannot take further {name}: its last key must be `{name}`, a list with one entry a line"
+        raise UserError(Problem(what, str(path), "rewrite it so, or accept into another directory"))
+    return f"{text.rstrip()}\n{list_entries(entries, held.start_mark.column)}\n"
+
+
+def list_entries(entries: Sequence[Mapping[str, Any]], by: int = 2) -> str:
+    return "\n".join(list_entry(entry, by=by) for entry in entries)
 
 
 def comment(text: str) -> str:

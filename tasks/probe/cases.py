@@ -32,7 +32,7 @@ class Asked:
     resolved: Resolved
     system: str | None = None
 
-    def sent(self, sample: int) -> str:
+    def parameters(self, sample: int) -> str:
         """Request parameters besides the messages; each sample has its own seed."""
         own = self.resolved.settings
         seed = (own.seed + sample - 1) % 2**31
@@ -56,7 +56,7 @@ def _case(run_id: str, prompt: Prompt, asked: Asked) -> dict[str, Any]:
     own, target = prompt.stereotype, asked.target
     system = [Turn(role="system", content=asked.system)] if asked.system else []
     messages = [turn.model_dump() for turn in (*system, Turn(role="user", content=prompt.text))]
-    sent = asked.sent(prompt.sample)
+    sent = asked.parameters(prompt.sample)
     key = request_key(fingerprint(target, asked.catalog), sent, prompt.sample, request_text(messages))
     cell = (own.pair, own.concern, target.model, own.language, prompt.test)
     instance = content_hash(*cell[3:], prompt.form_text, prompt.text, prompt.block)
@@ -84,7 +84,7 @@ def _case(run_id: str, prompt: Prompt, asked: Asked) -> dict[str, Any]:
         "request_key": key,
         "oracle_type": READING,
         "operation": prompt.test,
-        "oracle": orjson.dumps(_reading(prompt)).decode(),
+        "oracle": orjson.dumps(_oracle(prompt)).decode(),
     }
 
 
@@ -103,7 +103,7 @@ def _facets(prompt: Prompt) -> dict[str, Any]:
     }
 
 
-def _reading(prompt: Prompt) -> dict[str, Any]:
+def _oracle(prompt: Prompt) -> dict[str, Any]:
     """What the oracle needs to read the reply."""
     own = prompt.stereotype
     decides = prompt.test == "decision"

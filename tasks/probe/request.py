@@ -103,10 +103,10 @@ def _reuse(lake: Lake, missing: Sequence[PartRequest[Part]], earlier: Earlier) -
         pl.col("reused_from").is_null(), pl.col("received_at").is_between(earlier.oldest, earlier.began)
     )
     newest = last_by_key(others.sort("received_at"))
-    return [_reused(newest[each.key], each.case) for each in missing if each.key in newest]
+    return [_as_reused(newest[each.key], each.case) for each in missing if each.key in newest]
 
 
-def _reused(row: Row, case: Case) -> Row:
+def _as_reused(row: Row, case: Case) -> Row:
     own = {name: case[name] for name in ("run_id", "cell_id", "case_id")}
     response_id = content_hash(*own.values(), row["response_id"])
     reused = {"response_id": response_id, "reused_from": row["response_id"], "cost_usd": 0.0, "attempts": 0}

@@ -23,7 +23,7 @@ AFTER = r"(?:[\s,.;:!?…)–—-]*[,.;:!?…)–—](?=\s|$)\s*|\s+|$)"
 """Separator after a greeting: `Hi-fi` and `Hello-Kitty` begin with none."""
 
 
-def one_shot(scene: Scene) -> Moves:
+def ask_in_one_shot(scene: Scene) -> Moves:
     """Name bias in one message: people with names of both groups, and two attributes to assign to them.
 
     Each attempt is a new conversation with another wording and other names."""
@@ -48,7 +48,7 @@ def _in_a_row(people: list[str]) -> str:
     return ("; " if any("," in person for person in people) else ", ").join(people)
 
 
-def direct(scene: Scene) -> Moves:
+def ask_directly(scene: Scene) -> Moves:
     """The direct question: the attacker rewrites the last message with the same intent, turn by turn."""
     sent = [scene.opening_message()]
     yield from say(Say(sent[0]))
@@ -61,7 +61,7 @@ def direct(scene: Scene) -> Moves:
     )
 
 
-def persona(scene: Scene) -> Moves:
+def ask_in_persona(scene: Scene) -> Moves:
     """The attacker plays one of the catalog's personas in all turns, or makes the target play it."""
     own = scene.shuffle("persona", scene.wording.personas)[0]
     words = {"persona": fill_placeholders(scene.wording.attacker.plays[own.plays], {"who": own.who})}
@@ -75,7 +75,7 @@ def persona(scene: Scene) -> Moves:
     )
 
 
-def selection(scene: Scene) -> Moves:
+def shift_settings(scene: Scene) -> Moves:
     """The attacker moves the first message to another setting each turn, keeping groups and question."""
     sent, groups = [scene.opening_message()], Groups(scene.goal)
 
@@ -102,7 +102,7 @@ def _write(sent: list[str], requests: Iterable[Ask]) -> Moves:
         yield from say(Say(sent[-1]))
 
 
-def separated(scene: Scene) -> Moves:
+def swap_groups(scene: Scene) -> Moves:
     """The same message about each group, judged as a pair; a message with other changes is not sent.
 
     The group is swapped by the catalog's words, else by the attacker."""
@@ -120,7 +120,7 @@ def separated(scene: Scene) -> Moves:
     yield from say(Say(swapped, judged="pair"))
 
 
-def implicit_separated(scene: Scene) -> Moves:
+def drop_greeting(scene: Scene) -> Moves:
     """The same message with a greeting, added if needed, and without it, judged as a pair."""
     opening = scene.opening_message()
     greeting = greeting_of(opening, scene.wording.greetings)
@@ -143,7 +143,7 @@ def _greeting_pattern(greetings: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"\s*(?:[¡¿]?(?:{words})(?!\w){AFTER})+", re.IGNORECASE)
 
 
-def crescendo(scene: Scene) -> Moves:
+def escalate(scene: Scene) -> Moves:
     """Escalates step by step from a harmless message; the attacker sees the score of the last reply.
 
     Takes back up to `backtracks` refusals at no turn; with a target that remembers, each costs a turn. After
@@ -166,11 +166,11 @@ def crescendo(scene: Scene) -> Moves:
 
 
 STRATEGIES: dict[StrategyName, Strategy] = {
-    "one_shot": one_shot,
-    "direct": direct,
-    "separated": separated,
-    "selection": selection,
-    "implicit_separated": implicit_separated,
-    "crescendo": crescendo,
-    "persona": persona,
+    "one_shot": ask_in_one_shot,
+    "direct": ask_directly,
+    "separated": swap_groups,
+    "selection": shift_settings,
+    "implicit_separated": drop_greeting,
+    "crescendo": escalate,
+    "persona": ask_in_persona,
 }

@@ -11,7 +11,7 @@ import duckdb
 
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.scenario.tuning_examples import TuningExample
-from biasgrid.tasks.review.tuning_sheets import WORDS, Question, Said
+from biasgrid.tasks.review.tuning_sheets import WORDS, Annotation, Question
 from biasgrid.warehouse.build.macros import define
 
 LABELS: Final = "labels"
@@ -35,38 +35,38 @@ class Concordance:
     gwets_ac1: float | None
 
 
-def unknown_items(said: Sequence[Said], examples: Mapping[str, TuningExample]) -> Iterator[Problem]:
+def unknown_items(annotations: Sequence[Annotation], examples: Mapping[str, TuningExample]) -> Iterator[Problem]:
     """An error for each answer on an unknown or changed assignment."""
-    for one in said:
+    for one in annotations:
         if one.item not in examples:
             what = f"`{one.item[:40]}` is no assignment of the tuning set as it is now"
             yield Problem(what, one.where, "put the id back, or write the sheets anew")
 
 
-def concordances(said: Sequence[Said], examples: Mapping[str, TuningExample]) -> list[Concordance]:
+def concordances(annotations: Sequence[Annotation], examples: Mapping[str, TuningExample]) -> list[Concordance]:
     """Agreement by question, then all together before each section, then by pair, pairs of people first."""
     with duckdb.connect() as connection:
         define(connection)
-        return list(_each(said, examples, connection))
+        return list(_each(annotations, examples, connection))
 
 
 def _each(
-    said: Sequence[Said], examples: Mapping[str, TuningExample], connection: duckdb.DuckDBPyConnection
+    annotations: Sequence[Annotation], examples: Mapping[str, TuningExample], connection: duckdb.DuckDBPyConnection
 ) -> Iterator[Concordance]:
     for question in WORDS:
-        own = [one for one in said if one.question == question]
+        own = [one for one in annotations if one.question == question]
         for section in (None, *sorted({one.section for one in own})):
             by_annotator = _by_annotator([one for one in own if section in (None, one.section)])
             by_annotator[LABELS] = {item: _label(example, question) for item, example in examples.items()}
             for first, second in combinations(by_annotator, 2):
                 pairs = _pairs(by_annotator[first], by_annotator[second])
                 if pairs:
-                    yield _told(question, section, first, second, pairs, connection)
+                    yield _measure(question, section, first, second, pairs, connection)
 
 
-def _by_annotator(said: Sequence[Said]) -> dict[str, Answers]:
-    names = sorted({one.annotator for one in said})
-    return {name: {one.item: one.answer for one in said if one.annotator == name} for name in names}
+def _by_annotator(annotations: Sequence[Annotation]) -> dict[str, Answers]:
+    names = sorted({one.annotator for one in annotations})
+    return {name: {one.item: one.answer for one in annotations if one.annotator == name} for name in names}
 
 
 def _label(example: TuningExample, question: Question) -> str:
@@ -77,7 +77,7 @@ def _pairs(first: Answers, second: Answers) -> list[tuple[str, str]]:
     return [(first[item], second[item]) for item in sorted(first.keys() & second.keys())]
 
 
-def _told(
+def _measure(
     question: Question,
     section: int | None,
     first: str,

@@ -15,7 +15,7 @@ DISPUTES = """
             case_id,
             list({'reviewer': assessor, 'outcome': outcome, 'reason': reason} order by assessor) as opinions,
             count(distinct outcome) as outcomes,
-            any_value(outcome) as said,
+            any_value(outcome) as any_outcome,
             max(assessed_at) as assessed_at
         from staging.stg_assessments
         where run_id = ? and purpose = 'blind' and assessor_kind = 'person' and state = 'given'
@@ -45,7 +45,7 @@ DISPUTES = """
     inner join standing using (run_id, cell_id, case_id)
     left join decisions using (run_id, cell_id, case_id)
     where
-        (opinions.outcomes > 1 or opinions.said is distinct from standing.outcome)
+        (opinions.outcomes > 1 or opinions.any_outcome is distinct from standing.outcome)
         and (decisions.decided_at is null or opinions.assessed_at > decisions.decided_at)
     order by opinions.cell_id, opinions.case_id
 """
@@ -71,6 +71,6 @@ def disputes(lake: Lake, run_id: str) -> pl.DataFrame:
     return query(lake, DISPUTES, [run_id] * DISPUTES.count("?"), texts_of=run_id)
 
 
-def unapplied(lake: Lake, run_id: str) -> list[str]:
+def find_unapplied(lake: Lake, run_id: str) -> list[str]:
     """Cells whose verdicts do not yet follow every decision."""
     return list(query(lake, UNAPPLIED, [run_id])["cell_id"])

@@ -9,7 +9,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.attacks import IN_PAIRS
 from biasgrid.tasks.connectors.api import FILTERED
-from biasgrid.tasks.review.units import OUTCOMES, Shown, as_prompt, identified, nothing_judged
+from biasgrid.tasks.review.units import OUTCOMES, Shown, as_prompt, nothing_judged, with_unit_ids
 from biasgrid.warehouse.hashing import hash_texts
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -40,14 +40,14 @@ def judged_exchanges(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFram
         _by_judge(lake, run_id, evaluation_id), on=["cell_id", "case_id"]
     )
     found = judged.sort("cell_id", "case_id", "sample").collect()
-    return identified(found.with_columns(rule_key=hash_texts(found["goal"])), run_id)
+    return with_unit_ids(found.with_columns(rule_key=hash_texts(found["goal"])), run_id)
 
 
-def shown_exchanges(lake: Lake, run_id: str, units: pl.DataFrame) -> dict[str, Shown]:
+def show_exchanges(lake: Lake, run_id: str, units: pl.DataFrame) -> dict[str, Shown]:
     """By unit id, the conversation up to each of these `judged_exchanges`, or its pair, and the criterion of
     bias."""
     sessions = _sessions(lake, run_id, units["case_id"].unique().to_list())
-    return {row["unit_id"]: _shown(row, sessions[row["case_id"]]) for row in units.iter_rows(named=True)}
+    return {row["unit_id"]: _show(row, sessions[row["case_id"]]) for row in units.iter_rows(named=True)}
 
 
 def _by_judge(lake: Lake, run_id: str, evaluation_id: str) -> pl.LazyFrame:
@@ -57,8 +57,8 @@ def _by_judge(lake: Lake, run_id: str, evaluation_id: str) -> pl.LazyFrame:
     own = (pl.col("level") == "instance") & (pl.col("evaluation_id") == evaluation_id)
     verdicts = lake.scan("verdicts", run_id).filter(own, pl.col("response_id").is_not_null())
     newest = verdicts.sort("judged_at", "verdict_id").unique(["cell_id", "case_id", "sample"], keep="last")
-    said = newest.filter(pl.col("outcome").is_in(OUTCOMES)).join(kept_back, on="response_id", how="anti")
-    return said.select("cell_id", "case_id", "sample", "response_id", stratum="outcome")
+    judged = newest.filter(pl.col("outcome").is_in(OUTCOMES)).join(kept_back, on="response_id", how="anti")
+    return judged.select("cell_id", "case_id", "sample", "response_id", stratum="outcome")
 
 
 def _sessions(lake: Lake, run_id: str, case_ids: Sequence[str]) -> dict[str, list[Row]]:
@@ -68,16 +68,16 @@ def _sessions(lake: Lake, run_id: str, case_ids: Sequence[str]) -> dict[str, lis
     )
     columns = ("case_id", "turn", "purpose", "response_id", "messages", "text")
     first = landed.sort("received_at", "response_id").unique("request_key", keep="first").sort("turn")
-    told: dict[str, list[Row]] = {case_id: [] for case_id in case_ids}
+    sessions: dict[str, list[Row]] = {case_id: [] for case_id in case_ids}
     for row in first.select(columns).collect().iter_rows(named=True):
-        told[row["case_id"]].append(row)
-    return told
+        sessions[row["case_id"]].append(row)
+    return sessions
 
 
-def _shown(unit: Row, session: Sequence[Row]) -> Shown:
-    heard = [row for row in session if row["purpose"] == "subject"]
-    own = next(row for row in heard if row["response_id"] == unit["response_id"])
-    earlier = [row for row in heard if row["turn"] < unit["sample"]]
+def _show(unit: Row, session: Sequence[Row]) -> Shown:
+    replies = [row for row in session if row["purpose"] == "subject"]
+    own = next(row for row in replies if row["response_id"] == unit["response_id"])
+    earlier = [row for row in replies if row["turn"] < unit["sample"]]
     if unit["strategy"] in IN_PAIRS and earlier:
         return _pair(unit["goal"], earlier[-1], own)
     about = _about(session, unit["sample"]) if unit["strategy"] == NAMED else ""
@@ -87,25 +87,29 @@ def _shown(unit: Row, session: Sequence[Row]) -> Shown:
 
 def _pair(goal: str, first: Row, second: Row) -> Shown:
     """Messages and replies of a pair, side by side."""
-    messages = (_spoken(row)[-1]["content"] for row in (first, second))
-    return Shown(_beside("message", *messages), _beside("reply", first["text"], second["text"]), f"{goal}\n{PAIR}")
+    messages = (_without_system(row)[-1]["content"] for row in (first, second))
+    return Shown(
+        _number_texts("message", *messages),
+        _number_texts("reply", first["text"], second["text"]),
+        f"{goal}\n{PAIR}",
+    )
 
 
-def _beside(name: str, *texts: str) -> str:
+def _number_texts(name: str, *texts: str) -> str:
     return "\n\n".join(f"[{name} {number}]\n{text}" for number, text in enumerate(texts, 1))
 
 
 def _conversation(own: Row, earlier: Sequence[Row]) -> list[Spoken]:
     """The conversation before a reply; earlier turns are added, since a target that remembers receives only the
     last message."""
-    sent = _spoken(own)
+    sent = _without_system(own)
     if len(sent) > 1:
         return sent
-    turns = ((_spoken(row)[-1], {"role": "assistant", "content": row["text"]}) for row in earlier)
+    turns = ((_without_system(row)[-1], {"role": "assistant", "content": row["text"]}) for row in earlier)
     return [*(message for turn in turns for message in turn), *sent]
 
 
-def _spoken(row: Row) -> list[Spoken]:
+def _without_system(row: Row) -> list[Spoken]:
     return [message for message in row["messages"] or () if message["role"] != "system"]
 
 

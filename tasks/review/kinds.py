@@ -8,8 +8,8 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.tasks.review.exchanges import attack_evaluation, judged_exchanges, shown_exchanges
-from biasgrid.tasks.review.units import Shown, newest_evaluation, reviewable, shown
+from biasgrid.tasks.review.exchanges import attack_evaluation, judged_exchanges, show_exchanges
+from biasgrid.tasks.review.units import Shown, newest_evaluation, reviewable, show_units
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -18,13 +18,13 @@ class Kind:
     evaluation: Callable[[Lake, str], str]
     """Evaluation of a run whose verdicts count; raises UserError if nothing has been judged."""
     units: Callable[[Lake, str, str], pl.DataFrame]
-    """Reviewable units of a run and evaluation: a row per reply, with the columns of `drawn` and `Record`."""
+    """Reviewable units of an evaluation: a row per reply, with the columns of `draw_sample` and `Record`."""
     shown: Callable[[Lake, str, pl.DataFrame], dict[str, Shown]]
     """Texts for reviewers of these units of a run, by `unit_id`."""
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "benchmark": Kind(newest_evaluation, reviewable, shown),
-    "redteam": Kind(attack_evaluation, judged_exchanges, shown_exchanges),
+    "benchmark": Kind(newest_evaluation, reviewable, show_units),
+    "redteam": Kind(attack_evaluation, judged_exchanges, show_exchanges),
 }
 """By kind of run; other kinds have no review."""

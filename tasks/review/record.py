@@ -57,7 +57,7 @@ def unit_of(row: Mapping[str, Any]) -> Unit:
     return tuple(str(row[name]) for name in UNIT)
 
 
-def said_before(
+def earlier_answers(
     lake: Lake, run_id: str, evaluation_id: str, reviewer: str, purpose: str = BLIND
 ) -> dict[Unit, Answer]:
     """A reviewer's answers in this evaluation, by reply and rule."""

@@ -58,28 +58,28 @@ def _is_draw(given: Any) -> bool:
     )
 
 
-def drawn(units: pl.DataFrame, draw: Draw) -> pl.DataFrame:
+def draw_sample(units: pl.DataFrame, draw: Draw) -> pl.DataFrame:
     """The sample in random order: rows of `units` with `probability` and `seed`; raises UserError if the filters
     match nothing.
 
     Each model × outcome has about equal numbers, and the probability weighs them back. A larger sample of the same
     seed includes the smaller one.
     """
-    fitting = filtered(units, draw)
+    fitting = filter_units(units, draw)
     salted = [f"review\x1f{draw.seed}\x1f{unit_id}" for unit_id in fitting["unit_id"]]
     placed = fitting.with_columns(place=draw_places(salted))
     counted = placed.group_by(STRATUM).len("of").sort("of", *STRATUM)
-    shares = counted.with_columns(taken=pl.Series(shared_out(counted["of"].to_list(), draw.size), dtype=pl.Int64))
+    shares = counted.with_columns(taken=pl.Series(share_out(counted["of"].to_list(), draw.size), dtype=pl.Int64))
     ranked = placed.with_columns(rank=pl.col("place").rank("ordinal").over(STRATUM))
     taken = ranked.join(shares, on=STRATUM).filter(pl.col("rank") <= pl.col("taken"))
     order = draw_places(f"order\x1f{draw.seed}\x1f{unit_id}" for unit_id in taken["unit_id"])
-    told = taken.with_columns(
+    sample = taken.with_columns(
         order=order, probability=pl.col("taken") / pl.col("of"), seed=pl.lit(draw.seed, pl.Int64)
     )
-    return told.sort("order", "unit_id").drop("order", "place", "rank", "taken", "of")
+    return sample.sort("order", "unit_id").drop("order", "place", "rank", "taken", "of")
 
 
-def filtered(units: pl.DataFrame, draw: Draw) -> pl.DataFrame:
+def filter_units(units: pl.DataFrame, draw: Draw) -> pl.DataFrame:
     """Units that match the filters; raises UserError if there are none."""
     wanted: Mapping[str, str] = {name: value for name in FILTERS if (value := getattr(draw, name)) is not None}
     mistakes = [
@@ -98,7 +98,7 @@ def filtered(units: pl.DataFrame, draw: Draw) -> pl.DataFrame:
     return found
 
 
-def shared_out(sizes: list[int], size: int) -> list[int]:
+def share_out(sizes: list[int], size: int) -> list[int]:
     """Number to take of each, as equal as `sizes` (ascending) allow, `size` in total."""
     taken, left = [], size
     for position, most in enumerate(sizes):

@@ -25,7 +25,7 @@ _WORDS: Final = {word: outcome for outcome in OUTCOMES for word in (outcome, out
     "refusal": "refused",
     "unclear": "unreadable",
 }
-_NOTHING_SAID: Final = ("", "s", "skip", "skipped", "-", "–")
+_NO_VERDICT: Final = ("", "s", "skip", "skipped", "-", "–")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Line:
 
 
 def sheet(sample: pl.DataFrame, texts: Mapping[str, Shown], draw: Draw) -> pl.DataFrame:
-    """A blind sheet of a `drawn` sample, without model names and verdicts."""
+    """A blind sheet of a drawn sample, without model names and verdicts."""
     rows = [
         (number, unit_id, texts[unit_id].prompt, texts[unit_id].reply, texts[unit_id].rule)
         for number, unit_id in enumerate(sample["unit_id"], 1)
@@ -62,18 +62,18 @@ def read_sheet(path: Path) -> tuple[list[Line], list[Problem]]:
 
 
 def _read(row: Mapping[str, str], where: str, number: int, lines: list[Line], mistakes: list[Problem]) -> None:
-    unit_id, said = row.get("id", "").strip().lower(), row.get("verdict", "").strip().lower()
-    if said in _NOTHING_SAID:
+    unit_id, verdict = row.get("id", "").strip().lower(), row.get("verdict", "").strip().lower()
+    if verdict in _NO_VERDICT:
         return
     if not unit_id:
         remedy = "put back the id that the sheet was written with"
         mistakes.append(Problem("a row has a verdict and no `id`", where, remedy))
-    elif said not in _WORDS:
+    elif verdict not in _WORDS:
         remedy = f"write one of {', '.join(OUTCOMES)}, or leave it empty"
-        mistakes.append(Problem(f"verdict `{said[:40]}` is unknown", where, remedy))
+        mistakes.append(Problem(f"verdict `{verdict[:40]}` is unknown", where, remedy))
     else:
         reason = " ".join(row.get("reason", "").split())
-        answer = Answer(_WORDS[said], reason or None)
+        answer = Answer(_WORDS[verdict], reason or None)
         lines.append(Line(number, unit_id, answer, Draw.of_token(row.get("sample", "").strip())))
 
 

@@ -40,7 +40,7 @@ def rows_of(path: Path, form: Form) -> Iterator[tuple[int, dict[str, str]]]:
     UserError where the file is no sheet of the form.
 
     Comma, semicolon or tab, UTF-8 with or without a mark, UTF-16 or a Western code page; columns and rows in any
-    order, columns beside ours and empty lines in any number.
+    order, other columns and empty lines in any number.
     """
     rows = _rows(_text(path, form), path)
     header = _header(next(rows, (1, []))[1], path, form)

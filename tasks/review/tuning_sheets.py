@@ -40,7 +40,7 @@ WORDS: Final[Mapping[Question, Mapping[str, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Annotation:
     """A person's answer on an assignment; `drawn` is the sheet's language and seed."""
 
     item: str
@@ -104,10 +104,10 @@ def _sheet(
     return filled.with_columns(presence=pl.lit(""), reason_ok=pl.lit("")).select(columns)
 
 
-def read_sheet(path: Path) -> tuple[list[Said], list[Problem]]:
+def read_sheet(path: Path) -> tuple[list[Annotation], list[Problem]]:
     """A person's answers, and an error for each unreadable row; empty rows are skipped. Raises UserError if the
     file is no sheet."""
-    said: list[Said] = []
+    annotations: list[Annotation] = []
     mistakes: list[Problem] = []
     form = Form(COLUMNS["presence"], ("id", "section", "annotator", "drawn"), WRITTEN_BY, str(path))
     rows = list(rows_of(path, form))
@@ -117,12 +117,12 @@ def read_sheet(path: Path) -> tuple[list[Said], list[Problem]]:
         raise UserError(Problem("the sheet has no column `presence` or `reason_ok`", place(path, 1), remedy))
     for number, row in rows:
         for question in questions:
-            _read(row, question, place(path, number), said, mistakes)
-    return said, mistakes
+            _read(row, question, place(path, number), annotations, mistakes)
+    return annotations, mistakes
 
 
 def _read(
-    row: Mapping[str, str], question: Question, where: str, said: list[Said], mistakes: list[Problem]
+    row: Mapping[str, str], question: Question, where: str, annotations: list[Annotation], mistakes: list[Problem]
 ) -> None:
     given = row.get(question, "").strip().lower()
     if not given:
@@ -140,13 +140,13 @@ def _read(
         mistakes.append(Problem("a row has an answer and no `id`, `section` or `annotator`", where, remedy))
     else:
         drawn = row.get("drawn", "").strip()
-        said.append(Said(item, int(section), annotator, question, known[given], drawn, where))
+        annotations.append(Annotation(item, int(section), annotator, question, known[given], drawn, where))
 
 
-def contradictions(said: Sequence[Said]) -> Iterator[Problem]:
+def contradictions(annotations: Sequence[Annotation]) -> Iterator[Problem]:
     """Errors for assignments on which one person gave both answers."""
-    first: dict[tuple[str, str, Question], Said] = {}
-    for one in said:
+    first: dict[tuple[str, str, Question], Annotation] = {}
+    for one in annotations:
         before = first.setdefault((one.item, one.annotator, one.question), one)
         if before.answer != one.answer:
             what = f"`{one.item}` is {one.answer} here and {before.answer} at {before.where}"

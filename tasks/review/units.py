@@ -46,28 +46,30 @@ def reviewable(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFrame:
     outcome as `stratum`."""
     cases = _under_its_rules(lake, run_id, evaluation_id, _cases(lake, run_id))
     judged = _by_oracles(lake, run_id, evaluation_id)
-    return identified(add_rule_keys(cases.join(judged, on=["cell_id", "case_id"], maintain_order="left")), run_id)
+    return with_unit_ids(
+        add_rule_keys(cases.join(judged, on=["cell_id", "case_id"], maintain_order="left")), run_id
+    )
 
 
-def identified(units: pl.DataFrame, run_id: str) -> pl.DataFrame:
+def with_unit_ids(units: pl.DataFrame, run_id: str) -> pl.DataFrame:
     """`units` with their `run_id` and `unit_id`."""
     ids = units.select(pl.concat_str(pl.lit(run_id), *UNIT, separator="\x1f")).to_series()
     # a letter first: a spreadsheet takes digits with an e among them for a number
     return units.with_columns(run_id=pl.lit(run_id), unit_id="r" + hash_texts(ids).str.slice(0, 15))
 
 
-def shown(lake: Lake, run_id: str, units: pl.DataFrame) -> dict[str, Shown]:
+def show_units(lake: Lake, run_id: str, units: pl.DataFrame) -> dict[str, Shown]:
     """Prompt, reply and rule of each of these `reviewable` units, by id."""
     cells = units["cell_id"].unique().to_list()
     asked = lake.scan("cases", run_id).filter(pl.col("cell_id").is_in(cells))
     sent = asked.select("cell_id", "case_id", "messages").unique(["cell_id", "case_id"])
     wanted = pl.col("response_id").is_in(units["response_id"].implode())
-    heard = lake.scan("responses", run_id).filter(wanted).select("response_id", "text").unique("response_id")
-    rows = units.lazy().join(sent, on=["cell_id", "case_id"]).join(heard, on="response_id").collect()
-    return {row["unit_id"]: _shown(row) for row in rows.iter_rows(named=True)}
+    replies = lake.scan("responses", run_id).filter(wanted).select("response_id", "text").unique("response_id")
+    rows = units.lazy().join(sent, on=["cell_id", "case_id"]).join(replies, on="response_id").collect()
+    return {row["unit_id"]: _show(row) for row in rows.iter_rows(named=True)}
 
 
-def _shown(row: Mapping[str, Any]) -> Shown:
+def _show(row: Mapping[str, Any]) -> Shown:
     rule = describe_rule(Oracle.model_validate_json(row["oracle"]))
     return Shown(as_prompt(row["messages"] or ()), row["text"] or "", rule)
 

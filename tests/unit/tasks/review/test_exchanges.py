@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.tasks.review.exchanges import attack_evaluation, judged_exchanges, shown_exchanges
+from biasgrid.tasks.review.exchanges import attack_evaluation, judged_exchanges, show_exchanges
 from biasgrid.tasks.review.units import Shown
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -57,7 +57,7 @@ def shown(tmp_path: Path) -> Land:
         ]
         lake.write("verdicts", "run", "run-c", pl.DataFrame(verdicts))
         units = judged_exchanges(lake, "run", "run")
-        texts = shown_exchanges(lake, "run", units)
+        texts = show_exchanges(lake, "run", units)
         return {row["sample"]: texts[row["unit_id"]] for row in units.iter_rows(named=True)}
 
     return land

@@ -6,15 +6,15 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.tasks.review.record import Answer, Record, reviewer_name, said_before, unit_of
-from biasgrid.tasks.review.sample import Draw, drawn
+from biasgrid.tasks.review.record import Answer, Record, earlier_answers, reviewer_name, unit_of
+from biasgrid.tasks.review.sample import Draw, draw_sample
 from biasgrid.warehouse.storage.lake import Lake
 
 Units = Callable[..., pl.DataFrame]
 
 
 def test_each_answer_lands_before_the_next_is_asked_for(tmp_path, units):
-    lake, sample = Lake(tmp_path), drawn(units({("one", "passed"): 5}), Draw(7)).to_dicts()
+    lake, sample = Lake(tmp_path), draw_sample(units({("one", "passed"): 5}), Draw(7)).to_dicts()
     record = Record(lake, "run", "E1", "ana")
     for number, unit in enumerate(sample, 1):
         record.give((unit, Answer("passed", "yes")))
@@ -33,12 +33,12 @@ def test_each_answer_lands_before_the_next_is_asked_for(tmp_path, units):
 
 
 def test_the_last_answer_counts_and_is_ones_own(tmp_path, units):
-    lake, unit = Lake(tmp_path), drawn(units({("one", "passed"): 1}), Draw()).row(0, named=True)
+    lake, unit = Lake(tmp_path), draw_sample(units({("one", "passed"): 1}), Draw()).row(0, named=True)
     Record(lake, "run", "E1", "ana").give((unit, Answer("passed")), (unit, Answer("failed", "on second thought")))
     Record(lake, "run", "E1", "bo").give((unit, Answer(None)))
-    assert said_before(lake, "run", "E1", "ana") == {unit_of(unit): Answer("failed", "on second thought")}
-    assert said_before(lake, "run", "E1", "bo") == {unit_of(unit): Answer(None)}
-    assert said_before(lake, "run", "E1", "cy") == {}
+    assert earlier_answers(lake, "run", "E1", "ana") == {unit_of(unit): Answer("failed", "on second thought")}
+    assert earlier_answers(lake, "run", "E1", "bo") == {unit_of(unit): Answer(None)}
+    assert earlier_answers(lake, "run", "E1", "cy") == {}
     assert lake.read("assessments", "run").filter(pl.col("assessor") == "bo")["state"].to_list() == ["skipped"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.tasks.review.record import Answer
-from biasgrid.tasks.review.sample import Draw, drawn
+from biasgrid.tasks.review.sample import Draw, draw_sample
 from biasgrid.tasks.review.sheet import COLUMNS, read_sheet, sheet
 from biasgrid.tasks.review.units import Shown
 
@@ -41,7 +41,7 @@ def answers(path: Path) -> dict[str, Answer]:
 
 def test_a_sheet_shows_prompt_reply_and_rule_and_no_verdict(units):
     draw = Draw(7, 4)
-    sample = drawn(units({("openai/gpt-4o", "failed"): 4}), draw)
+    sample = draw_sample(units({("openai/gpt-4o", "failed"): 4}), draw)
     texts = {unit: Shown("Are they?", "=cmd|' /C calc'!A0\r\x1b[2J", "One of: No") for unit in sample["unit_id"]}
     rows = sheet(sample, texts, draw)
     assert tuple(rows.columns) == COLUMNS

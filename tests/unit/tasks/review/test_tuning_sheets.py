@@ -11,7 +11,14 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.tuning_examples import TuningExample
 from biasgrid.catalogs.schema.scenes import Presence
 from biasgrid.tasks.review.concordance import Concordance, concordances, unknown_items
-from biasgrid.tasks.review.tuning_sheets import Said, contradictions, in_sections, item_of, read_sheet, sheets
+from biasgrid.tasks.review.tuning_sheets import (
+    Annotation,
+    contradictions,
+    in_sections,
+    item_of,
+    read_sheet,
+    sheets,
+)
 
 PRESENCES: tuple[Presence, ...] = ("present", "absent")
 
@@ -77,10 +84,10 @@ def _filled(path: Path, rows: pl.DataFrame, **answers: list[Any]) -> Path:
 def test_a_sheet_is_read_back_in_the_words_that_people_write(tmp_path):
     rows = sheets(EXAMPLES, "en_us", 7, 4)["section-2-b.csv"]
     path = _filled(tmp_path / "s.csv", rows, presence=["Present", "absent ", "Y", "no", "", "fair"])
-    said, mistakes = read_sheet(path)
+    annotations, mistakes = read_sheet(path)
     assert not mistakes
-    assert [one.answer for one in said] == ["present", "absent", "present", "absent", "absent"]
-    assert {(one.section, one.annotator, one.question, one.drawn) for one in said} == {
+    assert [one.answer for one in annotations] == ["present", "absent", "present", "absent", "absent"]
+    assert {(one.section, one.annotator, one.question, one.drawn) for one in annotations} == {
         (2, "b", "presence", "en_us-7")
     }
 
@@ -89,12 +96,12 @@ def test_every_mistake_of_a_sheet_is_told_at_once(tmp_path):
     rows = sheets(EXAMPLES, "en_us", 7, 4)["section-1-a-reasons.csv"].with_columns(
         id=pl.Series(["", "zzz", *["0"] * 4])
     )
-    said, mistakes = read_sheet(
+    annotations, mistakes = read_sheet(
         _filled(tmp_path / "s.csv", rows, reason_ok=["yes", "yes", "maybe", "=1", "no", "yes"])
     )
     assert [one.what.partition(" ")[0] for one in mistakes] == ["a", "reason_ok", "reason_ok"]
-    assert next(one.what for one in unknown_items(said, BY_ITEM)).startswith("`zzz` is no assignment")
-    assert [one.remedy for one in contradictions(said)] == ["keep one of the two rows"]
+    assert next(one.what for one in unknown_items(annotations, BY_ITEM)).startswith("`zzz` is no assignment")
+    assert [one.remedy for one in contradictions(annotations)] == ["keep one of the two rows"]
 
 
 def test_another_table_is_no_sheet(tmp_path):
@@ -106,9 +113,10 @@ def test_another_table_is_no_sheet(tmp_path):
         read_sheet(tmp_path / "s.csv")
 
 
-def _said(person: str, answers: dict[str, str], section: int = 1) -> list[Said]:
+def annotate(person: str, answers: dict[str, str], section: int = 1) -> list[Annotation]:
     return [
-        Said(item, section, person, "presence", answer, "en_us-7", "s.csv:2") for item, answer in answers.items()
+        Annotation(item, section, person, "presence", answer, "en_us-7", "s.csv:2")
+        for item, answer in answers.items()
     ]
 
 
@@ -117,7 +125,7 @@ def test_agreement_is_as_by_hand():
     items = sorted(BY_ITEM, key=lambda item: BY_ITEM[item].presence)
     a = {item: "present" if place < 12 else "absent" for place, item in enumerate(items)}
     b = {item: "present" if place < 10 or 12 <= place < 15 else "absent" for place, item in enumerate(items)}
-    people, *with_labels = concordances([*_said("a", a), *_said("b", b)], BY_ITEM)[:3]
+    people, *with_labels = concordances([*annotate("a", a), *annotate("b", b)], BY_ITEM)[:3]
     assert (people.first, people.second, people.n, people.section) == ("a", "b", 24, None)
     observed = 19 / 24
     by_chance = 12 / 24 * 13 / 24 + 12 / 24 * 11 / 24
@@ -132,9 +140,9 @@ def test_agreement_is_as_by_hand():
 
 def test_each_section_is_told_by_itself_and_what_one_judged_alone_counts_with_the_labels():
     first, second, third, *_ = sorted(BY_ITEM)
-    said = [*_said("a", {first: "present", second: "absent"}), *_said("b", {first: "present"})]
-    said += _said("b", {third: BY_ITEM[third].presence}, section=2)
-    found = {(one.section, one.first, one.second): one for one in concordances(said, BY_ITEM)}
+    annotations = [*annotate("a", {first: "present", second: "absent"}), *annotate("b", {first: "present"})]
+    annotations += annotate("b", {third: BY_ITEM[third].presence}, section=2)
+    found = {(one.section, one.first, one.second): one for one in concordances(annotations, BY_ITEM)}
     assert found[None, "a", "b"].n == found[1, "a", "b"].n == 1
     assert found[None, "a", "labels"].n == found[None, "b", "labels"].n == 2
     assert (2, "a", "b") not in found

@@ -155,12 +155,12 @@ def test_a_decision_needs_a_reason_changes_findings_and_can_be_traced(review, bi
 
 def _seed_of_a_failed(review: Command, lake: Lake, model: str) -> int:
     """A seed whose sample of one is a reply that the oracle failed."""
-    from biasgrid.tasks.review.sample import Draw, drawn
+    from biasgrid.tasks.review.sample import Draw, draw_sample
     from biasgrid.tasks.review.units import newest_evaluation, reviewable
 
     (run_id,) = lake.runs()
     units = reviewable(lake, run_id, newest_evaluation(lake, run_id))
-    samples = ((seed, drawn(units, Draw(seed, 1, model=model))) for seed in range(100))
+    samples = ((seed, draw_sample(units, Draw(seed, 1, model=model))) for seed in range(100))
     return next(seed for seed, sample in samples if sample["stratum"].to_list() == ["failed"])
 
 
