@@ -42,7 +42,7 @@ def announce(
 
 def binding_caps(expected: Forecast, settings: ScenarioSettings) -> Iterator[str]:
     """Messages for caps that will stop the run early."""
-    stops = "the run will stop short, and `biasgrid resume` goes on with a higher one"
+    stops = "the run will stop short, and `biasgrid resume` continues with a higher one"
     cap, cost = settings.max_cost, expected.cost_usd
     if cap is not None and cost is not None and cost > cap:
         yield f"`max_cost` of {dollars(cap)} lies below the {dollars(cost)} that is expected: {stops}"

@@ -101,13 +101,9 @@ def _switchboard(prepared: Prepared[Any], lake: Lake) -> ModelPool:
     run_budget = RunBudget(settings.max_requests, settings.max_cost)
     run_budget.notify = teller()
     shares = settings.reuse != "none"
-    return ModelPool(
-        prepared.resolved.catalog,
-        prepared.secrets,
-        run_budget=run_budget,
-        shares=shares,
-        sessions=lake.root / "conversations",
-    )
+    model_pool = ModelPool(prepared.resolved.catalog, prepared.secrets, run_budget=run_budget, shares=shares)
+    model_pool.keep_sessions(lake.root / "conversations")
+    return model_pool
 
 
 def _count_before(grid: Grid, cells: Sequence[str] | None = None, *, asks: bool = True) -> None:

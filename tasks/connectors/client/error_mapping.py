@@ -70,8 +70,6 @@ KEY_SHAPE = re.compile(r"(?:sk|rk|pk|hf|r8)[-_][\w-]{6,}")
 class ErrorMapper:
     """Builds the errors of one model and keeps its keys out of messages and replies."""
 
-    __slots__ = ("_address", "_keys", "_model", "_remedies", "_where")
-
     def __init__(self, target: Target, *keys: str | None) -> None:
         self._model = target.model
         self._keys = tuple(key for key in keys if key)

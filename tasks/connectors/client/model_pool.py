@@ -73,15 +73,11 @@ class SharedLimits:
 
     def limiter(self, target: Target) -> Limiter:
         """A new queue for one model over its shared limits; must be called within an event loop."""
-        limits = target.limits
+        own = Limiter.alone(target.limits)
         limiter = Limiter(
-            self._slots.setdefault(limit_scope(target, "concurrency"), Slots(limits.concurrency)),
-            self._requests.setdefault(
-                limit_scope(target, "requests_per_minute"), RequestRate(limits.requests_per_minute)
-            ),
-            self._tokens.setdefault(
-                limit_scope(target, "tokens_per_minute"), TokenBucket(limits.tokens_per_minute)
-            ),
+            self._slots.setdefault(limit_scope(target, "concurrency"), own.slots),
+            self._requests.setdefault(limit_scope(target, "requests_per_minute"), own.requests),
+            self._tokens.setdefault(limit_scope(target, "tokens_per_minute"), own.tokens),
         )
         self._limiters.append((target, limiter))
         self._apply(target, limiter)
@@ -117,8 +113,7 @@ __all__ = ["Answer", "ModelPool"]
 class ModelPool:
     """Async context manager that sends all requests of a process; one per event loop."""
 
-    # `shares`: identical requests are sent once, unless they belong to a session. `sessions`: folder in which
-    # conversations outlive this process.
+    # `shares`: identical requests are sent once, unless they belong to a session.
 
     def __init__(
         self,
@@ -128,7 +123,6 @@ class ModelPool:
         backoff: Backoff | None = None,
         run_budget: RunBudget | None = None,
         shares: bool = True,
-        sessions: Path | None = None,
         connect: ConnectorFactory = registry.connect,
     ) -> None:
         self._catalog = catalog
@@ -137,7 +131,7 @@ class ModelPool:
         self.run_budget = run_budget
         """The caps of the whole run; None for no caps."""
         self.shares = shares
-        self._sessions = sessions
+        self._sessions: Path | None = None
         self._connect = connect
         self._senders: dict[str, Sender] = {}
         self._remembering: dict[str, SessionMemory] = {}

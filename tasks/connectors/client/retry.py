@@ -32,8 +32,6 @@ PER_REFUSAL = 0.25
 class RetryBudget:
     """Retry budget of one cell: grows with each request and shrinks with each retry."""
 
-    __slots__ = ("_left",)
-
     def __init__(self, start: float = START) -> None:
         self._left = start
 

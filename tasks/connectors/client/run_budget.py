@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.api import CapReached, Reply, Request
-from biasgrid.tasks.connectors.usage import cost_usd, format_usd
+from biasgrid.tasks.connectors.api import CapReached, Request
+from biasgrid.tasks.connectors.usage import format_usd, list_price
 
 BYTES_PER_TOKEN = 2
 """Below the average of texts in any script, so that the reservation covers the charge."""
@@ -65,14 +65,15 @@ class RunBudget:
         """Reserves one request and its cost, None at a cap; waits for reservations that may be returned."""
         while self.reached is None:
             lacks_requests = self.requests_left == 0
-            if not lacks_requests and self._affords(most_usd):
+            spent = self.cost + self._reserved + most_usd
+            if not lacks_requests and (self.max_cost is None or spent <= self.max_cost):
                 return Reservation(self, 1, most_usd)
             if self._unsent if lacks_requests else self._awaited:
                 self.report_waiting()
                 self._changed.clear()
                 await self._changed.wait()
             else:
-                self.reached = self._no_request_left() if lacks_requests else self._no_money_left(most_usd)
+                self.reached = self._cap_error(None if lacks_requests else most_usd)
                 self._changed.set()
         return None
 
@@ -121,9 +122,6 @@ class RunBudget:
         """The most that a request can cost, given its model's longest reply."""
         return most_usd(request, target, self.longest.get(target.model, 0))
 
-    def _affords(self, most_usd: float) -> bool:
-        return self.max_cost is None or self.cost + self._reserved + most_usd <= self.max_cost
-
     def _set_aside(self, holds: int, awaited: int, unsent: int, usd: float) -> None:
         self._holds += holds
         self._awaited += awaited
@@ -131,18 +129,18 @@ class RunBudget:
         self._reserved = self._reserved + usd if self._holds else 0.0
         self._changed.set()
 
-    def _no_request_left(self) -> CapReached:
-        return CapReached(
-            f"the cap of {self.max_requests:,} requests is reached: {self.sent:,} were sent; "
-            "`biasgrid resume RUN --max-requests N` goes on with a higher one"
-        )
-
-    def _no_money_left(self, most_usd: float) -> CapReached:
+    def _cap_error(self, most_usd: float | None) -> CapReached:
+        """The error at the cap of requests or, for a request that can cost `most_usd`, of cost."""
+        if most_usd is None:
+            return CapReached(
+                f"the cap of {self.max_requests:,} requests is reached: {self.sent:,} were sent; "
+                "`biasgrid resume RUN --max-requests N` continues with a higher one"
+            )
         reserved = f", {format_usd(self._reserved)} is reserved for batches under way" if self._reserved else ""
         return CapReached(
             f"the cap of {format_usd(self.max_cost or 0.0)} is reached: {format_usd(self.cost)} was spent"
             f"{reserved}, and the next request can cost {format_usd(most_usd)}; "
-            "`biasgrid resume RUN --max-cost USD` goes on with a higher one"
+            "`biasgrid resume RUN --max-cost USD` continues with a higher one"
         )
 
 
@@ -165,25 +163,19 @@ class Reservation:
         self.requests, self.most_usd = requests, most_usd
         self.is_kept = True
 
-    def send(self) -> None:
-        """Marks its requests as sent."""
-        if not self.is_sent:
-            self.is_sent = True
-            self._run_budget.sent += self.requests
-            self._run_budget._set_aside(0, 0, -self.requests, 0.0)
+    def send(self, *, is_sent: bool = True) -> None:
+        """Marks its requests as sent or, after a refusal, as not sent."""
+        if self.is_sent != is_sent:
+            self.is_sent = is_sent
+            sent = self.requests if is_sent else -self.requests
+            self._run_budget.sent += sent
+            self._run_budget._set_aside(0, 0, -sent, 0.0)
 
     def unawait(self) -> None:
         """Marks its end as not expected in this pass, so that no request waits for it."""
         if self._is_awaited and not self._is_over:
             self._is_awaited = False
             self._run_budget._set_aside(0, -1, 0, 0.0)
-
-    def unsend(self) -> None:
-        """Marks its requests as refused, hence not sent."""
-        if self.is_sent:
-            self.is_sent = False
-            self._run_budget.sent -= self.requests
-            self._run_budget._set_aside(0, 0, self.requests, 0.0)
 
     def end(self, cost_usd: float = 0.0) -> None:
         """Ends the reservation with its cost; requests that were not sent are returned."""
@@ -199,14 +191,7 @@ def most_usd(request: Request, target: Target, longest: int = 0) -> float:
     if target.prices is None:
         return 0.0
     size = sum(len(message.content.encode(errors="replace")) for message in request.messages)
-    around = TOKENS_AROUND * len(request.messages)
-    bound = Reply(
-        "",
-        input_tokens=-(-size // BYTES_PER_TOKEN) + around,
-        output_tokens=request.parameters.max_tokens or max(_assumed_tokens(target), longest),
-    )
-    return cost_usd(bound, target.prices) or 0.0
-
-
-def _assumed_tokens(target: Target) -> int:
-    return UNSET_MAX_TOKENS if "max_tokens" in target.parameters else UNLIMITED_TOKENS
+    assumed = UNSET_MAX_TOKENS if "max_tokens" in target.parameters else UNLIMITED_TOKENS
+    sent = -(-size // BYTES_PER_TOKEN) + TOKENS_AROUND * len(request.messages)
+    received = request.parameters.max_tokens or max(assumed, longest)
+    return list_price(target.prices, sent, received)

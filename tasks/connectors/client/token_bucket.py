@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
 Source = Literal["configured", "stated", "found"]
@@ -20,18 +19,6 @@ class TokenBucket:
 
     # It fills evenly and holds one second's worth, so that no 60 seconds exceed the limit; what was taken
     # before a server stated its limit counts. `unit` is the least that can be taken: 1 request, 0 tokens.
-
-    __slots__ = (
-        "_burst",
-        "_freely",
-        "_freely_since",
-        "_level",
-        "_limits",
-        "_per_s",
-        "_share",
-        "_touched",
-        "_unit",
-    )
 
     def __init__(self, per_minute: float | None, unit: float = 0.0) -> None:
         self._limits: dict[Source, float] = {}
@@ -61,7 +48,9 @@ class TokenBucket:
         was_free = self._per_s is None
         self._settle(now)
         if was_free and source == "stated":
-            self._level -= self._taken_freely(now)
+            # what was taken in the last minute, at most one minute's limit
+            lately = self._freely * min(1.0, MINUTE_S / max(now - self._freely_since, 1e-9))
+            self._level -= min(lately, MINUTE_S * (self._per_s or 0.0))
 
     def share(self, share: float, now: float) -> None:
         """Sets this process's share of configured and stated limits; estimated limits are its own already."""
@@ -85,11 +74,6 @@ class TokenBucket:
         else:
             self._level -= amount
 
-    def _taken_freely(self, now: float) -> float:
-        """The amount taken in the minute before `now` while no limit was known, at most one minute's limit."""
-        lately = self._freely * min(1.0, MINUTE_S / max(now - self._freely_since, 1e-9))
-        return min(lately, MINUTE_S * (self._per_s or 0.0))
-
     def _fill(self, now: float) -> None:
         if self._per_s is not None:
             self._level = min(self._burst, self._level + (now - self._touched) * self._per_s)
@@ -98,16 +82,13 @@ class TokenBucket:
     def _settle(self, now: float) -> None:
         unlimited = self._per_s is None
         self._fill(max(now, self._touched))
-        least = min(self._allowed(), default=None)
-        if least is None:
+        if not self._limits:
             self._per_s = None
             return
-        per_minute, burst_s = least
+        per_minute, burst_s = min(
+            (limit, EVENLY_S) if source == "found" else (limit * self._share, BURST_S)
+            for source, limit in self._limits.items()
+        )
         self._burst = max(self._unit, per_minute * burst_s / (MINUTE_S + burst_s))
         self._per_s = (per_minute - self._burst + self._unit) / (MINUTE_S + JITTER_S)
         self._level = self._burst if unlimited else min(self._level, self._burst)
-
-    def _allowed(self) -> Iterator[tuple[float, float]]:
-        """The limit per minute of each source, and how many seconds' worth of it may be taken at once."""
-        for source, limit in self._limits.items():
-            yield (limit, EVENLY_S) if source == "found" else (limit * self._share, BURST_S)

@@ -123,7 +123,7 @@ def _with_cookie(outgoing: EndpointRequest, cookie: str) -> dict[str, str]:
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
     """Connector of an endpoint; `key`: its variables as a JSON object. Raises UserError for no endpoint."""
     if target.endpoint is None:
-        what = f"`{target.model}` has connector `http`, and no endpoint says how it is asked"
+        what = f"`{target.model}` has connector `http`, and no endpoint describes its requests"
         raise UserError(
             Problem(what, "models.yaml", "name a model `endpoint/…` that a file of endpoints/ describes")
         )

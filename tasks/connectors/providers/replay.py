@@ -70,9 +70,8 @@ def read_recording(name: str) -> Recording:
     except FileNotFoundError:
         raise _recording_error(f"`{path}` does not exist", "name a file of recorded replies") from None
     except (OSError, pl.exceptions.PolarsError) as failed:
-        raise _recording_error(
-            f"`{path}` cannot be read: {_shorten(str(failed))}", "name a file of recorded replies"
-        ) from None
+        what = f"`{path}` cannot be read: {_shorten(str(failed))}"
+        raise _recording_error(what, "name a file of recorded replies") from None
 
 
 READERS: dict[str, Callable[[str], pl.DataFrame]] = {
@@ -103,9 +102,8 @@ def _text_column(frame: pl.DataFrame, path: str) -> str:
     if text is None:
         raise _recording_error(f"`{path}` has no column for replies", f"name one of {', '.join(TEXT)}")
     if not askable:
-        raise _recording_error(
-            f"`{path}` has no column for prompts", "name one of request_key, prompt, instance, messages"
-        )
+        remedy = "name one of request_key, prompt, instance, messages"
+        raise _recording_error(f"`{path}` has no column for prompts", remedy)
     return text
 
 
@@ -119,9 +117,8 @@ def _select_model(frame: pl.DataFrame, path: str, model: str) -> pl.DataFrame:
         named = named.filter((pl.col("model") == model) | (pl.col("full name") == model))
     chosen = named.get_column("full name").unique().sort().to_list()
     if not chosen:
-        raise _recording_error(
-            f"`{path}` holds no replies" + (f" of `{model}`" if model else ""), nearest(model, held)
-        )
+        what = f"`{path}` holds no replies" + (f" of `{model}`" if model else "")
+        raise _recording_error(what, nearest(model, held))
     if len(chosen) > 1:
         ways = ", ".join(f"replay/{path}#{name}" for name in chosen)
         raise _recording_error(f"`{path}` holds replies of {len(chosen)} models", f"choose one: {ways}")

@@ -116,7 +116,7 @@ class Submission:
             self._run_budget.count(0, cost_usd)
             return
         if not is_sent:
-            hold.unsend()
+            hold.send(is_sent=False)
         hold.end(cost_usd)
 
     def _fill_input(self, path: Path, keys: list[str], hold: Reservation) -> InputLoad:

@@ -126,12 +126,12 @@ async def _send_whole(response: Response, scope: Scope, receive: Receive, send: 
     """False if the client had gone before the socket had all of it."""
     transport, gone = transport_of(scope), False
 
-    async def watched(message: AsgiMessage) -> None:
+    async def watch(message: AsgiMessage) -> None:
         nonlocal gone
         gone = transport.is_closing()
         await send(message)
 
-    await response(scope, receive, watched)
+    await response(scope, receive, watch)
     while transport.get_write_buffer_size() and not transport.is_closing():  # noqa: ASYNC110 - it has no event
         await asyncio.sleep(0.001)
     return not gone and (_is_last(scope) or not transport.is_closing())

@@ -44,7 +44,13 @@ def said(answer: Answer) -> str:
 @pytest.fixture
 def open_pool(catalog, quick, tmp_path):
     """A process that asks: what is kept in a folder is all that another one knows of it."""
-    return lambda: ModelPool(catalog, backoff=quick, sessions=tmp_path / "sessions")
+
+    def make():
+        model_pool = ModelPool(catalog, backoff=quick)
+        model_pool.keep_sessions(tmp_path / "sessions")
+        return model_pool
+
+    return make
 
 
 @pytest.mark.parametrize("remembers", REMEMBERING)
