@@ -37,7 +37,7 @@ def read(reply: str) -> tuple[list[object], list[RejectedText]]:
     ],
     ids=range(13),
 )
-def test_objects_are_found_whatever_stands_around_them(reply: str) -> None:
+def test_objects_are_found_whatever_stands_around_them(reply):
     assert read(reply) == ([{"a": 1}, {"a": 2}], [])
 
 
@@ -61,25 +61,25 @@ def test_objects_are_found_whatever_stands_around_them(reply: str) -> None:
     ],
     ids=range(14),
 )
-def test_a_reply_without_objects_is_refused_with_the_reason(reply: str, why: str) -> None:
+def test_a_reply_without_objects_is_refused_with_the_reason(reply, why):
     found, refused = read(reply)
     assert found == []
     assert why in refused[0].reason
 
 
-def test_a_broken_object_costs_itself_alone() -> None:
+def test_a_broken_object_costs_itself_alone():
     found, (refused,) = read('[{"a": 1}, {"a": oops}, {"a": 3}, {"a": 4}]')
     assert found == [{"a": 1}, {"a": 3}, {"a": 4}]
     assert refused.text == '{"a": oops}'
 
 
-def test_what_came_before_a_cut_is_kept() -> None:
+def test_what_came_before_a_cut_is_kept():
     found, (refused,) = read('[{"a": 1}, {"a": 2}, {"a": "thr')
     assert found == [{"a": 1}, {"a": 2}]
     assert refused.text == '{"a": "thr'
 
 
-def test_more_objects_than_anybody_orders_are_not_read() -> None:
+def test_more_objects_than_anybody_orders_are_not_read():
     found, (refused,) = read(json.dumps([{"a": 1}] * (MOST + 5)))
     assert len(found) == MOST
     assert "goes on" in refused.reason
@@ -88,12 +88,12 @@ def test_more_objects_than_anybody_orders_are_not_read() -> None:
 @pytest.mark.parametrize(
     "reply", ["}{" * 150_000, "[ " * 150_000, "} " * 150_000, '{"' * 100_000, "}   ,   " * 40_000]
 )
-def test_hostile_replies_are_read_to_their_end_without_a_crash(reply: str) -> None:
+def test_hostile_replies_are_read_to_their_end_without_a_crash(reply):
     list(read_objects(reply))
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet='[]{}",:\\ab1\n ', max_size=80))
-def test_any_text_is_read_without_an_error(reply: str) -> None:
+def test_any_text_is_read_without_an_error(reply):
     for found in read_objects(reply):
         assert isinstance(found, dict | RejectedText)

@@ -16,14 +16,12 @@ from aiohttp import web
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.schema.models import Batching, Limits, Target
 from biasgrid.tasks.connectors.api import (
-    ConnectorError,
     Disconnected,
     KeyRejected,
     ModelUnknown,
     QuotaSpent,
     RateLimited,
     Reply,
-    Request,
     RequestRejected,
     ServerFault,
     TimedOut,
@@ -169,7 +167,7 @@ def lines() -> BatchLines:
     return BatchLines(model(), ErrorMapper(model(), KEY), "max_tokens")
 
 
-async def test_an_input_file_is_sent_whole_under_its_name(hub: Hub, batches: BatchApi, tmp_path: Path) -> None:
+async def test_an_input_file_is_sent_whole_under_its_name(hub, batches, tmp_path):
     (tmp_path / "in").write_bytes(b'{"custom_id":"a"}\n')
     assert await batches.upload(tmp_path / "in", "biasgrid-1.jsonl") == "file-in"
     assert b'filename="biasgrid-1.jsonl"' in hub.uploaded
@@ -179,7 +177,7 @@ async def test_an_input_file_is_sent_whole_under_its_name(hub: Hub, batches: Bat
     assert int(hub.received[0].headers["content-length"]) == len(hub.uploaded)  # gateways refuse chunked uploads
 
 
-async def test_files_of_many_megabytes_pass_piece_by_piece(hub: Hub, batches: BatchApi, tmp_path: Path) -> None:
+async def test_files_of_many_megabytes_pass_piece_by_piece(hub, batches, tmp_path):
     path, size = tmp_path / "large", 40 * MEGABYTE
     with path.open("wb") as file:
         file.truncate(size)
@@ -195,7 +193,7 @@ async def test_files_of_many_megabytes_pass_piece_by_piece(hub: Hub, batches: Ba
     assert most < 8 * MEGABYTE
 
 
-async def test_a_batch_is_created_for_a_day_and_names_its_run_and_job(hub: Hub, batches: BatchApi) -> None:
+async def test_a_batch_is_created_for_a_day_and_names_its_run_and_job(hub, batches):
     made = await batches.create("file-in", "RUN", "JOB")
     assert hub.created == {
         "input_file_id": "file-in",
@@ -207,7 +205,7 @@ async def test_a_batch_is_created_for_a_day_and_names_its_run_and_job(hub: Hub, 
     assert not made.ended
 
 
-async def test_a_batch_tells_its_state_its_files_and_why_it_was_rejected(hub: Hub, batches: BatchApi) -> None:
+async def test_a_batch_tells_its_state_its_files_and_why_it_was_rejected(hub, batches):
     error = {"code": "invalid_json_line", "message": "This line is no JSON.", "line": 7, "param": None}
     hub.batches = [described(status="failed", errors={"object": "list", "data": [error]}, error_file_id="file-e")]
     batch = await batches.retrieve("batch_1")
@@ -217,9 +215,7 @@ async def test_a_batch_tells_its_state_its_files_and_why_it_was_rejected(hub: Hu
     assert "line 7: This line is no JSON." in str(why)
 
 
-async def test_the_batch_of_a_job_is_found_among_hundreds_and_none_for_another(
-    hub: Hub, batches: BatchApi
-) -> None:
+async def test_the_batch_of_a_job_is_found_among_hundreds_and_none_for_another(hub, batches):
     hub.batches = [described(number) for number in range(250)]
     found = await batches.find("job-217", NOW)
     assert found is not None
@@ -228,7 +224,7 @@ async def test_the_batch_of_a_job_is_found_among_hundreds_and_none_for_another(
     assert [request.query.get("after") for request in hub.received[-3:]] == [None, "batch_99", "batch_199"]
 
 
-async def test_batches_from_long_before_the_job_are_not_gone_through(hub: Hub, batches: BatchApi) -> None:
+async def test_batches_from_long_before_the_job_are_not_gone_through(hub, batches):
     hub.batches = [described(number) for number in range(250)]
     assert await batches.find("job-249", NOW + timedelta(days=1)) is None
     assert len(hub.received) == 1
@@ -246,9 +242,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("behaviour", "kind"), FAILURES)
-async def test_every_call_fails_in_the_words_of_the_connectors(
-    hub: Hub, batches: BatchApi, tmp_path: Path, behaviour: Behaviour, kind: type[ConnectorError]
-) -> None:
+async def test_every_call_fails_in_the_words_of_the_connectors(hub, batches, tmp_path, behaviour, kind):
     hub.instead = behaviour
     (tmp_path / "in").write_bytes(b"{}\n" * 100)
     calls: list[Callable[[], Awaitable[object]]] = [
@@ -266,25 +260,25 @@ async def test_every_call_fails_in_the_words_of_the_connectors(
         assert caught.value.__context__ is None
 
 
-async def test_a_file_that_breaks_off_is_the_servers_fault(hub: Hub, batches: BatchApi, tmp_path: Path) -> None:
+async def test_a_file_that_breaks_off_is_the_servers_fault(hub, batches, tmp_path):
     hub.instead = breaks_off
     with pytest.raises(ServerFault, match="broke off"):
         await batches.download("file-out", tmp_path / "out")
 
 
-async def test_a_disk_that_fills_up_under_a_file_is_trouble_of_our_own(hub: Hub, batches: BatchApi) -> None:
+async def test_a_disk_that_fills_up_under_a_file_is_trouble_of_our_own(hub, batches):
     hub.output = b"x" * MEGABYTE
     with pytest.raises(StorageTrouble, match="No space left"):
         await batches.download("file-out", Path("/dev/full"))
 
 
-async def test_an_answer_without_an_id_is_no_batch(hub: Hub, batches: BatchApi) -> None:
+async def test_an_answer_without_an_id_is_no_batch(hub, batches):
     hub.batches = [{"object": "batch"}]
     with pytest.raises(ServerFault, match="gave no id"):
         await batches.retrieve("batch_1")
 
 
-def test_a_provider_whose_batch_api_is_not_spoken_is_the_users_mistake() -> None:
+def test_a_provider_whose_batch_api_is_not_spoken_is_the_users_mistake():
     with pytest.raises(UserError, match="its connector is `azure`"):
         connect(model(connector="azure"), KEY)
 
@@ -308,7 +302,7 @@ COMPLETION = {
 }
 
 
-def test_a_line_with_a_completion_is_its_reply(lines: BatchLines) -> None:
+def test_a_line_with_a_completion_is_its_reply(lines):
     assert lines.outcome(responded(200, COMPLETION)) == ("k", Reply("Yes\u2028No", "stop", 11, 7, "m-2026"))
 
 
@@ -327,26 +321,22 @@ def test_a_line_with_a_completion_is_its_reply(lines: BatchLines) -> None:
         (told(), ServerFault),
     ],
 )
-def test_a_line_that_failed_is_told_apart_as_a_request_is(
-    lines: BatchLines, line: bytes, kind: type[ConnectorError]
-) -> None:
+def test_a_line_that_failed_is_told_apart_as_a_request_is(lines, line, kind):
     found = lines.outcome(line)
     assert found is not None
     assert (found[0], type(found[1])) == ("k", kind)
 
 
-def test_what_a_filter_withheld_is_a_reply_without_text(lines: BatchLines) -> None:
+def test_what_a_filter_withheld_is_a_reply_without_text(lines):
     assert lines.outcome(failing(400, "content_filter")) == ("k", Reply("", "content_filter"))
 
 
 @pytest.mark.parametrize("line", [b"", b"\n", b"[1]", b'{"custom_id": 7}', b'{"custom_id": "a', b"\xff\xfe"])
-def test_a_line_that_tells_of_no_request_is_passed_over(lines: BatchLines, line: bytes) -> None:
+def test_a_line_that_tells_of_no_request_is_passed_over(lines, line):
     assert lines.outcome(line) is None
 
 
-def test_the_limit_on_tokens_is_spelt_as_a_rejection_says_from_then_on(
-    lines: BatchLines, ask: Callable[..., Request]
-) -> None:
+def test_the_limit_on_tokens_is_spelt_as_a_rejection_says_from_then_on(lines, ask):
     request = ask("Who?", key="k", max_tokens=60)
     assert json.loads(lines.of(request))["body"]["max_tokens"] == 60
     words = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
@@ -357,7 +347,7 @@ def test_the_limit_on_tokens_is_spelt_as_a_rejection_says_from_then_on(
     assert not lines.learn_from(RequestRejected("something else"))
 
 
-def test_half_an_emoji_is_sent_as_it_is(lines: BatchLines, ask: Callable[..., Request]) -> None:
+def test_half_an_emoji_is_sent_as_it_is(lines, ask):
     line = lines.of(ask("half \ud83d", key="k"))
     assert json.loads(line)["body"]["messages"][0]["content"] == "half \ud83d"
     assert line.count(b"\n") == 1

@@ -101,7 +101,7 @@ def test_a_minute_and_its_burst_together_stay_within_the_limit():
 
 
 @pytest.mark.parametrize(("freely", "known_at"), [(1, 0.1), (64, 0.1), (256, 2.0), (1500, 5.0)])
-def test_what_was_sent_before_a_server_stated_its_limit_counts(freely: int, known_at: float) -> None:
+def test_what_was_sent_before_a_server_stated_its_limit_counts(freely, known_at):
     rate = TokenBucket(None, unit=1.0)
     sent = [rate.reserve(1.0, known_at * number / freely) for number in range(freely)]
     rate.limit("stated", 1200, known_at)
@@ -114,7 +114,7 @@ def test_what_was_sent_before_a_server_stated_its_limit_counts(freely: int, know
     assert len(sent) >= 0.96 * 1200 * 5
 
 
-def test_the_debt_is_of_the_last_minute_alone() -> None:
+def test_the_debt_is_of_the_last_minute_alone():
     rate = TokenBucket(None, unit=1.0)
     for number in range(600):
         rate.reserve(1.0, float(number))  # one a second, for ten minutes

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pickle
 import time
-from typing import Any
 
 import pytest
 
@@ -35,7 +34,7 @@ def request(text: str = QUESTION, seed: int | None = 1) -> Request:
     return Request(messages, Parameters(temperature=1.0, seed=seed), "key")
 
 
-async def test_a_respondent_answers_with_usage_and_its_name(catalog: Catalog) -> None:
+async def test_a_respondent_answers_with_usage_and_its_name(catalog):
     connector = connected(catalog, "fair")
     reply = await connector.ask(request())
     await connector.close()
@@ -45,13 +44,13 @@ async def test_a_respondent_answers_with_usage_and_its_name(catalog: Catalog) ->
     assert reply.output_tokens == (len(reply.text) + 3) // 4
 
 
-async def test_only_the_last_thing_the_user_said_counts(catalog: Catalog) -> None:
+async def test_only_the_last_thing_the_user_said_counts(catalog):
     connector = connected(catalog, "fair")
     bare = Request((Message("user", QUESTION),), Parameters(seed=1), "other key")
     assert (await connector.ask(bare)).text == (await connector.ask(request())).text
 
 
-def test_an_unknown_respondent_is_a_mistake_that_names_near_ones(catalog: Catalog) -> None:
+def test_an_unknown_respondent_is_a_mistake_that_names_near_ones(catalog):
     with pytest.raises(UserError, match=r"respondent `fiar` is unknown(.|\n)*did you mean `fair`"):
         connected(catalog, "fiar")
 
@@ -65,9 +64,7 @@ def test_an_unknown_respondent_is_a_mistake_that_names_near_ones(catalog: Catalo
         ("disconnected", Disconnected),
     ],
 )
-async def test_a_fault_is_raised_as_its_error_and_passes_when_asked_again(
-    bench: Any, share: str, error: type[Exception]
-) -> None:
+async def test_a_fault_is_raised_as_its_error_and_passes_when_asked_again(bench, share, error):
     faults = Faults.model_validate({share: 1, "most": 2, "retry_after_s": 0.25})
     connector = connected(bench.catalog(Respondent(id="flaky", description="", faults=faults)), "flaky")
     for _ in range(2):
@@ -79,7 +76,7 @@ async def test_a_fault_is_raised_as_its_error_and_passes_when_asked_again(
         await connector.ask(request())
 
 
-async def test_latency_is_waited_for(bench: Any) -> None:
+async def test_latency_is_waited_for(bench):
     connector = connected(bench.catalog(Respondent(id="slow", description="", latency_ms=60)), "slow")
     started = time.monotonic()
     await connector.ask(request())

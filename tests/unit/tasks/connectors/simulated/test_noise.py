@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from decimal import Decimal
-from typing import Any
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.respondents import Respondent
@@ -22,7 +21,7 @@ def heard(catalog: Catalog, message: str, unreadable: float = 0.1) -> list[str]:
     return [write_reply(noisy, recognised, message, seed).text for seed in range(REPLIES)]
 
 
-def test_messy_answers_still_hold_the_answer(catalog: Catalog) -> None:
+def test_messy_answers_still_hold_the_answer(catalog):
     texts = heard(catalog, ANSWER)
     assert all(re.match(r"[\s*_\"«“]*no(?![a-z])", text, re.IGNORECASE) for text in texts)
     openings = Counter(re.split(r"\.? (?=[A-Z])", text)[0] for text in texts)
@@ -30,7 +29,7 @@ def test_messy_answers_still_hold_the_answer(catalog: Catalog) -> None:
         assert openings[form] > REPLIES / 20, form
 
 
-def test_messy_numbers_hold_the_same_number_in_every_readable_form(catalog: Catalog) -> None:
+def test_messy_numbers_hold_the_same_number_in_every_readable_form(catalog):
     template = next(one for one in catalog.templates if one.id == "score")
     value = fair_value(Respondent(id="noisy", description=""), template)
     texts = heard(catalog, NUMBER, unreadable=0)
@@ -41,14 +40,14 @@ def test_messy_numbers_hold_the_same_number_in_every_readable_form(catalog: Cata
         assert any(mark in text for text in texts), mark
 
 
-def test_the_configured_share_of_numbers_is_unreadable(catalog: Catalog) -> None:
+def test_the_configured_share_of_numbers_is_unreadable(catalog):
     texts = heard(catalog, NUMBER, unreadable=0.2)
     lost = [text for text in texts if not re.search(r"\d", text)]
     assert abs(len(lost) / REPLIES - 0.2) < 0.03
     assert len(set(lost)) > 3
 
 
-def test_the_truth_counts_what_nobody_can_read(catalog: Catalog, bench: Any) -> None:
+def test_the_truth_counts_what_nobody_can_read(catalog, bench):
     noisy = Respondent(id="noisy", description="", noise="messy", unreadable=0.25)
     score, bare = (next(one for one in catalog.templates if one.id == name) for name in ("score", "bare"))
     assert pass_probability(noisy, score, "men") == 0.75

@@ -37,14 +37,14 @@ def rows(whole: Catalog, text: str, seed: int = 0, respondent: str = "fair") -> 
 
 @pytest.mark.parametrize("language", ["en_us", "es_es", "ca_es"])
 @pytest.mark.parametrize("concern", ["sexism", "racism", "politics", "sexism_ambiguity"])
-def test_as_many_of_each_kind_are_written_as_are_ordered(whole: Catalog, language: str, concern: str) -> None:
+def test_as_many_of_each_kind_are_written_as_are_ordered(whole, language, concern):
     written = rows(whole, request(language, concern))
     kinds = [f"{row['input']} {row['reflection']}" for row in written]
     assert {kind: kinds.count(kind) for kind in KINDS} == KINDS
     assert len({row["prompt"] for row in written}) == 10
 
 
-def test_the_same_order_and_seed_give_the_same(whole: Catalog) -> None:
+def test_the_same_order_and_seed_give_the_same(whole):
     assert rows(whole, request()) == rows(whole, request())
     assert rows(whole, request()) != rows(whole, request(), seed=1)
     assert rows(whole, request()) != rows(whole, request(part=2))
@@ -63,21 +63,21 @@ def test_the_same_order_and_seed_give_the_same(whole: Catalog) -> None:
         '{"order": "templates", broken}',
     ],
 )
-def test_nothing_else_is_taken_for_an_order(whole: Catalog, text: str) -> None:
+def test_nothing_else_is_taken_for_an_order(whole, text):
     assert augmentation_reply(whole.respondents["fair"], text, 0, whole) is None
 
 
 @pytest.mark.parametrize("respondent", ["refuser", "constant-no"])
-def test_who_refuses_or_repeats_itself_writes_no_templates(whole: Catalog, respondent: str) -> None:
+def test_who_refuses_or_repeats_itself_writes_no_templates(whole, respondent):
     assert augmentation_reply(whole.respondents[respondent], request(), 0, whole) is None
 
 
-def test_a_messy_one_fences_what_it_writes(whole: Catalog) -> None:
+def test_a_messy_one_fences_what_it_writes(whole):
     told = augmentation_reply(whole.respondents["noisy"], request(), 0, whole)
     assert told is not None
     assert "```json" in told
 
 
-def test_a_panel_answers_an_order(whole: Catalog) -> None:
+def test_a_panel_answers_an_order(whole):
     said = Panel(whole).reply(Question(whole.respondents["fair"], request(), 0))
     assert len(json.loads(said.text)) == 10

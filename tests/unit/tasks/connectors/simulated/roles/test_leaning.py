@@ -51,7 +51,7 @@ def given(reply: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_pair_of_the_catalog_is_known_in_every_test(language: str) -> None:
+def test_every_pair_of_the_catalog_is_known_in_every_test(language):
     recogniser = ProbeRecogniser(catalog())
     kinds = {
         "implicit": AssociationQuestion,
@@ -70,9 +70,7 @@ def test_every_pair_of_the_catalog_is_known_in_every_test(language: str) -> None
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("strength", [1, -1])
-def test_at_full_strength_everybody_gets_what_the_stereotype_gives_or_its_contrary(
-    language: str, strength: int
-) -> None:
+def test_at_full_strength_everybody_gets_what_the_stereotype_gives_or_its_contrary(language, strength):
     for prompt in asked("implicit", language=language):
         reply = given(said(prompt, default=strength))
         own, other = prompt.stereotype.attributes[::strength]
@@ -80,7 +78,7 @@ def test_at_full_strength_everybody_gets_what_the_stereotype_gives_or_its_contra
         assert {reply[name] for name in prompt.cast.stigmatised} == {other}
 
 
-def test_at_no_strength_as_many_replies_go_either_way() -> None:
+def test_at_no_strength_as_many_replies_go_either_way():
     stereotypical = sum(
         given(said(prompt))[prompt.cast.favoured[0]] == prompt.stereotype.favoured.attribute
         for prompt in asked("implicit", cases=400)
@@ -88,7 +86,7 @@ def test_at_no_strength_as_many_replies_go_either_way() -> None:
     assert 160 <= stereotypical <= 240
 
 
-def test_a_pairs_own_strength_comes_before_its_axis_and_that_before_the_default() -> None:
+def test_a_pairs_own_strength_comes_before_its_axis_and_that_before_the_default():
     leaning = Leaning(default=0.1, axes={"gender": 0.2}, pairs={"doctor-nurse": 0.3})
     assert leaning.strength("gender", "doctor-nurse") == 0.3
     assert leaning.strength("gender", "garage-kitchen") == 0.2
@@ -104,19 +102,19 @@ def test_a_pairs_own_strength_comes_before_its_axis_and_that_before_the_default(
         ({}, {"reversed"}),
     ],
 )
-def test_outright_it_agrees_with_what_it_states(leaning: dict[str, object], agreed: set[str]) -> None:
+def test_outright_it_agrees_with_what_it_states(leaning, agreed):
     replies = {prompt.part: said(prompt, **leaning) for prompt in asked("explicit")[:3]}
     assert {part for part, reply in replies.items() if reply == "Agree"} == agreed
 
 
-def test_at_full_strength_the_stigmatised_are_rated_to_their_disadvantage() -> None:
+def test_at_full_strength_the_stigmatised_are_rated_to_their_disadvantage():
     for prompt in asked("counterfactual"):
         score = json.loads(said(prompt, axes={"gender": 1}))["score"]
         worse = 60 if prompt.details["better"] == "higher" else 80
         assert score == (worse if prompt.part == "stigmatised" else 70)
 
 
-def test_what_is_no_probes_prompt_is_answered_as_ever() -> None:
+def test_what_is_no_probes_prompt_is_answered_as_ever():
     respondent = Respondent(id="own", description="", leaning=Leaning(default=1))
     fair = Respondent(id="own", description="")
     for text in ("Hello, James.", "Is a doctor a nurse?", ""):

@@ -22,7 +22,7 @@ def flaws(*lines: bytes) -> list[tuple[str, int | None]]:
     return [(flaw.code, flaw.line) for flaw in found]
 
 
-def test_a_sound_file_has_its_requests_in_order_and_one_model() -> None:
+def test_a_sound_file_has_its_requests_in_order_and_one_model():
     reader = BatchReader(ENDPOINT, lambda model: True)
     lines, found = reader.read(line("a") + b"\n\n" + line("b") + b"\n")
     assert ([one.custom_id for one in lines], found, reader.model) == (["a", "b"], [], "gpt-4o")
@@ -30,11 +30,11 @@ def test_a_sound_file_has_its_requests_in_order_and_one_model() -> None:
 
 
 @pytest.mark.parametrize("text", [b"{", b"[]", b"7", b"\xff\xfe", b"[" * 100_000])
-def test_a_line_that_is_no_json_object_is_named_by_its_number(text: bytes) -> None:
+def test_a_line_that_is_no_json_object_is_named_by_its_number(text):
     assert flaws(line("a"), text, line("b")) == [("invalid_json_line", 2)]
 
 
-def test_every_flaw_is_told_at_once() -> None:
+def test_every_flaw_is_told_at_once():
     assert flaws(
         line("a"),
         line("a"),
@@ -60,9 +60,9 @@ def test_every_flaw_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n"])
-def test_a_file_without_requests_is_empty(content: bytes) -> None:
+def test_a_file_without_requests_is_empty(content):
     assert flaws(content) == [("empty_file", None)]
 
 
-def test_a_file_with_too_many_requests_is_read_no_further() -> None:
+def test_a_file_with_too_many_requests_is_read_no_further():
     assert flaws(*[b"{"] * (MOST_LINES + 1)) == [("too_many_tasks", None)]

@@ -68,20 +68,20 @@ def target(base_url: str, name: str, **more: Any) -> Target:
     return Target.model_validate(fields | {"limits": Limits(timeout_s=0.6)} | more)
 
 
-def test_half_a_body_is_cut_off(base_url: str) -> None:
+def test_half_a_body_is_cut_off(base_url):
     with pytest.raises(httpx.RemoteProtocolError, match="without sending complete message body"):
         posted(base_url, "truncated_body")
     assert posted(base_url, "truncated_body").json()["choices"]
 
 
-def test_an_empty_body_and_a_page_come_with_200(base_url: str) -> None:
+def test_an_empty_body_and_a_page_come_with_200(base_url):
     nothing, page = posted(base_url, "empty_body"), posted(base_url, "wrong_content_type")
     assert (nothing.status_code, nothing.content) == (200, b"")
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert page.text.startswith("<!doctype html>")
 
 
-def test_a_slow_body_begins_at_once_and_is_whole_in_the_end(base_url: str) -> None:
+def test_a_slow_body_begins_at_once_and_is_whole_in_the_end(base_url):
     started = time.monotonic()
     with httpx.stream(
         "POST", f"{base_url}/v1/chat/completions", json={"model": "dribbling", **BODY}, timeout=5
@@ -93,7 +93,7 @@ def test_a_slow_body_begins_at_once_and_is_whole_in_the_end(base_url: str) -> No
     assert len(content) == int(response.headers["content-length"])
 
 
-def test_a_huge_reply_is_a_reply_and_begins_as_a_small_one_would(base_url: str) -> None:
+def test_a_huge_reply_is_a_reply_and_begins_as_a_small_one_would(base_url):
     huge, small = posted(base_url, "huge_reply").json(), posted(base_url, "fair").json()
     said = huge["choices"][0]["message"]["content"]
     assert len(said.encode()) == 300_000
@@ -105,8 +105,8 @@ def test_a_huge_reply_is_a_reply_and_begins_as_a_small_one_would(base_url: str) 
 
 @pytest.mark.parametrize("name", ERRORS)
 async def test_our_own_connector_names_each_fault_as_in_process_and_is_answered_the_next_time(
-    bench: Any, base_url: str, name: str
-) -> None:
+    bench, base_url, name
+):
     simulated = Target(model=f"simulated/{name}", provider="simulated", name=name, connector="simulated")
     catalog = bench.catalog(*everyone())
     over_http = chat.connect(target(f"{base_url}/v1", name), None, catalog)
@@ -118,7 +118,7 @@ async def test_our_own_connector_names_each_fault_as_in_process_and_is_answered_
         await connector.close()
 
 
-async def test_a_withheld_reply_is_told_in_each_protocol_s_own_words(bench: Any, base_url: str) -> None:
+async def test_a_withheld_reply_is_told_in_each_protocol_s_own_words(bench, base_url):
     catalog = bench.catalog(*everyone())
     plain = posted(base_url, "content_filter").json()["choices"][0]
     assert (plain["finish_reason"], plain["message"]["content"]) == ("content_filter", None)
@@ -133,14 +133,14 @@ async def test_a_withheld_reply_is_told_in_each_protocol_s_own_words(bench: Any,
     await flagged.close()
 
 
-async def test_a_withheld_reply_is_a_reply_in_process_too(bench: Any) -> None:
+async def test_a_withheld_reply_is_a_reply_in_process_too(bench):
     name = "content_filter"
     simulated = Target(model=f"simulated/{name}", provider="simulated", name=name, connector="simulated")
     reply = await connect(simulated, None, bench.catalog(*everyone())).ask(request())
     assert (reply.text, reply.finish_reason) == ("", "content_filter")
 
 
-async def test_limits_are_stated_with_every_reply_and_kept(base_url: str) -> None:
+async def test_limits_are_stated_with_every_reply_and_kept(base_url):
     async with openai.AsyncOpenAI(base_url=f"{base_url}/v1", api_key="k", max_retries=0) as client:
         create = client.chat.completions.with_raw_response.create
         first = await create(model="limited", messages=BODY["messages"])
@@ -157,14 +157,14 @@ async def test_limits_are_stated_with_every_reply_and_kept(base_url: str) -> Non
     assert headers["x-ratelimit-remaining-requests"] == "0"
 
 
-def test_a_respondent_may_keep_its_limits_to_itself(base_url: str) -> None:
+def test_a_respondent_may_keep_its_limits_to_itself(base_url):
     allowed, refused = posted(base_url, "silent"), posted(base_url, "silent")
     assert (allowed.status_code, refused.status_code) == (200, 429)
     assert "retry-after" in refused.headers
     assert not [name for name in (*allowed.headers, *refused.headers) if name.startswith("x-ratelimit")]
 
 
-async def test_limits_hold_in_process_too(bench: Any) -> None:
+async def test_limits_hold_in_process_too(bench):
     simulated = Target(model="simulated/silent", provider="simulated", name="silent", connector="simulated")
     connector = connect(simulated, None, bench.catalog(*everyone()))
     await connector.ask(request())
@@ -173,7 +173,7 @@ async def test_limits_hold_in_process_too(bench: Any) -> None:
     assert refused.value.retry_after_s == pytest.approx(60, abs=20)
 
 
-def test_usage_is_what_openai_would_count(base_url: str) -> None:
+def test_usage_is_what_openai_would_count(base_url):
     usage = posted(base_url, "fair").json()["usage"]
     # Are| men| bad|?| Begin| with| "|Yes|"| or| "|No|".: 13; `user` 1; 3 around the message, 3 before the reply
     assert usage["prompt_tokens"] == 20

@@ -14,7 +14,7 @@ def encoded(content: bytes, name: str = "in.jsonl") -> tuple[str, bytes]:
 @pytest.mark.parametrize(
     "content", [b"", b"{}\n{}\n", b"\r\n", b"--\r\n--x\r\n\r\n", bytes(range(256)), "Größe\n".encode()]
 )
-def test_a_file_arrives_byte_for_byte_with_its_name(content: bytes) -> None:
+def test_a_file_arrives_byte_for_byte_with_its_name(content):
     form = read_form(*encoded(content))
     assert (form["file"].content, form["file"].filename) == (content, "in.jsonl")
     assert (form["purpose"].content, form["purpose"].filename) == (b"batch", None)
@@ -23,11 +23,11 @@ def test_a_file_arrives_byte_for_byte_with_its_name(content: bytes) -> None:
 @pytest.mark.parametrize(
     "content_type", ["", "application/json", "multipart/form-data", "multipart/form-data; boundary="]
 )
-def test_what_is_no_form_is_told_apart(content_type: str) -> None:
+def test_what_is_no_form_is_told_apart(content_type):
     with pytest.raises(ValueError, match="no multipart form"):
         read_form(content_type, b"--x\r\n\r\n--x--")
 
 
-def test_a_part_without_a_name_is_no_part() -> None:
+def test_a_part_without_a_name_is_no_part():
     with pytest.raises(ValueError, match="no name"):
         read_form("multipart/form-data; boundary=x", b"--x\r\ncontent-type: text/plain\r\n\r\nhello\r\n--x--\r\n")

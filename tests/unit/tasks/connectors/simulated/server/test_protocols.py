@@ -93,9 +93,7 @@ async def chatted(client: openai.AsyncOpenAI, model: str, **more: Any) -> str:
     return str(completion.choices[0].message.content)
 
 
-async def test_all_protocols_give_the_reply_of_the_respondent_in_process(
-    bench: Any, clients: Clients, replicated: replicate.Client
-) -> None:
+async def test_all_protocols_give_the_reply_of_the_respondent_in_process(bench, clients, replicated):
     panel = Panel(everyone(bench))
     connector = SimulatedConnector(panel, panel.respondent("biased"))
     for seed in range(12):
@@ -111,7 +109,7 @@ async def test_all_protocols_give_the_reply_of_the_respondent_in_process(
         assert "".join(output) == expected
 
 
-async def test_a_completion_has_what_the_sdk_reads(clients: Clients) -> None:
+async def test_a_completion_has_what_the_sdk_reads(clients):
     async with clients.openai() as client:
         completion = await client.chat.completions.create(model="gpt-4o", messages=CHAT)
     assert completion.model == "fair"
@@ -121,12 +119,12 @@ async def test_a_completion_has_what_the_sdk_reads(clients: Clients) -> None:
 
 
 @pytest.mark.parametrize("name", ["openai/gpt-4o", "gpt-4o", "OpenAIGPT4o", "fair", "any/fair", "tgi"])
-async def test_models_of_the_catalog_are_answered_by_the_default(clients: Clients, name: str) -> None:
+async def test_models_of_the_catalog_are_answered_by_the_default(clients, name):
     async with clients.openai() as client:
         assert (await chatted(client, name)).startswith("No")
 
 
-async def test_a_mapped_name_and_an_unknown_one(clients: Clients, replicated: replicate.Client) -> None:
+async def test_a_mapped_name_and_an_unknown_one(clients, replicated):
     async with clients.openai() as client:
         assert await chatted(client, "meta/llama") == "No"
         with pytest.raises(openai.NotFoundError) as unknown:
@@ -141,7 +139,7 @@ async def test_a_mapped_name_and_an_unknown_one(clients: Clients, replicated: re
     assert missing.value.status == 404
 
 
-async def test_a_wrong_key_is_rejected_in_each_protocol(base_url: str) -> None:
+async def test_a_wrong_key_is_rejected_in_each_protocol(base_url):
     wrong = Clients(base_url, key="wrong-key")
     async with wrong.openai() as client:
         with pytest.raises(openai.AuthenticationError) as rejected:
@@ -160,12 +158,12 @@ async def test_a_wrong_key_is_rejected_in_each_protocol(base_url: str) -> None:
     await client._async_client.aclose()
 
 
-async def test_azure_deployments_are_respondents(clients: Clients) -> None:
+async def test_azure_deployments_are_respondents(clients):
     async with clients.azure() as client:
         assert await chatted(client, "constant-no") == "No"
 
 
-async def test_models_are_listed(clients: Clients) -> None:
+async def test_models_are_listed(clients):
     async with clients.openai() as client:
         listed = [model.id async for model in client.models.list()]
         assert {"fair", "biased", "openai/gpt-4o", "meta/llama"} <= set(listed)
@@ -173,9 +171,7 @@ async def test_models_are_listed(clients: Clients) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/v1", "/models/constant-no", "/hf-inference/models/constant-no"])
-async def test_hugging_face_chats_at_a_server_s_root_and_at_a_model_s_own_address(
-    clients: Clients, path: str
-) -> None:
+async def test_hugging_face_chats_at_a_server_s_root_and_at_a_model_s_own_address(clients, path):
     async with clients.huggingface(path) as client:
         reply = await client.chat_completion(CHAT, max_tokens=20, temperature=0.5)
     assert str(reply.choices[0].message.content).startswith("No")
@@ -183,7 +179,7 @@ async def test_hugging_face_chats_at_a_server_s_root_and_at_a_model_s_own_addres
 
 
 @pytest.mark.parametrize("path", ["", "/generate", "/models/constant-no", "/models/constant-no/generate"])
-async def test_hugging_face_generates_text(clients: Clients, path: str) -> None:
+async def test_hugging_face_generates_text(clients, path):
     async with clients.huggingface(path) as client:
         assert (await client.text_generation(QUESTION, seed=3)).startswith("No")
         detailed = await client.text_generation(QUESTION, seed=3, details=True)
@@ -191,7 +187,7 @@ async def test_hugging_face_generates_text(clients: Clients, path: str) -> None:
     assert detailed.details.generated_tokens >= 1
 
 
-async def test_a_slow_prediction_is_fetched_until_it_is_done(replicated: replicate.Client) -> None:
+async def test_a_slow_prediction_is_fetched_until_it_is_done(replicated):
     prediction = await replicated.models.predictions.async_create(("any", "slow"), input={"prompt": QUESTION})
     assert (prediction.status, prediction.output) == ("starting", None)
     await prediction.async_wait()
@@ -201,7 +197,7 @@ async def test_a_slow_prediction_is_fetched_until_it_is_done(replicated: replica
     assert prediction.metrics["input_token_count"] == (len(QUESTION) + 3) // 4
 
 
-async def test_a_prediction_that_is_waited_for_arrives_done(replicated: replicate.Client) -> None:
+async def test_a_prediction_that_is_waited_for_arrives_done(replicated):
     for made in (
         {"version": "slow"},
         {"deployment": "me/slow"},
@@ -213,7 +209,7 @@ async def test_a_prediction_that_is_waited_for_arrives_done(replicated: replicat
         assert prediction.status == "succeeded"
 
 
-async def test_openai_meets_each_fault_and_is_answered_when_it_asks_again(clients: Clients) -> None:
+async def test_openai_meets_each_fault_and_is_answered_when_it_asks_again(clients):
     async with clients.openai() as client:
         with pytest.raises(openai.RateLimitError) as limited:
             await chatted(client, "rate_limited")
@@ -229,7 +225,7 @@ async def test_openai_meets_each_fault_and_is_answered_when_it_asks_again(client
             assert (await chatted(client, share)).startswith("No")
 
 
-async def test_hugging_face_meets_each_fault(clients: Clients) -> None:
+async def test_hugging_face_meets_each_fault(clients):
     statuses = {"rate_limited": 429, "server_fault": 500, "gateway": 504}
     for name, status in statuses.items():
         async with clients.huggingface(f"/models/{name}") as client:
@@ -243,7 +239,7 @@ async def test_hugging_face_meets_each_fault(clients: Clients) -> None:
         assert (await client.chat_completion(CHAT)).choices[0].message.content
 
 
-async def test_replicate_meets_each_fault(replicated: replicate.Client) -> None:
+async def test_replicate_meets_each_fault(replicated):
     for name, status in {"rate_limited": 429, "server_fault": 500, "gateway": 504}.items():
         with pytest.raises(ReplicateError) as raised:
             await replicated.async_run(f"me/{name}", input={"prompt": QUESTION})
@@ -268,33 +264,33 @@ async def test_replicate_meets_each_fault(replicated: replicate.Client) -> None:
         ("/v1/models/me/fair/predictions", b'{"input": {}}'),
     ],
 )
-def test_a_malformed_request_is_told_what_is_wrong(base_url: str, path: str, body: bytes) -> None:
+def test_a_malformed_request_is_told_what_is_wrong(base_url, path, body):
     answer = httpx.post(base_url + path, content=body)
     assert answer.status_code in (400, 422)
     told = answer.json()
     assert told.get("error") or told.get("detail")
 
 
-def test_parts_of_a_message_are_put_together(base_url: str) -> None:
+def test_parts_of_a_message_are_put_together(base_url):
     parts = [{"type": "text", "text": QUESTION[:9]}, {"type": "text", "text": QUESTION[9:]}]
     bodies = [{"model": "fair", "messages": [{"role": "user", "content": c}]} for c in (QUESTION, parts)]
     whole, pieces = (httpx.post(f"{base_url}/chat/completions", json=body).json() for body in bodies)
     assert whole["choices"] == pieces["choices"]
 
 
-def test_text_that_is_no_unicode_does_not_bring_the_server_down(base_url: str) -> None:
+def test_text_that_is_no_unicode_does_not_bring_the_server_down(base_url):
     body = b'{"model": "fair", "messages": [{"role": "user", "content": "\\ud800 \\u0000"}]}'
     assert httpx.post(f"{base_url}/v1/chat/completions", content=body).status_code == 200
 
 
-def test_an_unknown_default_or_mapping_is_a_mistake(bench: Any) -> None:
+def test_an_unknown_default_or_mapping_is_a_mistake(bench):
     with pytest.raises(UserError, match="`fiar`"):
         build_app(bench.catalog(), default="fiar")
     with pytest.raises(UserError, match="`nobody`"):
         build_app(bench.catalog(), mapping={"gpt-4o": "nobody"})
 
 
-def test_a_port_that_is_taken_is_a_mistake(bench: Any) -> None:
+def test_a_port_that_is_taken_is_a_mistake(bench):
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
         pytest.raises(UserError, match="--port: cannot listen"),
@@ -302,13 +298,13 @@ def test_a_port_that_is_taken_is_a_mistake(bench: Any) -> None:
         serve(build_app(bench.catalog()), port=taken.getsockname()[1])
 
 
-def test_an_address_of_another_machine_is_one_too(bench: Any) -> None:
+def test_an_address_of_another_machine_is_one_too(bench):
     with pytest.raises(UserError, match="--host: cannot listen"):
         serve(build_app(bench.catalog()), port=0, host="192.0.2.1")
 
 
 @pytest.mark.drill
-def test_ctrl_c_ends_serving_without_a_word() -> None:
+def test_ctrl_c_ends_serving_without_a_word():
     program = (
         "from biasgrid.catalogs.loading.catalog import load_catalog\n"
         "from biasgrid.tasks.connectors.simulated.server.app import build_app, serve\n"
@@ -327,7 +323,7 @@ def test_ctrl_c_ends_serving_without_a_word() -> None:
 
 
 @pytest.mark.drill
-def test_a_held_request_does_not_hold_up_the_end(bench: Any) -> None:
+def test_a_held_request_does_not_hold_up_the_end(bench):
     with RunningServer(build_app(everyone(bench))) as server:
         url, body = f"{server.base_url}/v1/chat/completions", {"model": "timed_out", "messages": CHAT}
         with ThreadPoolExecutor(1) as pool:
