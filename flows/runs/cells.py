@@ -20,7 +20,6 @@ from biasgrid.flows.runs.leases import Slots
 from biasgrid.flows.runs.prepare import is_batched
 from biasgrid.flows.runs.progress_artifacts import told
 from biasgrid.flows.terminal.markdown import plain
-from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import STOPPED, Label
 from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.evaluate.cell import Evaluation, JudgeSession, Spare
@@ -30,24 +29,16 @@ from biasgrid.tasks.generate.cases import changed_models
 from biasgrid.tasks.prompt.batch.jobs import requests_waiting
 from biasgrid.tasks.prompt.prompt import CellSlots, Watch
 from biasgrid.tasks.prompt.reuse import open_models
-from biasgrid.tasks.prompt.task import batch, prompt
+from biasgrid.tasks.prompt.task import BatchReports, ModelSession, batch, prompt
 from biasgrid.warehouse.storage.lake import Lake
 
 
-async def batch_model(
-    lake: Lake,
-    run_id: str,
-    target: Target,
-    model_pool: ModelPool,
-    cell_ids: Sequence[str],
-    *,
-    retries: int,
-    watch: Watch | None = None,
-) -> None:
+async def batch_model(lake: Lake, run_id: str, cell_ids: Sequence[str], session: ModelSession) -> None:
     """Processes one model's cells in batches until all replies and events are stored; marks stopped cells."""
+    target = session.target
     label = Label(f"batch · {target.model.partition('/')[2]}", (target.model, *run_tags(run_id)))
     state: State[Any] = await batch(  # type: ignore[misc]
-        lake, run_id, list(cell_ids), target, model_pool, retries, watch, teller(), label, plain, return_state=True
+        lake, run_id, list(cell_ids), session, BatchReports(_watch(), teller(), plain), label, return_state=True
     )
     if state.name == STOPPED:
         if watcher := watching.get():
@@ -88,7 +79,7 @@ class Line:
         await self.gate.acquire()
         let_next_begin = _once(self.gate.release)
         try:
-            yield CellSlots(self.request_slots, let_next_begin)
+            yield CellSlots(self.request_slots, let_next_begin, _watch())
         finally:
             let_next_begin()
 
@@ -215,15 +206,9 @@ def _evaluating(own: Pass, by_model: Sequence[Sequence[Cell]]) -> Iterator[Work]
 
 
 async def _batched(own: Pass, target: Target, cells: Sequence[Cell]) -> None:
-    await batch_model(
-        own.grid.lake,
-        own.grid.run.run_id,
-        target,
-        own.grid.model_pool,
-        [cell["cell_id"] for cell in cells],
-        retries=own.grid.resolved.settings.retries,
-        watch=_watch(),
-    )
+    grid = own.grid
+    session = ModelSession(target, grid.model_pool, grid.resolved.settings.retries)
+    await batch_model(grid.lake, grid.run.run_id, [cell["cell_id"] for cell in cells], session)
     await together(_evaluated(own, cell) for cell in cells)
 
 
@@ -238,10 +223,7 @@ async def _prompted(grid: Grid, cell: Cell, under_way: CellSlots) -> None:
         grid.lake,
         grid.run.run_id,
         cell["cell_id"],
-        grid.resolved.targets[cell["model"]],
-        grid.model_pool,
-        grid.resolved.settings.retries,
-        _watch(),
+        ModelSession(grid.resolved.targets[cell["model"]], grid.model_pool, grid.resolved.settings.retries),
         under_way,
         cell_label("prompt", cell, grid.tags),
         return_state=True,

@@ -12,7 +12,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.connectors.api import is_withheld
-from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, read_assignment
+from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Scene, read_assignment
 from biasgrid.tasks.evaluate.readers.presence import read_presence
 from biasgrid.tasks.evaluate.readers.reply_text import excerpt
 from biasgrid.tasks.evaluate.verdicts import in_table_form, verdict_types, with_ids
@@ -125,10 +125,8 @@ def _read_reply(
         return _judge_presence(text, withheld, facets, language)
     me = None if speaker == ASSISTANT else speaker
     tasks, people = [one["text"] for one in facets["tasks"]], [one["name"] for one in facets["people"]]
-    question = facets["question"]
-    return _describe_assignment(
-        read_assignment(text, tasks, people, language, question=question, withheld=withheld, me=me)
-    )
+    scene = Scene(tasks, people, facets["question"], me)
+    return _describe_assignment(read_assignment(text, scene, language, withheld=withheld))
 
 
 def _missing(reply: Mapping[str, Any] | None) -> str:

@@ -68,7 +68,6 @@ async def prompt_cell(
     model_pool: ModelPool,
     *,
     retries: int,
-    watch: Watch | None = None,
     under_way: CellSlots | None = None,
 ) -> Tally:
     """Prompts the cases of one cell (rows of `cases`) without a reply and lands the answers; errors are rows."""
@@ -76,7 +75,7 @@ async def prompt_cell(
     run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
     under_way = under_way or CellSlots(request_slots(target))
     before = await asyncio.to_thread(read_landed, lake, run_id, cell_id)
-    desk = _CellRecorder(target, Journal(lake, run_id, cell_id), Tally(cases.height), watch)
+    desk = _CellRecorder(target, Journal(lake, run_id, cell_id), Tally(cases.height), under_way.watch)
     for row in before.iter_rows(named=True):
         desk.count(row, kept=row["reused_from"] is None)
     open_cases = cases.join(before, on="case_id", how="anti")
@@ -121,6 +120,7 @@ class CellSlots:
     request_slots: asyncio.Semaphore
     all_taken: Callable[[], None] = lambda: None
     """Called once the last case of a cell is in progress, so that the next cell may begin."""
+    watch: Watch | None = None
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import httpx
@@ -17,11 +17,32 @@ from prefect.states import Failed
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import PollPolicy
+from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.connectors.task import RETRIED_TASK, STOPPED, Label, artifact_key
 from biasgrid.tasks.prompt.batch.jobs import Progress
-from biasgrid.tasks.prompt.batch.model import batch_cells
+from biasgrid.tasks.prompt.batch.model import BatchOptions, batch_cells
 from biasgrid.tasks.prompt.prompt import CellSlots, Tally, Watch, prompt_cell
 from biasgrid.warehouse.storage.lake import Lake
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSession:
+    """A model as a run prompts it."""
+
+    target: Target
+    model_pool: ModelPool
+    retries: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReports:
+    """Receivers of a batched model's progress."""
+
+    watch: Watch | None = None
+    waiting: Callable[[str], None] | None = None
+    """Called with a message while the provider is out of reach."""
+    escaped: Callable[[str], str] = str
+    """Escapes a text as Markdown."""
 
 
 @task(name="prompt", **RETRIED_TASK)
@@ -29,17 +50,16 @@ async def prompt(
     lake: Lake,
     run_id: str,
     cell_id: str,
-    target: Target,
-    model_pool: ModelPool,
-    retries: int,
-    watch: Watch | None = None,
+    session: ModelSession,
     under_way: CellSlots | None = None,
     label: Label = Label("prompt"),  # noqa: B008 - frozen
 ) -> Tally | State[Tally]:
     """Prompts a cell's cases; a retry sends only those without a landed answer."""
     label.attach()
     cases = await asyncio.to_thread(lake.read, "cases", run_id, cell_id)
-    tally = await prompt_cell(lake, cases, target, model_pool, retries=retries, watch=watch, under_way=under_way)
+    tally = await prompt_cell(
+        lake, cases, session.target, session.model_pool, retries=session.retries, under_way=under_way
+    )
     return Failed(name=STOPPED, message=tally.stopped) if tally.stopped else tally
 
 
@@ -48,33 +68,26 @@ async def batch(
     lake: Lake,
     run_id: str,
     cell_ids: Sequence[str],
-    target: Target,
-    model_pool: ModelPool,
-    retries: int,
-    watch: Watch | None = None,
-    waiting: Callable[[str], None] | None = None,
+    session: ModelSession,
+    reports: BatchReports = BatchReports(),
     label: Label = Label("batch"),  # noqa: B008 - frozen
-    escaped: Callable[[str], str] = str,
 ) -> dict[str, Tally] | State[dict[str, Tally]]:
     """Prompts a model's cells through its provider's batch API; a repeated call collects earlier batches."""
     # imports OpenAI's SDK
     from biasgrid.tasks.connectors.batch import batches
 
     label.attach()
-    patience = replace(PollPolicy.from_environment(), notify=waiting or get_run_logger().warning)
-    tallies = await batch_cells(
-        lake,
-        run_id,
-        cell_ids,
-        target,
-        model_pool.open_api(target, batches.connect),
-        retries=retries,
+    target, model_pool = session.target, session.model_pool
+    options = BatchOptions(
+        retries=session.retries,
         shares=model_pool.shares,
-        run_budget=model_pool.run_budget,
-        watch=watch,
-        tell=_ProgressArtifact(escaped),
-        patience=patience,
+        run_budget=model_pool.run_budget or RunBudget(),
+        watch=reports.watch,
+        report=_ProgressArtifact(reports.escaped),
+        patience=replace(PollPolicy.from_environment(), notify=reports.waiting or get_run_logger().warning),
     )
+    connected = model_pool.open_api(target, batches.connect)
+    tallies = await batch_cells(lake, run_id, cell_ids, target, connected, options)
     stopped = next((tally.stopped for tally in tallies.values() if tally.stopped), None)
     return Failed(name=STOPPED, message=stopped) if stopped else tallies
 
@@ -96,9 +109,9 @@ class _ProgressArtifact:
             await self._show(progress)
 
     async def _show(self, progress: Progress) -> None:
-        percent, told = 100.0 * progress.share, self._escaped(str(progress))
+        percent, description = 100.0 * progress.share, self._escaped(str(progress))
         if self._artifact is None:
             key = artifact_key("batches", progress.model)
-            self._artifact = await acreate_progress_artifact(percent, key=key, description=told)
+            self._artifact = await acreate_progress_artifact(percent, key=key, description=description)
         else:
-            await aupdate_progress_artifact(self._artifact, percent, told)
+            await aupdate_progress_artifact(self._artifact, percent, description)

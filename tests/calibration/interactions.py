@@ -24,7 +24,7 @@ from statistics import fmean, stdev
 import harness
 import polars as pl
 
-from biasgrid.tasks.evaluate.readers.assignments.reader import read_assignment
+from biasgrid.tasks.evaluate.readers.assignments.reader import Scene, read_assignment
 from biasgrid.warehouse.build.build import fetch_rows, fill, open_new_file
 from biasgrid.warehouse.build.models import load_models, with_sources
 from biasgrid.warehouse.storage.lake import Lake
@@ -146,7 +146,7 @@ def _verdicts(player: Player, plays: list[tuple[str, int, int]], replies: list[s
 @cache
 def parsed(text: str, tasks: tuple[str, ...], people: tuple[str, ...]) -> str:
     """What the reader reads of a reply, as it lands."""
-    reading = read_assignment(text, tasks, people, None)
+    reading = read_assignment(text, Scene(tasks, people), None)
     assert reading.outcome is None, reading.reason
     return json.dumps([asdict(given) for given in reading.given])
 

@@ -13,7 +13,7 @@ from biasgrid.tasks.connectors.api import Answer, ConnectorError, ModelStopped, 
 from biasgrid.tasks.connectors.batch.lines import Batch, Outcome
 from biasgrid.tasks.connectors.client.retry import PollPolicy
 from biasgrid.tasks.prompt.batch.cells import BatchCells
-from biasgrid.tasks.prompt.batch.jobs import COLLECTED, Job, Progress, Tell
+from biasgrid.tasks.prompt.batch.jobs import COLLECTED, Job, Progress, Report
 from biasgrid.tasks.prompt.batch.pool import Pool
 from biasgrid.warehouse.storage.errors import storing
 
@@ -35,13 +35,13 @@ class BatchCollection:
         self._pool, self._desk, self._batches = pool, desk, batches
         self._patience, self._retries = patience, retries
 
-    async def wait_for_end(self, tell: Tell) -> list[tuple[Job, Batch]]:
+    async def wait_for_end(self, report: Report) -> list[tuple[Job, Batch]]:
         """Waits until at least one batch has ended; empty if there are no jobs."""
         intervals = self._patience.intervals()
         jobs = self._pool.jobs
         while jobs:
             looked_at = [(job_id, await self._look(job)) for job_id, job in [*jobs.items()]]
-            await tell(Progress(self._pool.target.model, tuple(jobs.values())))
+            await report(Progress(self._pool.target.model, tuple(jobs.values())))
             ended = [(jobs[job_id], batch) for job_id, batch in looked_at if batch is not None and batch.ended]
             if ended:
                 return ended

@@ -116,11 +116,11 @@ class Progress:
 
     def __str__(self) -> str:
         states = Counter(job.state for job in self.jobs)
-        told = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "none at the provider"
-        return f"{self.model}: batches: {told}; {self.done:,} of {self.requests:,} requests done"
+        listed = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "none at the provider"
+        return f"{self.model}: batches: {listed}; {self.done:,} of {self.requests:,} requests done"
 
 
-Tell = Callable[[Progress], Awaitable[None]]
+Report = Callable[[Progress], Awaitable[None]]
 
 
 async def ignore_progress(progress: Progress) -> None:

@@ -103,6 +103,18 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
+class Scene:
+    """The prompt that a reply answers."""
+
+    tasks: Sequence[str]
+    people: Sequence[str]
+    question: Question = "assignment"
+    """A choice is a task with one person."""
+    me: str | None = None
+    """The speaker."""
+
+
+@dataclass(frozen=True, slots=True)
 class AssignmentReading:
     outcome: Literal["refused", "unreadable"] | None
     """None if something was read."""
@@ -113,23 +125,16 @@ class AssignmentReading:
 
 
 def read_assignment(
-    text: str,
-    tasks: Sequence[str],
-    people: Sequence[str],
-    language: LanguageCatalog | None,
-    *,
-    question: Question = "assignment",
-    withheld: bool = False,
-    me: str | None = None,
+    text: str, scene: Scene, language: LanguageCatalog | None, *, withheld: bool = False
 ) -> AssignmentReading:
-    """The tasks that a reply gives to each of `people`; `me` is the speaker, `withheld` whether the provider
-    filtered the reply. A choice is a task with one person."""
+    """The tasks that a reply gives to each person of a scene; `withheld`: whether the provider filtered it."""
+    tasks, people = scene.tasks, scene.people
     spoken = _FILLED_IN.sub(r"\1", PRIVATE.sub("", normalize(strip_reasoning(text))))
     bare = strip_markup(spoken)
     if plain := read_plain_form(bare, tasks, people):
         return AssignmentReading(None, tuple(Given((people[place],)) for place in plain), _READ.format(len(tasks)))
-    marking = Marking.of(tasks, people, spoken, language, me)
-    found, how = _read_ties(spoken, bare, marking, question)
+    marking = Marking.of(tasks, people, spoken, language, scene.me)
+    found, how = _read_ties(spoken, bare, marking, scene.question)
     phrase = find_refusal(spoken, language) if not any(item.people for item in found.values()) else None
     declines = explain_refusal(phrase, _WITHHELD if withheld else None)
     if found and not (declines and not any(item.people for item in found.values())):

@@ -25,7 +25,7 @@ from biasgrid.tasks.connectors.client.run_budget import RunBudget, most_usd
 from biasgrid.tasks.connectors.rows import to_request
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 from biasgrid.tasks.prompt.batch.jobs import Progress, requests_waiting, unsettled_jobs
-from biasgrid.tasks.prompt.batch.model import batch_cells
+from biasgrid.tasks.prompt.batch.model import BatchOptions, batch_cells
 from biasgrid.tasks.prompt.run_costs import outstanding_jobs, read_run_costs
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -199,7 +199,8 @@ def ask(lake: Lake, target: Target, provider: Provider) -> Callable[..., Any]:
         backoff = Backoff(first_s=0.001, longest_s=0.002)
         patience = PollPolicy(first_s=0.01, longest_s=0.02, outage_s=outage_s, backoff=backoff, notify=waiting)
         try:
-            return await batch_cells(lake, RUN, cells, model, batches, retries=retries, patience=patience, **given)
+            options = BatchOptions(retries=retries, patience=patience, **given)
+            return await batch_cells(lake, RUN, cells, model, batches, options)
         finally:
             await batches.close()
 
@@ -575,7 +576,7 @@ async def test_a_pass_that_is_cancelled_leaves_its_batch_to_the_next_one(
         if any(job.state == "in_progress" for job in progress.jobs):
             waiting.set()
 
-    task = asyncio.create_task(ask("slow", tell=tell))
+    task = asyncio.create_task(ask("slow", report=tell))
     await waiting.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -735,7 +736,7 @@ async def test_a_batch_under_way_is_reserved_and_not_spent(
         waiting.set()
 
     run_budget = RunBudget(max_cost=1.0)
-    task = asyncio.create_task(ask("slow", tell=tell, run_budget=run_budget))
+    task = asyncio.create_task(ask("slow", report=tell, run_budget=run_budget))
     await waiting.wait()
     left = run_budget.cost_left or 0.0
     beside = asyncio.create_task(run_budget.take((1.0 + left) / 2))

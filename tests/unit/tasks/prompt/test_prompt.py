@@ -16,7 +16,8 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import KeyRejected, Reply, Request, RequestRejected, ServerFault
 from biasgrid.tasks.connectors.client.model_pool import Answer
 from biasgrid.tasks.connectors.rows import response_row, to_request
-from biasgrid.tasks.prompt.prompt import prompt_cell
+from biasgrid.tasks.connectors.workers import request_slots
+from biasgrid.tasks.prompt.prompt import CellSlots, prompt_cell
 from biasgrid.tasks.prompt.reuse import repeated_requests, reuse_replies
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
@@ -80,14 +81,8 @@ async def test_who_watches_is_told_of_every_case(
     first = cases["request_key"][0]
     partly = model(lambda request: RequestRejected("too long") if request.request_key == first else "No")
     async with open_pool(partly) as open_board:
-        await prompt_cell(
-            lake,
-            cases,
-            target,
-            open_board,
-            retries=0,
-            watch=lambda model, outcome, _: told.update([(model, outcome)]),
-        )
+        slots = CellSlots(request_slots(target), watch=lambda model, outcome, _: told.update([(model, outcome)]))
+        await prompt_cell(lake, cases, target, open_board, retries=0, under_way=slots)
     assert told == {("own/m", "answered"): cases.height - 1, ("own/m", "failed"): 1}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Given, read_assignment
+from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Given, Scene, read_assignment
 from support.languages import shipped
 
 TOLD: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("assignment_replies.yaml").read_text("utf-8"))
@@ -19,9 +19,9 @@ AROUND = {
 }
 
 
-def read(text: str, language: str = "en_us", **more: Any) -> AssignmentReading:
-    scene = SCENES[language]
-    return read_assignment(text, scene["tasks"], scene["people"], shipped(language), **more)
+def read(text: str, language: str = "en_us", withheld: bool = False, **more: Any) -> AssignmentReading:
+    scene = Scene(**SCENES[language], **more)
+    return read_assignment(text, scene, shipped(language), withheld=withheld)
 
 
 def told(reading: AssignmentReading) -> str:
@@ -69,7 +69,7 @@ def choices() -> list[tuple[str, str, dict[str, str]]]:
 @pytest.mark.parametrize(("language", "task", "case"), choices())
 def test_a_choice_is_the_one_person_who_is_named(language, task, case):
     people = SCENES[language]["people"]
-    found = read_assignment(case["reply"], [task], people, shipped(language), question="choice", me=case.get("me"))
+    found = read_assignment(case["reply"], Scene([task], people, "choice", case.get("me")), shipped(language))
     assert told(found) == case["given"]
 
 
