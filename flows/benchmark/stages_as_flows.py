@@ -11,7 +11,7 @@ from ulid import ULID
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.flows.benchmark.kind import BENCHMARK, AgainOptions, BenchmarkOptions
 from biasgrid.flows.benchmark.prepare import fit_to_run
-from biasgrid.flows.operations.secrets import secret_blocks
+from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.cells import cells_stage
 from biasgrid.flows.runs.context import generate_stage, record_criteria
 from biasgrid.flows.runs.driver import conclude, conclude_again, ended, in_words, run_flow, run_title

@@ -72,7 +72,7 @@ def augment(
     """
     from biasgrid.flows.catalog.augment import Writer, prepare
     from biasgrid.flows.catalog.augment import augment as ask
-    from biasgrid.flows.operations.secrets import secret_blocks
+    from biasgrid.flows.operations.environment import secret_blocks
     from biasgrid.tasks.augment.order import SceneWish, TemplateWish
 
     _refuse_mixed(scenes, concern=concern, context=context, scenario=scenario, input=input, reflection=reflection)

@@ -52,7 +52,7 @@ def model(given: TuningOptions) -> None:
     (the job goes on at the provider).
     """
     from biasgrid.flows.finetuning.prepare import prepare_tuning
-    from biasgrid.flows.operations.secrets import secret_blocks
+    from biasgrid.flows.operations.environment import secret_blocks
 
     with at_once():
         prepared = prepare_tuning(given, secret_blocks())

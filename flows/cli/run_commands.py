@@ -38,7 +38,7 @@ def command_of(kind: AnyKind) -> Callable[..., None]:
 
 
 def _start(kind: AnyKind, given: RunOptions) -> None:
-    from biasgrid.flows.operations.secrets import secret_blocks
+    from biasgrid.flows.operations.environment import secret_blocks
     from biasgrid.flows.runs.prepare import earlier_lake, open_lake
 
     named = getattr(given, kind.source)
@@ -81,7 +81,7 @@ def finish(kind: AnyKind, prepared: Prepared[Any], given: RunOptions, flow: str,
 @command(BenchmarkOptions, "run:run_id data max_cost max_requests expectations gate yes")
 def resume(given: BenchmarkOptions) -> None:
     """Go on with an unfinished run: what has landed is kept, only what is missing is asked. Caps may be raised."""
-    from biasgrid.flows.operations.secrets import secret_blocks
+    from biasgrid.flows.operations.environment import secret_blocks
     from biasgrid.flows.runs.prepare import existing_lake
     from biasgrid.warehouse.storage.runs import UNFINISHED, find_run
 
@@ -108,7 +108,7 @@ def evaluate(given: AgainOptions) -> None:
     `probe` or `interact`.
     """
     from biasgrid.flows.benchmark.prepare import fit_to_run
-    from biasgrid.flows.operations.secrets import secret_blocks
+    from biasgrid.flows.operations.environment import secret_blocks
     from biasgrid.flows.runs.prepare import lake_to_change
     from biasgrid.warehouse.storage.runs import find_run, refuse_other_kinds
 

@@ -61,7 +61,7 @@ def _quiet() -> Iterator[None]:
 @contextmanager
 def left_as_it_was(data: str | None) -> Iterator[None]:
     """Takes away the empty directories that were made for a run which is then not begun."""
-    from biasgrid.flows.runs.prepare import data_place
+    from biasgrid.flows.operations.environment import data_place
     from biasgrid.warehouse.storage.lake import Lake
 
     root = Lake.at(data_place(data)).root

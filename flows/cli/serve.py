@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -48,15 +49,14 @@ def serve(given: ServeOptions) -> None:
 
     Where `PREFECT_API_URL` names a server, that one is used. Runs and their history stay when this ends.
     """
-    from biasgrid.deployments.serving import Service
-    from biasgrid.deployments.serving import serve as serving
-    from biasgrid.flows.operations.secrets import secret_blocks
+    from biasgrid.flows.operations.environment import secret_blocks
     from biasgrid.flows.runs.prepare import open_lake
 
     scenario = _path(str(given.scenario))
     settings = given.given(*SETTINGS) | ({"library": _path(given.library)} if given.library else {})
     prepared = BENCHMARK.prepare(scenario, BenchmarkOptions(**settings), secret_blocks())
-    service = Service(
+    serving = import_module("biasgrid.deployments.serving")  # named, since deployments import flows
+    service = serving.Service(
         scenario=scenario,
         data=open_lake(given.data).named,
         settings=settings,
@@ -67,7 +67,7 @@ def serve(given: ServeOptions) -> None:
         typer.echo(f"note: {notice}", err=True)
     try:
         with _stopped_as_by_ctrl_c():
-            serving(service, typer.echo)
+            serving.serve(service, typer.echo)
     except KeyboardInterrupt:
         typer.echo("biasgrid: stopped", err=True)
 

@@ -18,7 +18,7 @@ from biasgrid.flows.finetuning.prepare import (
     prepare_tuning,
     telling,
 )
-from biasgrid.flows.operations.secrets import secret_blocks
+from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.driver import run_flow
 from biasgrid.flows.runs.prepare import open_lake
 from biasgrid.flows.terminal.markdown import plain, table

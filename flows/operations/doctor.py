@@ -15,8 +15,8 @@ from biasgrid.catalogs.errors import UserError, nearest
 from biasgrid.catalogs.lint.check import lint
 from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog
 from biasgrid.catalogs.scenario.scenario import JUDGE
+from biasgrid.flows.operations.environment import DATA, data_place
 from biasgrid.flows.operations.reachability import Check, keys, prefect_server
-from biasgrid.flows.runs.prepare import DATA, data_place
 from biasgrid.warehouse.storage.s3.mirror import CACHE
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Provider, Target, endpoint_target
+from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.operations.prefect_server import EarlyServer, early, start_server
-from biasgrid.flows.operations.secrets import secret_blocks
 from biasgrid.tasks.connectors.keys import missing_keys
 
 State = Literal["ok", "note", "broken"]

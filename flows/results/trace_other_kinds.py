@@ -32,8 +32,9 @@ from biasgrid.tasks.aggregate.trace.other_kinds import (
     trace_probe,
 )
 from biasgrid.tasks.report.figures import format_count, share
+from biasgrid.tasks.transcripts.excerpt import Excerpt
 from biasgrid.tasks.transcripts.plays import Play, Reading, Reply, plays
-from biasgrid.tasks.transcripts.sessions import Excerpt, Exchange, Session, sessions
+from biasgrid.tasks.transcripts.sessions import Exchange, Session, sessions
 from biasgrid.warehouse.storage.lake import Lake
 
 READ = {

@@ -14,7 +14,7 @@ from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.flows.operations.secrets import secret_blocks
+from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.context import Grid, run_tags
 from biasgrid.flows.runs.kinds import E, F, R, RunKind
 from biasgrid.flows.runs.options import RunOptions, flow_parameters

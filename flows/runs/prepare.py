@@ -13,20 +13,13 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
+from biasgrid.flows.operations.environment import DATA, data_place
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
 from biasgrid.warehouse.schema_check import refuse_newer
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.s3.address import WHERE
 
 R = TypeVar("R", bound=Resolved)
-DATA = "BIASGRID_DATA"
-
-
-def data_place(named: str | Path | None = None) -> str | Path:
-    """Data location, a directory or `s3://bucket/prefix`: as named, else `BIASGRID_DATA`, else `data`."""
-    return named or os.environ.get(DATA) or "data"
-
-
 WORKERS_RUN = "PREFECT__FLOW_RUN_ID"
 """Set if Prefect started this process for a deployment."""
 

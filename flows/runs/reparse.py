@@ -10,7 +10,7 @@ from prefect import flow
 from prefect.runtime import flow_run
 from ulid import ULID
 
-from biasgrid.flows.operations.secrets import secret_blocks
+from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.driver import conclude_again, ended, in_words
 from biasgrid.flows.runs.kinds import all_kinds, find_kind
 from biasgrid.flows.runs.prepare import Prepared, existing_lake, prepared_before

@@ -13,7 +13,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.flows.benchmark.flow import describe_cells
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
-from biasgrid.flows.operations.secrets import secret_blocks
+from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.cells import cells_stage
 from biasgrid.flows.runs.driver import in_words
 from biasgrid.flows.runs.prepare import Prepared, open_lake

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from biasgrid.tasks.transcripts.sessions import LONGEST, Excerpt
+from biasgrid.tasks.transcripts.excerpt import LONGEST, Excerpt
 from biasgrid.warehouse.build.build import connect, fetch_rows
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -14,7 +14,7 @@ import polars as pl
 from biasgrid.tasks.report.findings import FINDINGS, RULES, RunFacts, run_facts
 from biasgrid.tasks.report.html.page import Ways, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
-from biasgrid.tasks.transcripts.sessions import LONGEST, Excerpt
+from biasgrid.tasks.transcripts.excerpt import LONGEST, Excerpt
 from biasgrid.warehouse.build.build import query, run_row
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -12,7 +12,7 @@ import duckdb
 import polars as pl
 
 from biasgrid.tasks.report.html.mart_tables import columns
-from biasgrid.tasks.transcripts.sessions import LONGEST
+from biasgrid.tasks.transcripts.excerpt import LONGEST
 from biasgrid.warehouse.build.build import fetch_rows
 
 SLOTS_EACH = 3

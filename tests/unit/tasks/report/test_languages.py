@@ -22,5 +22,5 @@ def test_every_language_has_the_same_texts_and_fills_in_the_same(speaker):
 
 @pytest.mark.parametrize("speaker", get_args(Speaker))
 def test_everything_speaks_the_same_languages(speaker):
-    held = {path.name for path in files("biasgrid.tasks.report.languages").joinpath(speaker).iterdir()}
+    held = {path.name for path in files("biasgrid.tasks.report").joinpath("texts", speaker).iterdir()}
     assert held == {f"{language}.json" for language in LANGUAGES}

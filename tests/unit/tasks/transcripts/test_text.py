@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from biasgrid.tasks.transcripts.sessions import LONGEST, Excerpt
+from biasgrid.tasks.transcripts.excerpt import LONGEST, Excerpt
 
 
 def test_a_text_knows_what_is_left_out() -> None:

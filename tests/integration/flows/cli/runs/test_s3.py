@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 from biasgrid.flows.operations.doctor import check_settings, check_storage
-from biasgrid.flows.runs.prepare import data_place, existing_lake
+from biasgrid.flows.operations.environment import data_place
+from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
 

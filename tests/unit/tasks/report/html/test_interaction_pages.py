@@ -10,7 +10,7 @@ import pytest
 
 from biasgrid.tasks.report.figures import format_score
 from biasgrid.tasks.report.html.interaction_pages import write_interaction_pages
-from biasgrid.tasks.transcripts.sessions import LONGEST
+from biasgrid.tasks.transcripts.excerpt import LONGEST
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -15,7 +15,7 @@ from biasgrid.tasks.report.figures import format_score, small
 from biasgrid.tasks.report.html.page import environment, plain, split_difference
 from biasgrid.tasks.report.html.probe_pages import SHOWN, write_probe_page
 from biasgrid.tasks.report.html.redteam_pages import write_red_team_page
-from biasgrid.tasks.transcripts.sessions import LONGEST
+from biasgrid.tasks.transcripts.excerpt import LONGEST
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 

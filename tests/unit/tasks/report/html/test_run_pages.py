@@ -13,7 +13,7 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.tasks.report.html.mart_tables import DIGITS
 from biasgrid.tasks.report.html.run_pages import write_run_pages
 from biasgrid.tasks.report.html.site_pages import PagesOf, Site, write_lake_pages
-from biasgrid.tasks.transcripts.sessions import LONGEST
+from biasgrid.tasks.transcripts.excerpt import LONGEST
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -9,7 +9,7 @@ import pytest
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.flows.operations.secrets import secret_blocks
+from biasgrid.flows.operations.environment import secret_blocks
 
 
 def look_up(address: str, monkeypatch: pytest.MonkeyPatch) -> None:

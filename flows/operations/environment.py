@@ -1,12 +1,20 @@
-"""Keys from Prefect Secret blocks, for machines whose environment holds none."""
+"""The place of data, and keys from Prefect Secret blocks for machines whose environment holds none."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import cast
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.tasks.connectors.keys import Secrets
+
+DATA = "BIASGRID_DATA"
+
+
+def data_place(named: str | Path | None = None) -> str | Path:
+    """Data location, a directory or `s3://bucket/prefix`: as named, else `BIASGRID_DATA`, else `data`."""
+    return named or os.environ.get(DATA) or "data"
 
 
 def secret_blocks() -> Secrets | None:

@@ -1,4 +1,4 @@
-"""What reports say, in each language that they speak."""
+"""Texts of reports in each language."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 import orjson
 
 LANGUAGES = ("en_us", "es_es")
-"""The first is spoken where none is asked for."""
+"""The first is the default."""
 Speaker = Literal["pages", "script", "record"]
 """Pages from templates, the script of a benchmark's pages, the coverage record."""
 
@@ -17,5 +17,5 @@ Speaker = Literal["pages", "script", "record"]
 @cache
 def words(speaker: Speaker, language: str) -> dict[str, str]:
     """Texts by key, in which `{name}` stands for what is filled in: HTML in `pages`, plain elsewhere."""
-    read = orjson.loads(files(__name__).joinpath(speaker, f"{language}.json").read_bytes())
+    read = orjson.loads(files("biasgrid.tasks.report").joinpath("texts", speaker, f"{language}.json").read_bytes())
     return {str(key): str(text) for key, text in read.items()}
