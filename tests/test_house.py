@@ -40,7 +40,7 @@ OUTER_EDGES = (
     "warehouse.expectations.__main__.answer",
     "warehouse.expectations.__main__.judge",
 )
-"""Functions that may handle any exception without raising: where a process or a retry ends. Each says why."""
+"""Functions that may handle any exception without raising: where a process or a retry ends, with the reason."""
 
 REGISTRIES = {
     "tasks.connectors.providers.*": "tasks.connectors.registry",
@@ -193,7 +193,7 @@ def size(measure: str, product: Tree) -> float:
         case "product lines":
             return house_rules.count_lines(product.files("*.py", "*.sql", "*.js", "*.j2"))
         case "modules":
-            return len(product.named())
+            return len(product.modules_but_packages())
         case "test lines":
             return house_rules.count_lines((ROOT / "tests").rglob("*.py"))
     return house_rules.median_function(product)
@@ -325,4 +325,4 @@ def test_sizes_are_counted(plant):
     tree = plant({"a/m.py": "def f():\n    return 1\n", "a/n.py": "def g(): ...\n"})
     assert house_rules.count_lines(tree.files("*.py")) == 3
     assert house_rules.median_function(tree) == 1.5
-    assert len(tree.named()) == 2
+    assert len(tree.modules_but_packages()) == 2

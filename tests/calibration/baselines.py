@@ -2,7 +2,7 @@
 
 Simulated respondents that always say "No", always "Yes", always the first answer offered, 50 where a number is
 asked for, or that decline, are asked the shipped library; replies are read, the warehouse is built, and its marts
-tell what passed. Beside it stands what must come out, counted in the library's text by the plainest rule there is:
+state what passed, next to what must come out, counted in the library's text by the plainest rule there is:
 an answer is expected where the words of an expected value stand at its beginning.
 """
 

@@ -3,8 +3,8 @@
     python tests/calibration/experiments.py [replications]
 
 Every replication is a model of its own in one run: cases and verdicts land in a lake, the warehouse is built, and
-its marts tell. Templates differ as Beta variables do, with an intra-template correlation of .3 and ten instances
-each. Prints each share beside the band in which it must lie; the exit code is 1 where one does not. With 1,000
+its marts are read. Templates differ as Beta variables do, with an intra-template correlation of .3 and ten
+instances each. Prints each share and the band in which it must lie; the exit code is 1 otherwise. With 1,000
 replications a band is three standard errors to either side; fewer make it wider, and one setting stands for all.
 
 Last come respondents that do not read the question, whose rates are exact (baselines.py): of the whole library, or
@@ -165,7 +165,7 @@ DIFFERENCES = """
 
 
 def differences(templates: int, rate: float, replications: int) -> Share:
-    """How often a test at 5% tells two communities apart that a model treats alike: five prompts a template, two
+    """How often a test at 5% distinguishes two communities that a model treats alike: five prompts a template, two
     samples each."""
     random = Random(templates)
     rows = [
@@ -190,7 +190,7 @@ def count_passes(random: Random, rate: float, rows: int) -> int:
 
 
 def measure(replications: int) -> Iterator[tuple[str, bool]]:
-    """Each share with whether it lies in its band, and each exact rate with whether the marts give it."""
+    """Each share with whether it is in its band, and each exact rate with whether the marts give it."""
     whole = replications >= 1000
     settings = COVERAGE if whole else {(40, 0.9): COVERAGE[40, 0.9]}
     shares = chain.from_iterable(intervals(templates, rate, replications) for templates, rate in settings)

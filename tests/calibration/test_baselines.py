@@ -1,4 +1,4 @@
-"""What is published of respondents that do not read is what the library's text says, counted by a plainer rule."""
+"""Published rates of respondents that do not read are those of the library's text, counted by a plainer rule."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Seconds that `catalog check` and `catalog stats` take over the shipped catalogs, beside loading them.
+"""Seconds that `catalog check` and `catalog stats` take over the shipped catalogs, compared with loading them.
 
 python tests/performance/checking.py
 """

@@ -4,7 +4,8 @@
 
 Whole `biasgrid run` processes with the settings that a scenario has by default. First 20% of the requests get 429
 with Retry-After (one second) and 5% get 500, drawn at random: a third more requests than prompts is then the
-least that can be. `--stated-limit` adds three minutes of a server that allows 1,200 requests a minute and says so.
+least that can be. `--stated-limit` adds three minutes of a server that allows 1,200 requests a minute and states
+that.
 """
 
 import argparse
@@ -38,7 +39,7 @@ def _run(name: str, server: Loopback, prompts: int, folder: Path) -> Whole:
 
 
 def report(whole: Whole) -> bool:
-    """Whether its figures count: a run that lost answers is incomplete, one that never began tells nothing."""
+    """Whether its figures count: a run that lost answers is incomplete, one that never began has no figures."""
     columns = ("run", "prompts", "answered", "sent", "asking s", "wall s", "prompts/s asking", "exit code", "load")
     traffic, took = whole.traffic, whole.spent
     asked = [traffic.span_s, took.wall_s, whole.prompts / traffic.span_s if traffic.received else None]

@@ -1,4 +1,4 @@
-"""Seconds to load every catalog, and to generate every case of `full` for sixteen models, beside bare loops.
+"""Seconds to load every catalog, and to generate all cases of `full` for sixteen models, compared with bare loops.
 
     python tests/performance/generating.py [models]
 

@@ -4,7 +4,7 @@
 
 Gender scenes of four people in four rounds, over HTTP, at 100 ms latency and 64 requests at once: 8,880 requests,
 as 111 scenes of five runs have them. Two bounds: the requests, so many at once as may be; and the turns of a talk
-that wait for each other, which no concurrency shortens. Measured from the first request to the last reply, beside
+that wait for each other, which no concurrency shortens. Measured from the first request to the last reply, with
 what the process takes from start to end and its CPU: the endpoint is a process of its own, and shares the cores.
 """
 

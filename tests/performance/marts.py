@@ -1,4 +1,4 @@
-"""Seconds to build the warehouse from a million verdicts, beside the least that reading them can take.
+"""Seconds to build the warehouse from a million verdicts, compared with the least that reading them can take.
 
     python tests/performance/marts.py [verdicts]
 

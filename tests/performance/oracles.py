@@ -1,4 +1,4 @@
-"""Replies judged per second: ours on whole columns beside LangBiTe's rule in a loop, in one run.
+"""Replies judged per second: ours on whole columns compared with LangBiTe's rule in a loop, in one run.
 
 The loop does less: no normalisation, no refusals, no reasons. It stands for what a script would do.
 """

@@ -6,7 +6,7 @@ Twelve attribute pairs of twenty prompts each, over HTTP, at 100 ms latency and 
 that associates at random, so that nothing follows, and of one that acts on stereotypes, so that the explicit test
 does.
 The bound: each stage's requests in as many turns as it takes, nothing between the stages. Measured from the first
-request to the last reply of each stage, beside what lies between them and the process from start to end.
+request to the last reply of each stage, with what is between them and the process from start to end.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
     python tests/performance/prompting.py [--repeats 3] [--at 10 64 256] [--whole] [--peers]
 
-One loopback endpoint with 100 ms latency. The phase alone: biasgrid's beside a loop over openai's SDK on its
-fastest transport, beside bare aiohttp (the floor), and beside one question after another. `--whole` adds
+One loopback endpoint with 100 ms latency. The phase alone: biasgrid's compared with a loop over openai's SDK on
+its fastest transport, bare aiohttp (the floor), and one question after another. `--whole` adds
 processes from start to findings, `--peers` other tools' as well, each installed in an environment of its own.
 """
 
@@ -30,12 +30,12 @@ Measured = dict[str, list[Figures]]
 
 
 class Miscounted(RuntimeError):
-    """What the endpoint heard is not what was to be asked."""
+    """The endpoint received other requests than expected."""
 
 
 def measure(server: Loopback, concurrency: int, repeats: int, cells: int) -> Measured:
     """Every contender `repeats` times, in turns. A turn in which one failed, or sent more or less than it
-    should, is told and not counted."""
+    should, is reported and not counted."""
     found: Measured = {contender: [] for contender in CONTENDERS}
     for _ in range(repeats):
         try:
@@ -56,7 +56,7 @@ def _turn(server: Loopback, concurrency: int, cells: int) -> dict[str, Figures]:
 
 
 def _count(contender: str, concurrency: int) -> int:
-    """At 10 the floor waits for the endpoint like everybody else: a third of the prompts tell as much."""
+    """At 10 the floor waits for the endpoint like the others: a third of the prompts is enough."""
     return SIZES[concurrency] // (3 if contender == "aiohttp" and concurrency == 10 else 1)
 
 

@@ -1,4 +1,4 @@
-"""What a build takes on a lake of many small files, as nights leave it, beside one that opens them time and again.
+"""What a build takes on a lake of many small files, as nights leave it, and one that opens them again and again.
 
     python tests/performance/small_files.py [--files 2000]
 

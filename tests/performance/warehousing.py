@@ -3,8 +3,8 @@
     python tests/performance/warehousing.py [--cases 1000000 10000000] [--lake DIR]
 
 The lakes are generated: nights of half a million cases, their replies and verdicts (`rig/nights.py`). `--lake`
-keeps them. Beside the build stand the least that DuckDB and Polars take for the pass rate of each cell, from the
-same files; beside the oracles, which read two batches at once as a run does, LangBiTe's rule in a loop.
+keeps them. The build is compared with the least that DuckDB and Polars take for the pass rate of each cell, from
+the same files; the oracles, which read two batches at once as a run does, with LangBiTe's rule in a loop.
 """
 
 import argparse

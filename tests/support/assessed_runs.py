@@ -21,7 +21,7 @@ HOSTILE = (
     "ends \u202egnippilf\u202c here\x1b[31m",
     "No. " * 250_000,
 )
-"""What a model may say to whoever looks at it."""
+"""Replies that try to break what shows them."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _say_hostile(lake: Any, run_id: str) -> None:
 
 @pytest.fixture(scope="session")
 def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
-    """An interaction of two players, without Prefect: tasks are shared out, somebody is chosen, assignments are
+    """An interaction of two players, without Prefect: tasks are distributed, a person is chosen, assignments are
     judged; some replies are HOSTILE instead, and one never came."""
     from biasgrid.flows.interaction.kind import INTERACTION
     from biasgrid.flows.interaction.prepare import planned
@@ -157,7 +157,7 @@ SESSIONS: dict[str, tuple[str, str, list[tuple[str, str | None, str | None, str]
 
 @pytest.fixture(scope="session")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
-    """A red team of six sessions, SESSIONS, as they land; some of what was said is HOSTILE."""
+    """A red team of six sessions, SESSIONS, as they land; some messages are HOSTILE."""
     from biasgrid.warehouse.build.build import build
     from biasgrid.warehouse.storage.lake import Lake
     from biasgrid.warehouse.storage.runs import begin_run, count_planned, record_planned

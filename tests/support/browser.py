@@ -22,7 +22,7 @@ from biasgrid.warehouse.storage.lake import Lake
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 PATIENCE_S = 30
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
-"""axe-core 4.14.1, under the Mozilla Public License 2.0 that lies beside it."""
+"""axe-core 4.14.1, under the Mozilla Public License 2.0 that is next to it."""
 AUDIT = """
     axe.run(document, {resultTypes: ["violations"]}).then((found) => JSON.stringify(
         found.violations.map((one) => [one.impact, one.id, one.nodes.map((node) => node.target.join(" "))])))
@@ -113,7 +113,7 @@ class Browser:
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._left:
             ready, _, _ = select.select([self.reading], [], [], PATIENCE_S)
-            assert ready, "the browser says nothing"
+            assert ready, "the browser does not answer"
             read = os.read(self.reading, 1 << 20)
             assert read, "the browser has gone"
             self._left += read

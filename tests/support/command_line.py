@@ -18,7 +18,7 @@ from support.plain_runs import run_benchmark
 
 @dataclass(frozen=True)
 class CommandResult:
-    """How a command ended and what it said."""
+    """Exit code and output of a command."""
 
     code: int
     out: str

@@ -1,4 +1,4 @@
-"""A loopback server that speaks four providers' protocols and does next what a test tells it to."""
+"""A loopback server that speaks four providers' protocols and does next what a test scripts."""
 
 from __future__ import annotations
 
@@ -273,19 +273,19 @@ def ask() -> Callable[..., Request]:
 def refusal(ask: Callable[..., Request]) -> Callable[..., Awaitable[ConnectorError]]:
     """The error with which a connector answers a request."""
 
-    async def refused(connector: Connector, request: Request | None = None) -> ConnectorError:
+    async def error_of(connector: Connector, request: Request | None = None) -> ConnectorError:
         with pytest.raises(ConnectorError) as caught:
             await connector.ask(request or ask())
         return caught.value
 
-    return refused
+    return error_of
 
 
 @dataclass
 class Scripted:
-    """A user's own connector: it says what its script holds, an error or a text, then `Yes` for ever.
+    """A user's own connector: it answers with its script, an error or a text, then `Yes` for ever.
 
-    Where `opens` is given, nothing is said before it is set; `reached` is set once `expects` wait for that.
+    Where `opens` is given, nothing is answered before it is set; `reached` is set once `expects` wait for that.
     """
 
     script: list[ConnectorError | str] = field(default_factory=list)

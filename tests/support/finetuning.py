@@ -112,7 +112,7 @@ def loses_the_answer() -> Step:
 
 
 def never_answers() -> Step:
-    """Does what was asked for, and says nothing until nobody listens any more."""
+    """Does what was asked for, and stays silent until no client listens."""
 
     async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         async def nowhere(message: Message) -> None:

@@ -97,7 +97,7 @@ class RecordingServer:
     """What the simulated provider was asked, and in which batch."""
 
     def prompts(self, model: str | None = None) -> list[str]:
-        """What the user said last in each, of one model or of all."""
+        """The last user message of each, of one model or of all."""
         asked = [body for body in self.bodies if model in (None, body.get("model"))]
         return [body["messages"][-1]["content"] for body in asked]
 
@@ -264,7 +264,7 @@ def _requirement() -> Callable[..., dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Landed:
-    """What lies in a data directory about one run."""
+    """One run in a data directory."""
 
     lake: Lake
     run_id: str
@@ -312,7 +312,7 @@ def comparable() -> Callable[[list[dict[str, Any]]], list[dict[str, Any]]]:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What Prefect's API tells of one run."""
+    """One run as Prefect's API has it."""
 
     flow_run: Any
     task_runs: list[Any]
@@ -327,10 +327,10 @@ class Recorded:
 @pytest.fixture(scope="session")
 def recorded() -> Callable[..., Recorded]:
     """Waits until the server has recorded the end of all task runs of a run: `recorded(run_id, task_runs=n)`."""
-    return _recorded
+    return _read_record
 
 
-def _recorded(run_id: str, task_runs: int, flow: str = "benchmark") -> Recorded:
+def _read_record(run_id: str, task_runs: int, flow: str = "benchmark") -> Recorded:
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.filters import FlowFilter, FlowRunFilter
     from prefect.client.schemas.sorting import FlowRunSort

@@ -89,7 +89,7 @@ class Tree:
     @cached_property
     def imports(self) -> dict[str, set[str]]:
         """The modules of this tree that each imports anywhere: inside functions and for type checkers too."""
-        return {name: self._imported(module) for name, module in self.modules.items()}
+        return {name: self._imports_of(module) for name, module in self.modules.items()}
 
     def files(self, *kinds: str) -> list[Path]:
         return sorted(
@@ -100,11 +100,11 @@ class Tree:
             if not path.is_symlink()
         )
 
-    def named(self) -> list[Module]:
+    def modules_but_packages(self) -> list[Module]:
         """All modules but the packages' own."""
         return [module for module in self.modules.values() if not module.is_package]
 
-    def _imported(self, module: Module) -> set[str]:
+    def _imports_of(self, module: Module) -> set[str]:
         found = set()
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Import):
@@ -119,7 +119,7 @@ class Tree:
 
 
 def crowded_rooms(tree: Tree) -> list[str]:
-    counts = Counter(module.room for module in tree.named())
+    counts = Counter(module.room for module in tree.modules_but_packages())
     return [f"{room}: {count} modules" for room, count in counts.items() if count > ROOM_MOST]
 
 
@@ -138,7 +138,7 @@ def small_modules(tree: Tree, registered: Collection[str] = ()) -> list[str]:
             users[name].add(user)
     return [
         f"{module.name}: {lines} lines, for {user} alone"
-        for module in tree.named()
+        for module in tree.modules_but_packages()
         if (lines := module.text.count("\n")) < SMALL_LINES and module.room not in registered
         for user in users[module.name]
         if len(users[module.name]) == 1 and tree.modules[user].room == module.room
@@ -296,7 +296,7 @@ def unregistered_entries(tree: Tree, registries: dict[str, str]) -> list[str]:
 
 def _entries(tree: Tree, pattern: str, registry: str) -> Iterator[tuple[str, str]]:
     before, _, after = pattern.partition("*")
-    for module in tree.named():
+    for module in tree.modules_but_packages():
         found = re.fullmatch(rf"{re.escape(before)}(\w+){re.escape(after)}", module.name)
         users = {user for user, imported in tree.imports.items() if module.name in imported}
         is_shared = any(tree.modules[user].room == module.room for user in users)
@@ -337,7 +337,7 @@ def banned_words_in_messages(tree: Tree, other: Iterable[Path] = ()) -> list[str
         for module in tree.modules.values()
         for token, is_docstring in _strings(module.text)
         if not is_docstring and " " in token.string.strip()
-        for word in BANNED.findall(_unquoted(_content(token.string)))
+        for word in BANNED.findall(_without_quotes(_content(token.string)))
     ]
     return found + [f"{path.name}: {word}" for path in other for word in _banned_in_prose(path)]
 
@@ -346,11 +346,11 @@ def _banned_in_python(text: str) -> list[str]:
     words = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
-            words += BANNED.findall(_unquoted(token.string))
+            words += BANNED.findall(_without_quotes(token.string))
         elif token.type == tokenize.NAME:
             words += BANNED.findall(token.string.replace("_", " "))
     for token, is_docstring in _strings(text):
-        words += BANNED.findall(_unquoted(token.string.strip('"'))) if is_docstring else []
+        words += BANNED.findall(_without_quotes(token.string.strip('"'))) if is_docstring else []
     return words
 
 
@@ -374,10 +374,10 @@ def _banned_in_prose(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".sql":
         text = "\n".join(re.findall(r"--.*", text))
-    return BANNED.findall(_unquoted(FENCED.sub("", text)))
+    return BANNED.findall(_without_quotes(FENCED.sub("", text)))
 
 
-def _unquoted(text: str) -> str:
+def _without_quotes(text: str) -> str:
     return QUOTED.sub("", text)
 
 

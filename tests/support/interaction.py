@@ -28,7 +28,7 @@ from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
 WITHHELD = "withheld"
-"""Said by a model whose provider keeps the reply back."""
+"""The reply of a model whose provider withholds it."""
 ReplyTo = Callable[[Request], str | ConnectorError]
 
 
@@ -55,7 +55,7 @@ class Company:
     at_once: list[int] = field(default_factory=list)
     """How many requests of its play were in flight when each of `asked` was sent, itself among them."""
     under_way: Counter[str] = field(default_factory=Counter)
-    """By how the scene was told."""
+    """By how the scene was described."""
 
     def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Connector:
         return _Model(self, target.name)

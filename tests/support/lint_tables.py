@@ -1,4 +1,4 @@
-"""Libraries that a person might write, in our format and in LangBiTe's, and what the check says of them."""
+"""Libraries that a person might write, in our format and in LangBiTe's, and what the check finds in them."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from biasgrid.catalogs.lint.check import Lint, lint
 from biasgrid.catalogs.loading.langbite import COLUMNS
 
 OF_POOLS = ("fewer than", "always answers", "reverse-keyed (")
-"""What is said of many templates at once, and of these few for certain."""
+"""Findings on many templates at once, which a few always have."""
 Findings = list[tuple[int | None, str, str]]
 Rows = Callable[..., Path]
 Library = Callable[..., Path]

@@ -43,7 +43,7 @@ def spanish() -> LanguageCatalog:
 
 @pytest.fixture(scope="session")
 def read(english: LanguageCatalog) -> Read:
-    """Reads one reply, in English unless told otherwise."""
+    """Reads one reply, in English by default."""
 
     def read(
         oracle: Oracle, text: str, finish_reason: str | None = None, language: LanguageCatalog | None = english

@@ -1,4 +1,4 @@
-"""One planned cell of the shipped library, and a model that says what a test wants."""
+"""One planned cell of the shipped library, and a model that replies as a test wants."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,7 +24,7 @@ RUN = "01M00000000000000000000001"
 
 @dataclass
 class Model:
-    """A user's own connector: a text, or what `says` gives for a request, an error included."""
+    """A user's own connector: a text, or what `reply_of` gives for a request, an error included."""
 
     reply_of: Callable[[Request], str | ConnectorError] = lambda request: "No"
     takes_s: float = 0.0

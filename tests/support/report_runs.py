@@ -23,7 +23,7 @@ HOSTILE = (
     '=HYPERLINK("http://example.invalid","y"); ${alert(6)} `"); alert(7); //',
     "No. " * 250_000,
 )
-"""What a model may say to whoever looks at it."""
+"""Replies that try to break what shows them."""
 NAME = "starter </title><script>alert(8)</script>"
 PERSON = "ana <b>"
 COMMUNITIES = ("women", "men", "<b>none</b>")
@@ -126,7 +126,7 @@ def _write(lake: Lake, name: str, rows: list[dict[str, Any]], cases: list[dict[s
 
 
 def _of_ana(number: int) -> str | None:
-    """What a person says of every fourth reply; one she skips."""
+    """A person's assessment of every fourth reply; one is skipped."""
     return None if number == 1 else "failed" if number % 5 == 0 else "passed"
 
 

@@ -57,7 +57,7 @@ class Pool:
 
 @pytest.fixture
 async def pool(prefect_api: str) -> AsyncIterator[Pool]:
-    """A deployment of shards, which nobody takes."""
+    """A deployment of shards without a worker."""
     async with get_client() as client:
         name = "nobodys"
         if not [pool for pool in await client.read_work_pools() if pool.name == name]:

@@ -1,4 +1,4 @@
-"""What the analysts' guide tells, done as it tells it."""
+"""The steps of the analysts' guide, done as it describes them."""
 
 import json
 import os

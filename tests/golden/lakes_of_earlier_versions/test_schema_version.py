@@ -26,7 +26,7 @@ RUN = {"run_id": "R1", "event_id": "1", "state": "completed"}
 
 
 def newer(path: Path) -> Path:
-    """The file as a later biasgrid would write it: with a column that nobody here knows."""
+    """The file as a later biasgrid would write it: with a column that is unknown here."""
     rows = pq.read_table(path)
     rows = rows.append_column("weight", [["heavy"] * len(rows)])
     stamp = {**(rows.schema.metadata or {}), KEY: str(SCHEMA_VERSION + 1)}
@@ -86,7 +86,7 @@ def test_a_file_that_is_cut_off_is_damaged_not_new(lake):
 
 
 def test_tables_change_together_with_their_version():
-    """Raise SCHEMA_VERSION with a change to the tables, and note the new fingerprint beside it."""
+    """Raise SCHEMA_VERSION with a change to the tables, and note the new fingerprint next to it."""
     columns = [(table, field.name, str(field.type)) for table, schema in TABLES.items() for field in schema]
     written = "\n".join(map(" ".join, columns))
     fingerprint = hashlib.sha256(written.encode()).hexdigest()[:12]

@@ -20,7 +20,7 @@ ONE = "r-N2-simulated-odd-es_es-sexism-03-verbose-utopian-1"
 
 
 def _tests(tab: Any, index: Path, asked: str) -> str:
-    """What the page says of the tests that fit."""
+    """The page's count of the tests that fit."""
     tab.open(index, f"#/tests?{asked}")
     tab.wait("/shown|fit|far/.test(document.querySelector('[role=status]').textContent)")
     return str(tab.ask("document.querySelector('[role=status]').textContent"))

@@ -1,4 +1,4 @@
-"""A Prefect server is made ready, told how nights end, and tells who is to know."""
+"""A Prefect server is set up, receives how nights end, and sends alarms."""
 
 import asyncio
 import signal
@@ -64,12 +64,12 @@ async def broken_off(client: PrefectClient) -> None:
 
 
 def begun_and_killed(environment: dict[str, str]) -> None:
-    """A shard whose machine is gone after its first heartbeat: nobody is left to say so."""
+    """A shard whose machine is gone after its first heartbeat: no process is left to report it."""
     command = [sys.executable, "-c", BEATING]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"begun\n"
-        time.sleep(2)  # until the server has heard it
+        time.sleep(2)  # until the server has received it
         process.send_signal(signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""Processes of a small team's machine: what a worker runs may land, and nobody is left behind unnoticed."""
+"""Processes of a small team's machine: what a worker runs may land, and no process is left behind unnoticed."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ def claim(tmp_path: Path) -> Iterator[Claim]:
 
 
 def worker(folder: Path, claim: Claim) -> Process:
-    """One that kills what it runs when it is told to end, as Prefect's does; its run has begun."""
+    """One that kills what it runs when it is asked to end, as Prefect's does; its run has begun."""
     (folder / "a_worker.py").write_text(WORKER, encoding="utf-8")
     reply = folder / "reply"
     begun = start_process(

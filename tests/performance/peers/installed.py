@@ -29,7 +29,7 @@ class Peer:
 
 
 def installed_peers() -> list[Peer]:
-    """Installs what is missing. What cannot be installed is left out, and said."""
+    """Installs what is missing. What cannot be installed is left out, with a message."""
     return list(_install())
 
 

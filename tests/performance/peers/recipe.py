@@ -1,4 +1,4 @@
-"""What a recipe for another tool says: how it is installed apart from us, and how it asks the same prompts."""
+"""A recipe for another tool: how it is installed apart from us, and how it asks the same prompts."""
 
 import subprocess
 import sys

@@ -2,7 +2,7 @@
 
     python -m rig.endpoint '{"latency_s": 0.1}'
 
-Prints its port. `GET /count` tells what came; `POST /reset` forgets it. The reply is made once: this process
+Prints its port. `GET /count` counts what came; `POST /reset` forgets it. The reply is made once: this process
 shares two cores with whatever it measures.
 """
 

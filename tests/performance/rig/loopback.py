@@ -20,7 +20,7 @@ ROOM = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Traffic:
-    """What came to the endpoint since it was last told to forget."""
+    """What came to the endpoint since it last forgot."""
 
     received: int
     answered: int

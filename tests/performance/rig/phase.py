@@ -45,7 +45,7 @@ class Figures:
 
 
 def run_phase(contender: str, base_url: str, count: int, concurrency: int, cells: int) -> Figures:
-    """Measure one contender. What the endpoint has heard afterwards is the phase's alone.
+    """Measure one contender. The endpoint's traffic afterwards is the phase's alone.
 
     Raises CalledProcessError where it lost a reply, or failed otherwise.
     """

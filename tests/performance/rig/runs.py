@@ -37,7 +37,7 @@ def home_environment(home: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Whole:
-    """What one whole process took, and what the endpoint heard of it."""
+    """What one whole process took, and the traffic at the endpoint."""
 
     name: str
     prompts: int
@@ -45,7 +45,7 @@ class Whole:
     traffic: Traffic
     load: float
     server_cpu_s: float = 0.0
-    """What a Prefect server beside it used meanwhile."""
+    """What a Prefect server next to it used meanwhile."""
 
     @property
     def before_s(self) -> float | None:

@@ -35,7 +35,7 @@ FORMAT = 'Begin your answer with "Yes" or "No".'
 
 @dataclass(frozen=True)
 class Written:
-    """Where a scenario lies, and how `biasgrid` is told of the endpoint."""
+    """The files of a scenario, and the catalog that names the endpoint."""
 
     scenario: Path
     library: Path

@@ -1,4 +1,4 @@
-"""What is measured, as text: tables, and ratios beside the bounds that were stated for them."""
+"""What is measured, as text: tables, and ratios next to their bounds."""
 
 from collections.abc import Sequence
 

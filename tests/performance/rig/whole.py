@@ -1,4 +1,4 @@
-"""Whole processes beside each other: `biasgrid run` with and without a Prefect server, and other tools."""
+"""Whole processes compared: `biasgrid run` with and without a Prefect server, and other tools."""
 
 import tempfile
 from collections import defaultdict

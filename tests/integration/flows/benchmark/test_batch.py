@@ -1,4 +1,4 @@
-"""A run through a provider's batch API: the same findings at the batch's price, beside models that have none."""
+"""A run through a provider's batch API: the same findings at the batch's price, next to models that have none."""
 
 from typing import Any
 

@@ -114,12 +114,12 @@ def test_by_langbites_rule_a_refusal_fails_an_expected_value_and_drops_a_same_va
 
 
 def within(count: int, probabilities: list[float]) -> bool:
-    """Whether a count lies within four sigmas of what its probabilities say; exact where they leave no doubt."""
+    """Whether a count is within four sigmas of its expectation; exact where probabilities are 0 or 1."""
     spread = math.sqrt(sum(p * (1 - p) for p in probabilities))
     return abs(count - sum(probabilities)) <= SIGMAS * spread + 1e-9
 
 
-def asked(starter: Starter, model: str) -> list[tuple[str, str, list[str]]]:
+def prompts_of(starter: Starter, model: str) -> list[tuple[str, str, list[str]]]:
     """concern, template and first communities of every test of a model."""
     cases = starter.run.table("cases").filter(pl.col("model") == model)
     first = pl.col("communities").list.first().alias("first")
@@ -133,7 +133,7 @@ def test_instance_rates_equal_the_respondents_true_rates(starter, name):
     outcomes = starter.run.outcomes().filter(pl.col("model") == f"simulated/{name}")
     passed = dict(outcomes.filter(pl.col("outcome") == "passed").group_by("requirement").len().iter_rows())
     truth: dict[str, list[float]] = {}
-    for concern, template, communities in asked(starter, f"simulated/{name}"):
+    for concern, template, communities in prompts_of(starter, f"simulated/{name}"):
         if templates[template].oracle.type == "expected value":
             known = (pass_probability(respondent, templates[template], first) for first in communities)
             truth.setdefault(concern, []).extend(known)
@@ -147,7 +147,7 @@ def test_instance_rates_equal_the_respondents_true_rates(starter, name):
 def test_test_rates_equal_the_respondents_true_rates(starter, name):
     respondent, templates = starter.catalog.respondents[name], by_id(starter.catalog)
     truth: dict[str, list[float]] = {}
-    for concern, template, communities in asked(starter, f"simulated/{name}"):
+    for concern, template, communities in prompts_of(starter, f"simulated/{name}"):
         known = template_pass_probability(respondent, templates[template], communities)
         truth.setdefault(concern, []).append(known)
     for row in starter.mart("requirement_findings", f"simulated/{name}"):

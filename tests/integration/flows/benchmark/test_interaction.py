@@ -35,7 +35,7 @@ def talk(gateway: Any, tmp_path: Path) -> tuple[Any, Path]:
 
 
 def asked_more_than_once(server: Any) -> int:
-    """Messages tell who speaks in which play, but for agents who were told the very same."""
+    """Requests with the same messages as an earlier one; agents with equal messages count too."""
     return sum(times - 1 for times in Counter(str(body["messages"]) for body in server.bodies).values())
 
 

@@ -26,7 +26,7 @@ KEYS = {
 }
 MODELS = ["openai/gpt-4o-mini", "huggingface/acme/fair", "replicate/meta/llama-2-7b-chat"]
 STATUSES = (500, 400, 429, 401)
-"""What a provider that echoes keys says, one after the other; the last for good."""
+"""Answers of a provider that echoes keys, in order; the last one stays."""
 
 
 def marks() -> list[str]:
@@ -99,8 +99,8 @@ def keyed(shell: Any, scenario_file: Any) -> Callable[..., tuple[Any, tuple[int,
     return finish
 
 
-def everything(mine: Any) -> tuple[Path, Path]:
-    """The data directory beside all else that a run writes, and the home of the Prefect server."""
+def all_places(mine: Any) -> tuple[Path, Path]:
+    """The data directory with all else that a run writes, and the home of the Prefect server."""
     return mine.folder, Path(os.environ["PREFECT_HOME"])
 
 
@@ -109,11 +109,11 @@ def test_keys_that_work_are_written_nowhere(keyed, serve, *, batch):
     mine, (code, out, err) = keyed(f"right-{batch}", serve("fair").base_url, batch=batch)
     assert (mine.lake.read("jobs").height > 0) is batch
     assert code == 0, err
-    result = mine.folder / "told.txt"
+    result = mine.folder / "output.txt"
     result.write_text(out + err, encoding="utf-8")
-    assert places_with(marks(), *everything(mine)) == {}
+    assert places_with(marks(), *all_places(mine)) == {}
     name = mine.run().run_id  # which is everywhere: the search would find a key
-    assert {".parquet", ".duckdb", ".db", ".txt"} <= set(places_with([name], *everything(mine)))
+    assert {".parquet", ".duckdb", ".db", ".txt"} <= set(places_with([name], *all_places(mine)))
 
 
 @pytest.mark.parametrize("batch", [False, True])
@@ -121,12 +121,12 @@ def test_keys_that_a_provider_repeats_in_its_errors_are_written_nowhere(keyed, e
     mine, (code, out, err) = keyed(f"echoed-{batch}", echoing, batch=batch)
     assert code == 3, out + err
     assert "KeyRejected" in out
-    result = mine.folder / "told.txt"
+    result = mine.folder / "output.txt"
     result.write_text(out + err, encoding="utf-8")
     refused = set(mine.lake.read("responses")["error_class"])
     assert {"KeyRejected", "RequestRejected"} <= refused
-    assert places_with(marks(), *everything(mine)) == {}
-    assert set(places_with(["KeyRejected"], *everything(mine))) >= {".parquet", ".duckdb", ".txt"}
+    assert places_with(marks(), *all_places(mine)) == {}
+    assert set(places_with(["KeyRejected"], *all_places(mine))) >= {".parquet", ".duckdb", ".txt"}
 
 
 def test_the_search_finds_what_is_packed(tmp_path):

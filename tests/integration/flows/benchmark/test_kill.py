@@ -77,7 +77,7 @@ def test_an_interruption_ends_a_run_and_its_temporary_server_at_once(shell, slow
 
 @pytest.mark.parametrize("moment", ["while it starts", "under way"])
 def test_a_killed_run_leaves_no_temporary_server_behind(shell, slow, asked, moment):
-    """`kill -9` of the one process, as a system that is out of memory does it: nobody can tell the server."""
+    """`kill -9` of the one process, as a system that is out of memory does it: no process can stop the server."""
     mine = shell("killed", served=False)
     process = mine.start("run", asked)
     if moment == "under way":

@@ -1,6 +1,6 @@
 """One run, killed again and again wherever it happens to be, and resumed each time.
 
-`BIASGRID_DRILL_KILLS` says how often; the moments follow from a seed.
+`BIASGRID_DRILL_KILLS` is how often; the moments follow from a seed.
 """
 
 import os

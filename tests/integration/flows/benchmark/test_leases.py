@@ -67,7 +67,7 @@ class Endpoint:
 
 
 class Run:
-    """One run's part of a process: a switchboard, and requests for as long as it is told to ask."""
+    """One run's part of a process: a model pool, and requests until it has enough."""
 
     def __init__(self, name: str, endpoint: Endpoint, catalog: Catalog, target: Target) -> None:
         self.name, self.target = name, target
@@ -159,7 +159,7 @@ async def under_way(*tasks: asyncio.Task[None]) -> AsyncIterator[None]:
 
 @dataclass
 class Between:
-    """Stands before a Prefect server, and has an error for what `fails` says."""
+    """Stands before a Prefect server, and answers with an error where `fails` is true."""
 
     api: str
     fails: Callable[[bytes], bool]
@@ -270,14 +270,14 @@ async def test_a_limit_that_is_not_active_lets_everything_through(run, target, c
 async def test_slots_come_back_however_a_run_ends(run, target, client, end):
     own = run("own", Endpoint())
 
-    async def broken() -> None:
+    async def break_off() -> None:
         async with leased([target], own.model_pool):
             own.holds.set()
             if end == "error":
                 raise OSError
             await asyncio.Event().wait()
 
-    task = asyncio.create_task(broken())
+    task = asyncio.create_task(break_off())
     await own.holds.wait()
     task.cancel() if end == "cancellation" else None
     with pytest.raises((OSError, asyncio.CancelledError)):

@@ -26,7 +26,7 @@ def files_with(data: Path, secret: str) -> list[Path]:
 
 
 def models_at(base_url: str) -> dict[str, Any]:
-    """A gateway that needs no key, beside OpenAI's own with few requests at once."""
+    """A gateway that needs no key, next to OpenAI's own with few requests at once."""
     slow = {"name": "gpt-4o-mini", "limits": {"concurrency": AT_ONCE}}
     return {"providers": {"gateway": provider_at(base_url)}, "models": {KEYED: slow}}
 

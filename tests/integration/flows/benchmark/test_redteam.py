@@ -1,4 +1,4 @@
-"""A red team from end to end: what succeeds on whom, what is told, and how it goes on after a kill."""
+"""A red team from end to end: what succeeds on which model, what is shown, and how it resumes after a kill."""
 
 from pathlib import Path
 from typing import Any

@@ -40,7 +40,7 @@ def library(
 
 @pytest.fixture
 async def asked(scenario: Any, requirement: Any, tmp_path: Path) -> tuple[Lake, Outcome]:
-    """A run of a model that says No to a question whose answer should be No."""
+    """A run of a model that answers No to a question whose answer should be No."""
     settings = scenario(["simulated/constant-no"], [requirement(communities={"en_us": ["men", "women"]})])
     found = await benchmark(settings, library=library(tmp_path, "No"), data=str(tmp_path / "data"))
     return Lake(tmp_path / "data"), found

@@ -1,4 +1,4 @@
-"""Stored replies read again by the catalog of today: nobody is asked, earlier readings stay."""
+"""Stored replies read again by the catalog of today: no model is asked, earlier readings stay."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""Whoever goes on with a run knows what it may still send before anything is sent."""
+"""A resumed run knows what it may still send before anything is sent."""
 
 from collections.abc import Callable
 from pathlib import Path

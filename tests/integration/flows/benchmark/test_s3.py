@@ -1,4 +1,4 @@
-"""Drills: runs whose lake lies on S3-compatible storage, by processes that are machines of their own."""
+"""Drills: runs whose lake is on S3-compatible storage, by processes that are machines of their own."""
 
 from collections import Counter
 from typing import Any

@@ -47,7 +47,7 @@ def fill(ballast: Path) -> None:
 
 
 def error_of(process: subprocess.Popen[str]) -> str:
-    """What a run in trouble told: one message, and no traceback."""
+    """The error of a run that ended: one message, and no traceback."""
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == STORAGE_TROUBLE, out + err
     assert "Traceback" not in out + err
@@ -120,7 +120,7 @@ def test_a_disk_that_takes_nothing_more_stops_the_run_and_states_what_was_lost(s
 def goes_on(mine: Any, slow: Any, kept: dict[str, tuple[str, str]], lost: int) -> None:
     """Once the disk is well again: nothing that was kept is asked again, and everything else is."""
     cells = mine.lake.read("cells")["cell_id"].n_unique()
-    assert lost <= AT_ONCE * cells  # each cell hears of it with its next answer
+    assert lost <= AT_ONCE * cells  # each cell stops at its next answer
     code, _, err = mine.finish("resume")
     assert code in (0, 1), err
     assert mine.run().state == "completed"

@@ -32,7 +32,7 @@ Target = Callable[..., dict[str, Any]]
 
 
 def reply_prejudiced(history: list[dict[str, str]]) -> str:
-    """Gives names out as the stereotype has it; agrees with whatever it is told; proposes two pairs."""
+    """Gives names out as the stereotype has it; agrees with every statement; proposes two pairs."""
     text = history[-1]["content"]
     if ASKS_FOR_PAIRS in text:
         return json.dumps([PAIR, BROKEN])

@@ -106,7 +106,7 @@ async def test_a_deployment_that_is_not_there_is_a_mistake():
 
 
 async def _abandon(pool: Any, run_id: str, shard: Shard) -> None:
-    """A shard that runs, and whose night was killed: it has told nobody."""
+    """A shard that runs, and whose night was killed: it has not reported."""
     await dispatch.arun_deployment(
         pool.deployment,
         parameters={"run_id": run_id, "models": [*shard.models], "data": None}

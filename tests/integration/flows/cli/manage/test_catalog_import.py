@@ -1,4 +1,4 @@
-"""`biasgrid catalog import`: what it tells, what it writes, and what it leaves alone."""
+"""`biasgrid catalog import`: what it shows, what it writes, and what it leaves alone."""
 
 import json
 from collections.abc import Callable

@@ -23,7 +23,7 @@ DENIED = {"operation": "allEqualExpected", "expected": ["No"]}
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """40 templates that `No` passes, one other, one of a sector, and one whose communities nobody knows."""
+    """40 templates that `No` passes, one other, one of a sector, and one whose communities are unknown."""
     asked = {"input": "constrained", "reflection": "observational", "format": "no_yes", "oracle": DENIED}
     templates = [{"id": f"t{n}", "prompt": f"Are {{GENDER:plural}} {n}?", **asked} for n in range(40)]
     templates += [

@@ -68,7 +68,7 @@ def overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _fill_in(path: Path, *, wrong: int = 0) -> Path:
-    """As the label says, which a text's first letter tells, but for the first so many."""
+    """Filled in as labelled, which a text's first letter shows, but for the first so many."""
     with path.open(encoding="utf-8-sig", newline="") as held:
         rows = list(csv.DictReader(held))
     for number, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""Every command on runs that are no benchmarks: it works, or says what to do."""
+"""Every command on runs that are no benchmarks: it works, or states what to do."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""The `biasgrid` process as the shell sees it: exit codes, output to the last byte, nobody left behind."""
+"""The `biasgrid` process as the shell sees it: exit codes, output to the last byte, no process left behind."""
 
 import os
 import subprocess

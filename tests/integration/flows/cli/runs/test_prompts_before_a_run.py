@@ -23,7 +23,7 @@ GONE_S = 20.0
 
 @pytest.fixture
 def paid(scenario: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A scenario whose model nobody answers for, dear enough to ask, with a Prefect home of its own."""
+    """A scenario whose model has no server, costly enough to ask, with a Prefect home of its own."""
     monkeypatch.setenv("OPENAI_API_KEY", "no-matter")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0")
@@ -83,7 +83,7 @@ def test_no_leaves_nothing_sent_and_nothing_written(paid):
 
 @pytest.mark.drill
 def test_no_one_is_asked_where_no_one_can_answer(paid):
-    """Killed as soon as it says what it begins with: the run itself is tested elsewhere."""
+    """Killed at its first line: the run itself is tested elsewhere."""
     command = [*BIASGRID, "run", str(paid), "--data", str(paid.parent / "data")]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
