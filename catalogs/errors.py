@@ -1,7 +1,5 @@
 """User errors (exit code 2, nothing sent): what is wrong, the value, its place and the remedy."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

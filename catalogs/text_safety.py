@@ -2,8 +2,6 @@
 
 # `tasks/report/site/dom.js` uses the same categories.
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

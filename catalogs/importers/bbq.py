@@ -2,8 +2,6 @@
 
 # `biased` is the stereotyped group's answer to a negative question, and the other group's otherwise.
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Writes imported benchmarks, scenes and assignments as runnable scenarios and overlay files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Imports CrowS-Pairs (Nangia et al. 2020): which of two sentences is likelier, in both orders (ideal: 50%)."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from biasgrid.catalogs.errors import Problem

@@ -1,7 +1,5 @@
 """Lists the formats that can be imported, and detects the format of a file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Final

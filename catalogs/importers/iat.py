@@ -3,8 +3,6 @@
 # The table holds one dataset after the other: labels of the default group (A) and the stigmatised group (B) in the
 # first rows only, and attributes (C), first half by stereotype the default group's, second half the stigmatised's.
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby

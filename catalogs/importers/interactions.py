@@ -4,8 +4,6 @@
 # A valid row has two to four tasks, as many characters, and for four tasks two of each group. Four tasks in prose
 # are two of each group too, for as many men as women.
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

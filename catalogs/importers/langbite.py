@@ -1,7 +1,5 @@
 """Converts LangBiTe's template libraries and scenarios into files of our own for editing."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -14,6 +12,7 @@ from biasgrid.catalogs.importers.result import Imported, NotTheFormat, with_colu
 from biasgrid.catalogs.loading import langbite
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.loading.documents import parse_document
+from biasgrid.catalogs.loading.libraries import spellings
 from biasgrid.catalogs.loading.tables import read_table
 from biasgrid.catalogs.scenario.langbite_scenario import is_scenario, scenario
 from biasgrid.catalogs.scenario.scenario import JUDGE
@@ -30,8 +29,7 @@ def read(text: str, file: str, language: str) -> Imported:
 
 def _library(text: str, file: str, language: str) -> Imported:
     with_columns(read_table(text, file), langbite.COLUMNS, "LangBiTe's library")
-    concerns = load_catalog().concerns.values()
-    names = {name.lower(): one.id for one in concerns for name in (one.id, one.name, *one.aliases)}
+    names = spellings(load_catalog().concerns)
     templates, mistakes = langbite.read_table(text, Path(file), names, language)
     lines = {position(mistake) for mistake in mistakes}
     return Imported(file, len(templates) + len(lines), templates, refused=tuple(mistakes), lost=len(lines))

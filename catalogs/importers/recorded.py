@@ -1,7 +1,5 @@
 """Imports recorded replies: tables and JSON lines with prompt and reply, LangBiTe's responses, chat logs."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Defines the result of an import: the converted content, and every refused row with its reason."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

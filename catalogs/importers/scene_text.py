@@ -3,8 +3,6 @@
 # Expects three headings, each once: goal, tasks, people; they may share a line. Every task is marked: by numbers
 # from 1 (`1.`, `1)`, `Task 1:`), by bullets, or by semicolons.
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

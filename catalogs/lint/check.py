@@ -1,7 +1,5 @@
 """Checks a whole catalog, shipped, overlaid or foreign, and reports all findings with file and line."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Compares names of people and words of groups as replies spell them, without case and accents."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping

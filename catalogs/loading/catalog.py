@@ -1,21 +1,20 @@
 """Loads the shipped YAML and the overlay in `BIASGRID_CATALOG` into one checked, frozen `Catalog`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.documents import Document
 from biasgrid.catalogs.loading.includes import check_includes, complete_sets, included_requirements, unread_names
-from biasgrid.catalogs.loading.libraries import read_library, unknown_concerns
-from biasgrid.catalogs.loading.reader import FOLDERS, Reader
+from biasgrid.catalogs.loading.libraries import read_library, spellings, unknown_concerns
+from biasgrid.catalogs.loading.reader import Reader
 from biasgrid.catalogs.schema.attacks import AttackWording
 from biasgrid.catalogs.schema.augmentation import Augmentation, Context
+from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.catalogs.schema.endpoints import NamedEndpoint
 from biasgrid.catalogs.schema.entries import (
     CommunitySet,
@@ -95,10 +94,7 @@ class Catalog:
     @cached_property
     def concern_names(self) -> dict[str, str]:
         """Every spelling of a concern in lower case, mapped to its id; includes the library's own concerns."""
-        names = {template.concern: template.concern for template in self.templates}
-        for concern in self.concerns.values():
-            names |= {name.lower(): concern.id for name in (concern.id, concern.name, *concern.aliases)}
-        return names
+        return {template.concern: template.concern for template in self.templates} | spellings(self.concerns)
 
     def requirements_in(self, name: str) -> tuple[Requirement, ...]:
         """Requirements of a file and of its included files; raises UserError if it does not exist."""
@@ -166,6 +162,12 @@ class Catalog:
         return entry or ModelEntry()
 
 
+FOLDERS: dict[str, type[Frozen]] = {
+    folder: get_args(kind)[1]
+    for folder, kind in get_type_hints(Catalog).items()
+    if get_origin(kind) is Mapping and folder != "hashes"
+}
+"""Catalog folders with one entry per file: the mappings of `Catalog`."""
 FREE = ("simulated", "replay", "transformers")
 """Connectors that run in this process: no cost and no shared concurrency slots."""
 RATES = ("requests_per_minute", "tokens_per_minute")
@@ -246,7 +248,7 @@ def read_catalog(
     unread = unread_names(reader.mistakes)
     loose = [*uncomposed, *check_includes(catalog.requirements, reader.documents, unread)]
     mistakes = [*reader.mistakes, *loose, *mistakes]
-    return Reading(catalog, tuple(mistakes), reader.documents, tuple(reader.stray_folders()), unread)
+    return Reading(catalog, tuple(mistakes), reader.documents, tuple(reader.stray_folders(FOLDERS)), unread)
 
 
 def _templates(
@@ -259,5 +261,4 @@ def _templates(
     if library == "shipped":
         found = reader.templates(languages)
         return found, {}, list(unknown_concerns(found, concerns))
-    names = {name.lower(): c.id for c in concerns.values() for name in (c.id, c.name, *c.aliases)}
-    return read_library(Path(library), names, languages, language)
+    return read_library(Path(library), spellings(concerns), languages, language)

@@ -1,7 +1,5 @@
 """Parses YAML and JSON with the line of each value, and validates them with all errors of a file at once."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Resolves requirement files that include others, and community sets that reuse communities of others."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads LangBiTe's tab-separated template libraries, in the format of its paper (section 2.2) and repository."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

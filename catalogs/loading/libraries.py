@@ -1,7 +1,5 @@
 """Reads template libraries: files or directories in our YAML, our JSON lines or LangBiTe's format."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -14,11 +12,16 @@ from biasgrid.catalogs.loading.template_files import LINES_SUFFIX, read_lines, r
 from biasgrid.catalogs.schema.entries import Concern, LanguageCatalog, Template
 
 
+def spellings(concerns: Mapping[str, Concern]) -> dict[str, str]:
+    """Every spelling of a concern in lower case, mapped to its id."""
+    return {name.lower(): c.id for c in concerns.values() for name in (c.id, c.name, *c.aliases)}
+
+
 def unknown_concerns(templates: Collection[Template], concerns: Mapping[str, Concern]) -> Iterator[Problem]:
     """One problem per file and unknown concern, not one per template."""
     strange = [template for template in templates if template.concern not in concerns]
     counts = Counter((template.file, template.concern) for template in strange)
-    names = {name.lower(): c.id for c in concerns.values() for name in (c.id, c.name, *c.aliases)}
+    names = spellings(concerns)
     first = {(template.file, template.concern): template for template in reversed(strange)}
     for key, count in counts.items():
         template = first[key]
@@ -77,12 +80,8 @@ def _library_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise UserError(
-            Problem(
-                f"library `{path}` does not exist",
-                remedy="name a file or directory of templates, or `shipped`",
-            )
-        )
+        remedy = "name a file or directory of templates, or `shipped`"
+        raise UserError(Problem(f"library `{path}` does not exist", remedy=remedy))
     suffixes = (*YAML_SUFFIXES, *TABLE_SUFFIXES, LINES_SUFFIX)
     found = sorted(file for file in path.rglob("*") if file.suffix in suffixes)
     if not found:

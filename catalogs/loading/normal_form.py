@@ -2,8 +2,6 @@
 
 # The same rules as in evaluation, without importing Polars; a test compares the two.
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Converts pydantic errors into messages for the file's author: entry, value and remedy."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin

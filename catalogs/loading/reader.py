@@ -1,9 +1,7 @@
 """Reads the shipped files, then those of the overlay, and collects all errors."""
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -12,36 +10,10 @@ from typing import TypeVar
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.documents import Document, parse_document, read_text, validate
 from biasgrid.catalogs.loading.template_files import read_templates
-from biasgrid.catalogs.schema.attacks import AttackWording
-from biasgrid.catalogs.schema.augmentation import Augmentation, Context
 from biasgrid.catalogs.schema.base import Frozen
-from biasgrid.catalogs.schema.endpoints import NamedEndpoint
-from biasgrid.catalogs.schema.entries import CommunitySet, Concern, LanguageCatalog, RequirementFile, Template
-from biasgrid.catalogs.schema.interactions import InteractionWording, Protocol
+from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.models import ModelsFile
-from biasgrid.catalogs.schema.probes import ProbeAxis, ProbeWording
-from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.catalogs.schema.scenes import Domain, People, Tuning
 
-FOLDERS: dict[str, type[Frozen]] = {
-    "concerns": Concern,
-    "communities": CommunitySet,
-    "languages": LanguageCatalog,
-    "requirements": RequirementFile,
-    "respondents": Respondent,
-    "contexts": Context,
-    "augmentation": Augmentation,
-    "probes": ProbeAxis,
-    "probing": ProbeWording,
-    "endpoints": NamedEndpoint,
-    "attacks": AttackWording,
-    "people": People,
-    "scenes": Domain,
-    "tuning": Tuning,
-    "interaction": InteractionWording,
-    "protocols": Protocol,
-}
-"""Catalog folders with one entry per file."""
 SHIPPED = "catalogs/"
 """Prefix of the names of shipped files."""
 Entry = TypeVar("Entry", bound=Frozen)
@@ -107,9 +79,9 @@ class Reader:
             found = {key: _without_twin(template, here) for key, template in found.items()} | here
         return tuple(found.values())
 
-    def stray_folders(self) -> Iterator[Problem]:
+    def stray_folders(self, folders: Iterable[str]) -> Iterator[Problem]:
         """Unused folders of an overlay, such as `template`."""
-        known = (*FOLDERS, "templates", "scenarios")
+        known = (*folders, "templates", "scenarios")
         for root, label in self.roots[1:]:
             for folder in sorted(path for path in root.iterdir() if path.is_dir() and path.name not in known):
                 if any(folder.rglob("*.yaml")):

@@ -1,7 +1,5 @@
 """Reads tables and JSON lines with line numbers."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Reads our template files, YAML or JSON lines: validates each entry, resolves named oracles and adds twins."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Counts prompts per template and cell without rendering them, and the templates that a decision needs."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping

@@ -3,8 +3,6 @@
 # `python -m biasgrid.catalogs.scenario.editor_schemas` writes them to `catalogs/json_schemas/`. A YAML file names
 # one in its first line: `# yaml-language-server: $schema=<path>/scenario.json`.
 
-from __future__ import annotations
-
 import json
 import sys
 from importlib import resources
@@ -15,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from biasgrid.catalogs.loading.reader import FOLDERS
+from biasgrid.catalogs.loading.catalog import FOLDERS
 from biasgrid.catalogs.schema.entries import Scenario, TemplateEntry, TemplateFile
 from biasgrid.catalogs.schema.models import ModelsFile
 from biasgrid.catalogs.schema.target_file import InteractionFile, TargetFile

@@ -1,7 +1,5 @@
 """Resolves an interaction file and reports all errors at once."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

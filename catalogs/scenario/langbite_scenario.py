@@ -1,7 +1,5 @@
 """Reads LangBiTe's scenario JSON, in the format of its paper (section 2.3) and repository."""
 
-from __future__ import annotations
-
 import difflib
 from dataclasses import replace
 from typing import Any

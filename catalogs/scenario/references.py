@@ -1,7 +1,5 @@
 """Finds scenario files, and inserts requirements given by file name."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

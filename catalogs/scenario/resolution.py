@@ -1,7 +1,5 @@
 """Resolves user files: reads one, applies options, checks its names, and collects all errors."""
 
-from __future__ import annotations
-
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Resolves a scenario from a file, dict or JSON string and reports all errors at once."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields

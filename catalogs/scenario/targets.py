@@ -1,7 +1,5 @@
 """Resolves target files for probes and attacks, and reports all errors at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path

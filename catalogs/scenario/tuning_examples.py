@@ -2,8 +2,6 @@
 
 # Held-out domains, controls, choices and scenes not written in the language give no examples.
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Defines the wording of attacks in one language: openings, personas, instructions of attacker and judge."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator

@@ -1,7 +1,5 @@
 """Defines the base of all catalog types (immutable, unknown keys refused) and the checks that they share."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -1,7 +1,5 @@
 """Defines the values of run options, without pydantic because the command line lists them in its help."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 Reuse = Literal["run", "all", "none"]

@@ -1,7 +1,5 @@
 """Defines an endpoint's HTTP request: its parts, placeholders and secrets."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Literal, Self

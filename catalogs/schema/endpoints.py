@@ -1,7 +1,5 @@
 """Defines chatbots behind HTTP: requests, paths to the reply, memory."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self

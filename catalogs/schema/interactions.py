@@ -1,7 +1,5 @@
 """Defines how agents discuss a scene: the rounds, and the wording in each language."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated, Literal, Self
 

@@ -1,7 +1,5 @@
 """Defines bias probes: groups with typical names, attributes of stereotypes, and the wording of questions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Literal, Self
 

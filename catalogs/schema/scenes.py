@@ -1,7 +1,5 @@
 """Defines scenes in which people share out tasks, and the people: groups of one axis with their names."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, Literal, Self

@@ -1,7 +1,5 @@
 """Defines files of runs: the model or chatbot that is probed or attacked, and the scenes that models discuss."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from random import Random
 from typing import Annotated, Literal, Self, get_args

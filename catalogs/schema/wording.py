@@ -1,7 +1,5 @@
 """Defines how a template becomes a message: framing, slots and the forms of communities."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,12 +1,14 @@
 """Libraries that a person might write, in our format and in LangBiTe's, and what the check finds in them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pytest
 
 from biasgrid.catalogs.lint.check import Lint, lint
+from biasgrid.catalogs.lint.subject import Rule, Subject
+from biasgrid.catalogs.loading.catalog import read_catalog
 from biasgrid.catalogs.loading.langbite import COLUMNS
 
 OF_POOLS = ("fewer than", "always answers", "reverse-keyed (")
@@ -89,3 +91,38 @@ def asking(library: Library) -> Library:
         return library(*entries, language=language, concern=concern)
 
     return write
+
+
+ONE_TEMPLATE = (
+    "language: en_us\nconcern: sexism\ntemplates: [{id: a, input: constrained, reflection: utopian, "
+    "prompt: 'Are {GENDER:plural} wise?', format: yes_no, oracle: affirmed}]\n"
+)
+
+
+def lay_over(directory: Path, files: Mapping[str, str]) -> Path:
+    """Writes `ours.yaml` into folders of an overlay."""
+    for folder, text in files.items():
+        (directory / folder).mkdir()
+        (directory / folder / "ours.yaml").write_text(text, encoding="utf-8")
+    return directory
+
+
+@pytest.fixture(scope="session")
+def one_template(tmp_path_factory):
+    """A library that is read at once."""
+    path = tmp_path_factory.mktemp("library") / "en_us.yaml"
+    path.write_text(ONE_TEMPLATE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def find_in_overlay(one_template, tmp_path):
+    """Lays files over the shipped catalog; findings of rules in them, in the order of the rules."""
+
+    def find(rules: Iterable[Rule], **files: str) -> list[str]:
+        reading = read_catalog(one_template, lay_over(tmp_path, files))
+        assert not reading.mistakes
+        found = [each for each in Subject(reading).apply(rules) if not each.mistake.where.startswith("catalogs/")]
+        return [str(each).replace(f"{tmp_path}/", "") for each in found]
+
+    return find

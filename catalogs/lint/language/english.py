@@ -1,7 +1,5 @@
 """Finds errors in English texts, such as `an woman`, `a 80-year-old`, `a women`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Checks the grammar of every wording with every community; of foreign tables, only the template's own words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache

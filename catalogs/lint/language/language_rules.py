@@ -1,7 +1,5 @@
 """Finds texts that are not in the language that their file states."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator

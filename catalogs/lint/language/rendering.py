@@ -1,7 +1,5 @@
 """Renders every community's form in a few words of context, for grammar checks without all instances."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

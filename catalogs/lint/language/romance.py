@@ -1,7 +1,5 @@
 """Finds errors in Spanish and Catalan texts, such as `de el hombre`, `un dona`, `los hombres son violentas`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

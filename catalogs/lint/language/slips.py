@@ -1,7 +1,5 @@
 """Defines grammar errors, and finds those that a table of patterns describes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Checks typography and encoding: blanks, pairs, question marks, repeated words, broken characters."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

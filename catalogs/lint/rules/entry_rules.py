@@ -1,7 +1,5 @@
 """Checks references across files: duplicate names, and names of entries that do not exist."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Checks the wording of interactions: rounds without words, and missing or unknown placeholders."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Checks libraries as a whole: concerns, languages, duplicate ids and texts, cells with few templates."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator

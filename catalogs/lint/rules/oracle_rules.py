@@ -1,7 +1,5 @@
 """Checks that oracles fit the output instruction."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Finds placeholders and format names that nothing replaces, so that a model would receive them."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Checks probes: small groups, shared names, indistinguishable attributes, and pairs without a wording."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import product

@@ -1,7 +1,5 @@
 """Checks scenes and tuning examples: missing axes, too few names, and texts that name a person."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from biasgrid.catalogs.errors import nearest

@@ -1,7 +1,5 @@
 """Checks templates: forms, parallels in other languages, and the share that constant answers pass."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 

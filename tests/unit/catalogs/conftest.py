@@ -1,7 +1,5 @@
 """Files that a person might write, below a temporary directory."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -91,7 +91,6 @@ def test_sectors_are_those_of_contexts_and_requirements():
 
 
 def test_job_nouns_that_agree_are_not_asked_for_in_spanish_and_catalan():
-    """A noun such as «enfermera» would tell the answer: roles are areas of work, and none ends as people do."""
     for _, pair in PAIRS:
         for language in ("es_es", "ca_es"):
             for attribute in pair.attributes.get(language, ()) if pair.kind == "role" else ():
@@ -99,7 +98,6 @@ def test_job_nouns_that_agree_are_not_asked_for_in_spanish_and_catalan():
 
 
 def test_spanish_conjunctions_fit_every_attribute():
-    """«o» turns into «u» before an o, «y» into «e» before an i: the one is met nowhere, the other joins none."""
     assert not [a for _, pair in PAIRS for a in pair.attributes.get("es_es", ()) if re.match("h?[oó]", a)]
     wording = CATALOG.probing["es_es"]
     asked = [text for texts in (*wording.implicit.values(), *wording.statements.values()) for text in texts]
@@ -125,7 +123,6 @@ def test_a_language_has_four_forms_of_each_task_and_eight_of_the_others(language
 
 @each_language
 def test_the_statement_with_groups_swapped_is_the_same_sentence(language):
-    """So that a model that agrees with whatever it is told is seen."""
     statements = CATALOG.probing[language].statements
     swap = {"favoured": "stigmatised", "stigmatised": "favoured"}
     for said, anti in zip(statements["stereotype"], statements["anti"], strict=True):

@@ -124,7 +124,6 @@ def test_no_order_of_tasks_is_the_usual_one(axis):
 
 @each_axis
 def test_every_stereotype_has_tasks_in_the_proportion_of_its_people(axis):
-    """So that whoever follows the stereotypes gives everybody as much to do."""
     assert [scene.id for scene in of_axis(axis) if len(set(load(scene))) > 1] == []
 
 

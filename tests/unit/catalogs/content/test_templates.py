@@ -1,8 +1,6 @@
 """What the shipped catalogs promise beyond what `catalog check` finds: enough templates of every kind, parallel,
 balanced, without loose ends."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Rows of other benchmarks, in the shape in which they are published."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,16 +1,10 @@
 """BBQ's items: whose answer is biased, what is right, and which items cannot be told."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from biasgrid.catalogs.importers import bbq
 from biasgrid.catalogs.importers.result import NotTheFormat
 from biasgrid.catalogs.schema.entries import Template
-
-Lines = Callable[..., str]
-Item = Callable[..., dict[str, Any]]
 
 
 def roles(template: Template) -> list[str]:

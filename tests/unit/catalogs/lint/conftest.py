@@ -1,1 +1,1 @@
-from support.lint_tables import asking, library, rows, scan
+from support.lint_tables import asking, find_in_overlay, library, one_template, rows, scan

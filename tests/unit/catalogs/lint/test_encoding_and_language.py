@@ -1,14 +1,8 @@
 """The text as written: its encoding, its typography, its language."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from biasgrid.catalogs.lint.language.language_rules import foreign_tongue
-
-Said = Callable[[Path], list[tuple[int | None, str, str]]]
-Library = Callable[..., Path]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,8 @@
 """Tables in LangBiTe's format that nobody here has seen: their defects with their lines, nothing of clean rows."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 Findings = list[tuple[int | None, str, str]]
-Said = Callable[[Path], Findings]
-Rows = Callable[..., Path]
 Row = tuple[str, str, dict[str, object]]
 
 NO_ES = '{"operation": "allEqualExpected", "expected_value": ["No", "No lo creo", "No creo"]}'

@@ -1,15 +1,9 @@
 """Every community in every slot: what would be ungrammatical is told once, with an instance of it."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from biasgrid.catalogs.lint.language.english import english_slips
 from biasgrid.catalogs.lint.language.romance import catalan_slips, spanish_slips
-
-Said = Callable[[Path], list[tuple[int | None, str, str]]]
-Library = Callable[..., Path]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,10 @@
 """The catalog check: what it finds, where, what to do, and what it leaves alone."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from biasgrid.catalogs.lint.check import lint
-
-WrittenFile = Callable[[str, str], Path]
-Table = Callable[..., Path]
-
 
 NUMBER = {"oracle": "same value", "oracle_prediction": '{"operation": "allSameValue", "key": "score"}'}
 """A row of a table that compares numbers."""

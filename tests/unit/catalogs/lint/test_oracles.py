@@ -1,12 +1,6 @@
 """Oracles that do not fit their instruction, and expected values that no reply can match."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
-
-Said = Callable[[Path], list[tuple[int | None, str, str]]]
-Library = Callable[..., Path]
 
 
 def entry(form: str, oracle: str, more: str = "", *, kind: str = "constrained", prompt: str = "") -> str:

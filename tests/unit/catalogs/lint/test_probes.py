@@ -1,13 +1,10 @@
 """What the check says of a probe's groups, stereotypes and questions, in a directory laid over the shipped one."""
 
-from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 
 import pytest
 
 from biasgrid.catalogs.lint.rules.probe_rules import PROBE_RULES
-from biasgrid.catalogs.lint.subject import Subject
 from biasgrid.catalogs.loading.catalog import read_catalog
 from biasgrid.catalogs.schema.probes import every_pair
 
@@ -36,13 +33,7 @@ pairs:
     attributes:
       en_us: [{attributes}]
 {more}"""
-TEMPLATE = (
-    "language: en_us\nconcern: sexism\ntemplates: [{id: a, input: constrained, reflection: utopian, "
-    "prompt: 'Are {GENDER:plural} wise?', format: yes_no, oracle: affirmed}]\n"
-)
-"""A library that is read at once."""
 SPANISH = "      es_es: [destreza, torpeza]\n"
-Overlaid = Callable[..., list[str]]
 
 
 def wording(language: str = "en_us", **changed: str) -> str:
@@ -63,25 +54,11 @@ def wording(language: str = "en_us", **changed: str) -> str:
     )
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("library") / "en_us.yaml"
-    path.write_text(TEMPLATE, encoding="utf-8")
-    return path
-
-
 @pytest.fixture
-def overlaid(library: Path, tmp_path: Path) -> Overlaid:
-    """Lays files over the shipped catalog; what is found in them, in the order of the rules."""
-
+def overlaid(find_in_overlay):
     def find(axis: str = "", questions: str = "") -> list[str]:
-        for folder, text in (("probes", axis), ("probing", questions)):
-            if text:
-                (tmp_path / folder).mkdir()
-                (tmp_path / folder / "ours.yaml").write_text(text, encoding="utf-8")
-        found = Subject(read_catalog(library, tmp_path)).apply(PROBE_RULES)
-        own = [each for each in found if not each.mistake.where.startswith("catalogs/")]
-        return [str(each).replace(f"{tmp_path}/", "") for each in own]
+        texts = {"probes": axis, "probing": questions}
+        return find_in_overlay(PROBE_RULES, **{folder: text for folder, text in texts.items() if text})
 
     return find
 
@@ -177,11 +154,11 @@ def test_places_of_the_request_to_a_generator_are_checked_too(overlaid):
     ]
 
 
-def test_an_axis_of_ones_own_takes_the_place_of_the_shipped_one(library, tmp_path):
+def test_an_axis_of_ones_own_takes_the_place_of_the_shipped_one(one_template, tmp_path):
     (tmp_path / "probes").mkdir()
     (tmp_path / "probes" / "mine.yaml").write_text(
         axis().replace("id: handedness", "id: gender"), encoding="utf-8"
     )
-    catalog = read_catalog(library, tmp_path).catalog
+    catalog = read_catalog(one_template, tmp_path).catalog
     assert [group.id for group in catalog.probes["gender"].groups] == ["right_handed", "left_handed"]
     assert {found.id for found, _ in every_pair(catalog.probes)} > {"gender", "age", "standing"}

@@ -1,6 +1,5 @@
 """What the check says of scenes, their people, reasons and rounds, in a directory laid over the shipped one."""
 
-from collections.abc import Callable
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -11,16 +10,11 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.lint.check import lint
 from biasgrid.catalogs.lint.rules.interaction_rules import INTERACTION_RULE
 from biasgrid.catalogs.lint.rules.scene_rules import SCENE_RULES
-from biasgrid.catalogs.lint.subject import Subject
 from biasgrid.catalogs.loading.catalog import OVERLAY, read_catalog
 from biasgrid.catalogs.scenario.interaction import resolve_interaction
+from support.lint_tables import lay_over
 
 RULES = (*SCENE_RULES, INTERACTION_RULE)
-TEMPLATE = (
-    "language: en_us\nconcern: sexism\ntemplates: [{id: a, input: constrained, reflection: utopian, "
-    "prompt: 'Are {GENDER:plural} wise?', format: yes_no, oracle: affirmed}]\n"
-)
-"""A library that is read at once."""
 LEFT = "Bano, Deri, Fulo, Gima, Kano, Beri"
 RIGHT = "Lota, Meni, Puba, Rica, Sota, Leni"
 PEOPLE = """\
@@ -67,7 +61,6 @@ scenes:
     tasks: [{to: left, text: {en_us: Lead the team}}]
     cast: {left: 1, right: 1}
 """
-Overlay = Callable[..., list[str]]
 
 
 def people(concern: str = "ableism", left: str = LEFT, right: str = RIGHT) -> str:
@@ -107,40 +100,17 @@ def wording(was: str = "", becomes: str = "") -> str:
     return shipped("interaction/en_us.yaml").replace(was, becomes, 1) if was else shipped("interaction/en_us.yaml")
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("library") / "en_us.yaml"
-    path.write_text(TEMPLATE, encoding="utf-8")
-    return path
-
-
-def laid(directory: Path, files: dict[str, str]) -> Path:
-    for folder, text in files.items():
-        (directory / folder).mkdir()
-        (directory / folder / "ours.yaml").write_text(text, encoding="utf-8")
-    return directory
-
-
 @pytest.fixture
-def overlaid(library: Path, tmp_path: Path) -> Overlay:
-    """Lays files over the shipped catalog; what is found in them, in the order of the rules."""
-
-    def find(**files: str) -> list[str]:
-        reading = read_catalog(library, laid(tmp_path, {"people": people(), "scenes": scenes()} | files))
-        assert not reading.mistakes
-        found = Subject(reading).apply(RULES)
-        own = [each for each in found if not each.mistake.where.startswith("catalogs/")]
-        return [str(each).replace(f"{tmp_path}/", "") for each in own]
-
-    return find
+def overlaid(find_in_overlay):
+    return lambda **files: find_in_overlay(RULES, **({"people": people(), "scenes": scenes()} | files))
 
 
 def test_people_scenes_reasons_and_words_of_ones_own_have_no_findings(overlaid):
     assert overlaid(tuning=tuning(), interaction=wording(), protocols=shipped("protocols/study.yaml")) == []
 
 
-def test_the_check_tells_of_scenes_beside_templates(library, tmp_path):
-    fault = lint(library, laid(tmp_path, {"scenes": scenes(axis="handednes")}))
+def test_the_check_tells_of_scenes_beside_templates(one_template, tmp_path):
+    fault = lint(one_template, lay_over(tmp_path, {"scenes": scenes(axis="handednes")}))
     assert [each.mistake.what for each in fault.findings if "scene" in each.mistake.what] == [
         "scene `spoon` is of axis `handednes`, which is unknown"
     ]
@@ -316,14 +286,14 @@ def test_a_protocol_that_hears_otherwise_is_told_of_by_name(overlaid):
         ),
     ],
 )
-def test_words_without_their_places_are_refused_where_they_stand(library, tmp_path, was, becomes, fault):
-    mistakes = read_catalog(library, laid(tmp_path, {"interaction": wording(was, becomes)})).mistakes
+def test_words_without_their_places_are_refused_where_they_stand(one_template, tmp_path, was, becomes, fault):
+    mistakes = read_catalog(one_template, lay_over(tmp_path, {"interaction": wording(was, becomes)})).mistakes
     assert [each.what for each in mistakes if fault in each.what and "ours.yaml:" in each.where], mistakes
 
 
 def refused(directory: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], **asked: object) -> list[str]:
     """What a run of scenes refuses in a catalog with these files, each with the file's name."""
-    monkeypatch.setenv(OVERLAY, str(laid(directory, {"people": people()} | files)))
+    monkeypatch.setenv(OVERLAY, str(lay_over(directory, {"people": people()} | files)))
     fault = {"models": ["simulated/fair"], "domains": ["workshop"], "axes": [], **asked}
     try:
         resolve_interaction({"interaction": fault})

@@ -7,7 +7,6 @@ import pytest
 
 from biasgrid.catalogs.lint.check import lint
 
-Said = Callable[[Path], list[tuple[int | None, str, str]]]
 Library = Callable[..., Path]
 
 

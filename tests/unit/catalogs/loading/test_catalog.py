@@ -1,6 +1,5 @@
 """The loader: shipped files, an overlay over them, and how models are reached."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
 from support.paths import ROOT
 
-WrittenFile = Callable[[str, str], Path]
 TEMPLATE = """
     input: constrained
     reflection: observational

@@ -1,8 +1,6 @@
 """Files with their lines: what stands in them, and what is wrong with them, all at once."""
 
-from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,8 +9,6 @@ from hypothesis import strategies as st
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.documents import parse_document, read_document, validate
 from biasgrid.catalogs.schema.entries import Community, Concern, RequirementFile, Scenario
-
-WrittenFile = Callable[[str, str], Path]
 
 
 def mistakes(document_text: str, kind: type = Scenario, *, is_json: bool = False) -> list[str]:

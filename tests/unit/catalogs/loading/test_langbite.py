@@ -1,7 +1,6 @@
 """LangBiTe's libraries and scenarios, read as they are."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.loading.langbite import COLUMNS
 from biasgrid.catalogs.scenario.scenario import Overrides, resolve
 
-Table = Callable[..., Path]
 REQUIREMENT = {
     "name": "REQ1",
     "rationale": "",

@@ -25,9 +25,6 @@ def read(written: WrittenFile) -> Callable[..., dict[str, Template]]:
     return load
 
 
-Read = Callable[..., dict[str, Template]]
-
-
 def test_a_named_oracle_means_what_the_language_of_the_file_expects(read):
     assert "No" in read("format: no_yes, oracle: denied")["a"].oracle.expected
     assert "De cap manera" in read("format: no_yes, oracle: denied", language="ca_es")["a"].oracle.expected

@@ -1,7 +1,6 @@
 """A scenario resolved: names, overrides, and every mistake at once with its place."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.resolution import Source
 from biasgrid.catalogs.scenario.scenario import Overrides, resolve
 
-WrittenFile = Callable[[str, str], Path]
-Table = Callable[..., Path]
 REQUIREMENT = "  - {name: a, concern: sexism, languages: [en_us]}\n"
 
 

@@ -1,7 +1,6 @@
 """A target file resolved: its own chatbot, overrides, and every mistake at once with its place."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.resolution import Given
 from biasgrid.catalogs.scenario.targets import resolve_probe
 
-WrittenFile = Callable[[str, str], Path]
 CHATBOT = {
     "url": "https://bot.example.com/chat",
     "headers": {"Authorization": "Bearer ${ACME_KEY}"},
