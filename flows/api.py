@@ -34,10 +34,10 @@ from biasgrid.flows.runs.kinds import AnyKind, find_kind
 from biasgrid.flows.runs.options import keywords
 
 if TYPE_CHECKING:
+    from biasgrid.flows.benchmark.outcome import Outcome
     from biasgrid.flows.interaction.outcome import InteractionOutcome
     from biasgrid.flows.probe.outcome import ProbeOutcome
     from biasgrid.flows.redteam.outcome import AttackOutcome
-    from biasgrid.flows.runs.outcome import Outcome
 
 T = TypeVar("T")
 Source = Path | str | dict[str, Any]

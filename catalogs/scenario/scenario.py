@@ -1,8 +1,8 @@
 """Resolves a scenario from a file, dict or JSON string and reports all errors at once."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,39 +15,13 @@ from biasgrid.catalogs.scenario.resolution import Draft, Given, Resolved, Source
 from biasgrid.catalogs.schema.entries import Requirement, Scenario, ScenarioSettings
 
 JUDGE = "BIASGRID_JUDGE"
-OPTIONS = {
-    "models": "--model",
-    "max_age": "--max-age",
-    "max_cost": "--max-cost",
-    "max_requests": "--max-requests",
-    "judge_sample": "--judge-passed",
-}
+OPTIONS = {"models": "--model", "judge_sample": "--judge-passed"}
 """Options whose names differ from the settings they replace."""
-NOT_SETTINGS = ("library", "models", "judge_passed")
+NOT_SETTINGS = ("library", "judge_passed")
 
 
-@dataclass(frozen=True)
-class Overrides:
-    """What the command line puts in place of the scenario's own settings; None leaves it as it is."""
-
-    library: str | None = None
-    models: Sequence[str] = ()
-    samples: int | None = None
-    seed: int | None = None
-    reuse: str | None = None
-    max_age: str | None = None
-    max_cost: float | None = None
-    max_requests: int | None = None
-    batch: bool | None = None
-    judge: str | None = None
-    judge_passed: float | None = None
-    """The share of passed replies that the judge receives."""
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        named = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in NOT_SETTINGS}
-        given = {key: value for key, value in named.items() if value is not None}
-        return given | ({"models": list(self.models)} if self.models else {})
+class Overrides(dict[str, Any]):
+    """Options that replace settings of the scenario, by name; `judge_passed`: share of passed replies to judge."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +62,9 @@ def resolve(
     text, document = read_source(source, "scenario", "is no scenario", remedy, scenario_file)
     notices: tuple[str, ...] = ()
     if langbite_scenario.is_scenario(document.value):
-        document, notices = langbite_scenario.scenario(document, overrides.judge or os.environ.get(JUDGE) or None)
+        document, notices = langbite_scenario.scenario(
+            document, overrides.get("judge") or os.environ.get(JUDGE) or None
+        )
     document = apply_options(document, _as_given(document, overrides))
     reading, unread = _read_catalog(document, overrides)
     document, unnamed = insert_requirements(document, reading)
@@ -107,20 +83,24 @@ def _as_given(document: Document, overrides: Overrides) -> Given:
     settings = document.value.get("scenario")
     if not isinstance(settings, dict):
         return {}
-    wanted = overrides.settings
-    if overrides.judge_passed is not None:
+    wanted = {name: value for name, value in overrides.items() if name not in NOT_SETTINGS}
+    if "judge_passed" in overrides:
         sample = settings.get("judge_sample")
         own = sample if isinstance(sample, dict) else {}
-        wanted |= {"judge_sample": own | {"passed": overrides.judge_passed}}
-    return {("scenario", name): (OPTIONS.get(name, f"--{name}"), value) for name, value in wanted.items()}
+        wanted["judge_sample"] = own | {"passed": overrides["judge_passed"]}
+    return {("scenario", name): (_option(name), value) for name, value in wanted.items()}
+
+
+def _option(setting: str) -> str:
+    return OPTIONS.get(setting, f"--{setting.replace('_', '-')}")
 
 
 def _read_catalog(document: Document, overrides: Overrides) -> tuple[Reading, list[Problem]]:
     """The catalog with the scenario's library, or without if it cannot be read, and the library's errors."""
-    library = _own_library(document) if overrides.library is None else overrides.library
+    library = overrides["library"] if "library" in overrides else _own_library(document)
     found: list[Problem] = []
     if not library.strip():
-        where = document.place("scenario", "library") if overrides.library is None else "--library"
+        where = document.place("scenario", "library") if "library" not in overrides else "--library"
         found.append(Problem("`library` is empty", where, "name a file or directory of templates, or `shipped`"))
         library = "shipped"
     try:

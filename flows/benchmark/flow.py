@@ -9,12 +9,12 @@ from prefect import get_run_logger
 
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
+from biasgrid.flows.benchmark.outcome import Outcome
 from biasgrid.flows.benchmark.sections import publish
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.runs.cells import cells_stage
 from biasgrid.flows.runs.context import Grid, generate_stage
 from biasgrid.flows.runs.driver import kind_flow, run_kind
-from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import planned_cells
 

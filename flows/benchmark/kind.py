@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.schema.choices import Reuse
 from biasgrid.flows.runs.kinds import RunKind, Source
-from biasgrid.flows.runs.options import RunOptions, option, revised
+from biasgrid.flows.runs.options import RunOptions, option, replace_option
 
 if TYPE_CHECKING:
-    from biasgrid.catalogs.scenario.scenario import Overrides, ResolvedScenario
-    from biasgrid.flows.forecast.benchmark import Forecast
-    from biasgrid.flows.runs.outcome import Outcome
-    from biasgrid.tasks.report.model import Section
+    from biasgrid.catalogs.scenario.scenario import ResolvedScenario
+    from biasgrid.flows.benchmark.outcome import Outcome
+    from biasgrid.flows.forecast.totals import Forecast
     from biasgrid.warehouse.storage.lake import Lake
+
+    Base = RunKind[ResolvedScenario, Forecast, Outcome]
+else:
+    Base = RunKind
+
+
+setting = partial(option, section="scenario")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,59 +40,59 @@ class BenchmarkOptions(RunOptions):
         cli=Path,
         show_default=False,
     )
-    library: str | None = option(
+    library: str | None = setting(
         None,
         "--library",
         "Templates to use: a file or directory, LangBiTe's format included.",
         "templates in place of the shipped ones: a file or directory, LangBiTe's format included",
         cli=Path | None,
     )
-    models: list[str] | None = option(
+    models: list[str] | None = setting(
         None,
         "--model",
         "`provider/model`; may be repeated. Replaces the scenario's.",
         "`provider/model` names to test, such as `openai/gpt-4o-mini`; None: the scenario's",
     )
-    reuse: Reuse | None = option(
+    reuse: Reuse | None = setting(
         None,
         "--reuse",
         "Which earlier replies stand in for asking: of this run, any, none.",
         "earlier replies that stand in for asking: of this `run` alone, when it goes on; of `all` runs; "
         "`none`. None: as the scenario has it, mostly `run`",
     )
-    samples: int | None = option(
+    samples: int | None = setting(
         None,
         "--samples",
         "How often each prompt is asked.",
         "how often each prompt is asked; None: as the scenario has it",
         min=1,
     )
-    seed: int | None = option(
+    seed: int | None = setting(
         None,
         "--seed",
         "Chooses templates and seeds samples.",
         "chooses the templates and seeds the samples; None: the scenario's",
         min=0,
     )
-    max_cost: float | None = revised(
+    max_cost: float | None = replace_option(
         RunOptions, "max_cost", doc="US dollars that the run may spend; None: the scenario's cap, or none"
     )
-    max_requests: int | None = revised(
+    max_requests: int | None = replace_option(
         RunOptions, "max_requests", doc="requests that the run may send; None: the scenario's cap, or none"
     )
-    batch: bool | None = option(
+    batch: bool | None = setting(
         None,
         "--batch/--no-batch",
         "Ask through batch APIs where providers have one: cheaper, within a day.",
         "ask through the providers' batch APIs, for less money and later; None: as the scenario has it",
     )
-    judge: str | None = option(
+    judge: str | None = setting(
         None,
         "--judge",
         "`provider/model` that gives the second opinion.",
         "`provider/model` that gives the second opinion in place of the scenario's",
     )
-    judge_passed: float | None = option(
+    judge_passed: float | None = setting(
         None,
         "--judge-passed",
         "Share of passed replies that the judge hears, too, 0 to 1.",
@@ -102,19 +109,12 @@ class BenchmarkOptions(RunOptions):
         "goes on with this unfinished run, whatever `scenario` says",
     )
 
-    @property
-    def overrides(self) -> Overrides:
-        """What takes the place of the scenario's own settings."""
-        from biasgrid.catalogs.scenario.scenario import Overrides
-
-        return Overrides(**self.given(*(each.name for each in fields(Overrides))))
-
 
 @dataclass(frozen=True, kw_only=True)
 class AgainOptions(BenchmarkOptions):
     """What may be given where the replies of a run are judged again."""
 
-    run_id: str | None = revised(
+    run_id: str | None = replace_option(
         BenchmarkOptions, "run_id", doc="the run; a beginning or end that only one has will do"
     )
     scenario: str | dict[str, Any] | None = option(
@@ -124,23 +124,23 @@ class AgainOptions(BenchmarkOptions):
         "whose tolerances, deltas, refusal rules and judge count from now on; the run's own where absent",
         cli=Path | None,
     )
-    library: str | None = revised(
+    library: str | None = replace_option(
         BenchmarkOptions,
         "library",
         doc="templates whose oracles count from now on; the scenario's where absent",
     )
-    data: str | None = revised(
+    data: str | None = replace_option(
         RunOptions, "data", doc="directory or `s3://bucket/prefix` of the lake and the warehouse"
     )
-    max_cost: float | None = revised(
+    max_cost: float | None = replace_option(
         RunOptions, "max_cost", doc="US dollars that the run may have spent, its judge's included"
     )
-    max_requests: int | None = revised(
+    max_requests: int | None = replace_option(
         RunOptions, "max_requests", doc="requests that the run may have sent, its judge's included"
     )
 
 
-class BenchmarkKind(RunKind["ResolvedScenario", "Forecast", "Outcome"]):
+class BenchmarkKind(Base):
     """Requirements in, findings out."""
 
     name = "benchmark"
@@ -148,8 +148,9 @@ class BenchmarkKind(RunKind["ResolvedScenario", "Forecast", "Outcome"]):
     source = "scenario"
     keys = frozenset({"scenario", "requirements"})
     called = "a scenario"
-    flow = "biasgrid.flows.benchmark.flow:benchmark"
     options = BenchmarkOptions
+    pages = ("biasgrid.tasks.report.html.run_pages:write_run_pages", "index.html")
+    pages_alone: ClassVar = {"alone": True}
     words = (
         "scenario library models data reuse samples seed max_age max_cost max_requests batch expectations gate yes"
     )
@@ -168,51 +169,22 @@ class BenchmarkKind(RunKind["ResolvedScenario", "Forecast", "Outcome"]):
     ) -> ResolvedScenario:
         from biasgrid.flows.benchmark.prepare import resolve_scenario
 
-        overrides = given.overrides if isinstance(given, BenchmarkOptions) else None
-        return resolve_scenario(source, overrides, inspect)
+        return resolve_scenario(source, given.file_values, inspect)
 
     def problems(self, resolved: ResolvedScenario) -> Iterable[Problem]:
         from biasgrid.flows.benchmark.prepare import scenario_problems
 
         return scenario_problems(resolved)
 
-    def forecast(self, resolved: ResolvedScenario, lake: Lake | None, *, brief: bool = False) -> Forecast:
-        from biasgrid.flows.forecast.benchmark import forecast
-
-        return forecast(resolved, lake, brief=brief)
-
-    def remaining(self, resolved: ResolvedScenario, lake: Lake, run_id: str) -> Forecast:
-        from biasgrid.flows.forecast.benchmark import remaining
-
-        return remaining(self.forecast(resolved, lake, brief=True), lake, run_id)
-
     def is_upper_bound(self, expected: Forecast, resolved: ResolvedScenario, lake: Lake | None) -> bool:
         return resolved.settings.reuse == "all" and lake is not None
 
-    def show_forecast(self, expected: Forecast, resolved: ResolvedScenario) -> None:
-        from biasgrid.flows.forecast.view import show_forecast
-
-        show_forecast(expected)
-
-    def announce(self, expected: Forecast, resolved: ResolvedScenario, *, is_resumed: bool, at_most: bool) -> None:
-        from biasgrid.flows.forecast.confirmation import announce
-
-        announce(expected, resolved.settings, is_resumed=is_resumed, at_most=at_most)
-
     def outcome(self, lake: Lake, run_id: str, *, is_checked: bool = False) -> Outcome:
-        from biasgrid.flows.runs.outcome import outcome
-
-        return outcome(lake, run_id, is_checked)
+        found: Outcome = self.part("outcome:read_outcome")(lake, run_id, is_checked)
+        return found
 
     async def publish(self, lake: Lake, found: Outcome, name: str) -> None:
-        from biasgrid.flows.benchmark.sections import publish
-
-        await publish(lake, found, name)
-
-    def sections(self, found: Outcome) -> Iterable[Section]:
-        from biasgrid.flows.benchmark.sections import sections
-
-        return sections(found)
+        await self.part("sections:publish")(lake, found, name)
 
 
 BENCHMARK = BenchmarkKind()

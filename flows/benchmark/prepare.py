@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
@@ -21,9 +22,9 @@ SHOWN = 10
 """Maximum number of templates in an error message."""
 
 
-def resolve_scenario(source: Source, overrides: Overrides | None, inspect: Inspection) -> ResolvedScenario:
+def resolve_scenario(source: Source, settings: Mapping[str, Any], inspect: Inspection) -> ResolvedScenario:
     """As `resolve`, with notices for models that cannot be batched although batches are requested."""
-    found = resolve(source, overrides, inspect)
+    found = resolve(source, Overrides(settings), inspect)
     notices = batching_notices(found.targets.values(), found.settings)
     return replace(found, notices=(*found.notices, *notices))
 

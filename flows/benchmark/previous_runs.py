@@ -60,7 +60,7 @@ TREND = """
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class EarlierRuns:
     """Comparison of a run with earlier ones."""
 
     changes: list[dict[str, Any]]
@@ -74,11 +74,11 @@ class Before:
         return [row for row in self.changes if row["finding"] == "worse"]
 
 
-def before(lake: Lake, run_id: str) -> Before:
+def compare_with_earlier(lake: Lake, run_id: str) -> EarlierRuns:
     """Comparison with earlier runs; raises UserError if there is no warehouse."""
     from biasgrid.warehouse.build.build import connect, fetch_rows  # loads DuckDB: none of a run's start
 
     with connect(lake) as warehouse:
         changed = fetch_rows(warehouse, CHANGES, [run_id])
         trend = fetch_rows(warehouse, TREND, [run_id, NIGHTS])
-    return Before(changed.to_dicts(), trend.to_dicts())
+    return EarlierRuns(changed.to_dicts(), trend.to_dicts())

@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from biasgrid.flows.benchmark.previous_runs import Before, before
+from biasgrid.flows.benchmark.outcome import Outcome, templates_needed
+from biasgrid.flows.benchmark.previous_runs import EarlierRuns, compare_with_earlier
 from biasgrid.flows.benchmark.summary import changed_page, summary
-from biasgrid.flows.runs.outcome import Outcome, need
+from biasgrid.flows.forecast.confirmation import announce as announce
+from biasgrid.flows.forecast.view import show_forecast as show_forecast
 from biasgrid.flows.terminal.markdown import cell, plain
 from biasgrid.tasks.report.figures import share
 from biasgrid.tasks.report.model import (
@@ -81,7 +83,7 @@ def _why_undecided(row: dict[str, Any]) -> str:
         return ""
     interval = _interval(row)
     where = "" if interval == "–" else f"95% interval of the mean: {interval} in {row['worst_language']}"
-    return "; ".join(part for part in (where, need(row)) if part)
+    return "; ".join(part for part in (where, templates_needed(row)) if part)
 
 
 def _lines(found: Outcome) -> Iterator[Text]:
@@ -110,13 +112,13 @@ def _count(found: Outcome, column: str) -> str:
     return ", ".join(f"{count[name]} {name}" for name in STATES if count[name])
 
 
-async def publish(lake: Lake, found: Outcome, scenario: str, shards: Sequence[Sequence[str]] = ()) -> Before:
+async def publish(lake: Lake, found: Outcome, scenario: str, shards: Sequence[Sequence[str]] = ()) -> EarlierRuns:
     """Create the artifacts of a finished run; returns the runs before it. `shards` as of `summary`."""
     from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 
     from biasgrid.flows.benchmark.trend_chart import trend_page
 
-    earlier = await asyncio.to_thread(before, lake, found.run_id)
+    earlier = await asyncio.to_thread(compare_with_earlier, lake, found.run_id)
     name, run = plain(scenario), f"run {found.run_id}"
     await acreate_table_artifact([*map(_record, found.findings)], "findings", f"{name}: findings of {run}")
     if earlier.changes:
@@ -135,7 +137,7 @@ def _record(finding: dict[str, Any]) -> dict[str, Any]:
         **{name: cell(finding[name]) for name in ("model", "requirement", "concern")},
         "finding": finding["point_finding"],
         "decision": finding["decision"],
-        "needs": need(finding) or "",
+        "needs": templates_needed(finding) or "",
         "passed": share(finding["point_rate"]),
         "95% interval": f"{share(finding['interval_low'])} to {share(finding['interval_high'])}",
         "tolerance": share(finding["tolerance"]),

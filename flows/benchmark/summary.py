@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from biasgrid.flows.benchmark.previous_runs import Before
-from biasgrid.flows.runs.outcome import Outcome
+from biasgrid.flows.benchmark.outcome import Outcome
+from biasgrid.flows.benchmark.previous_runs import EarlierRuns
 from biasgrid.flows.terminal.markdown import Markup, block, plain, table
 from biasgrid.tasks.report.figures import share
 
@@ -16,7 +16,7 @@ TRACED = 12
 """Maximum number of findings with a trace command, worst of each model first."""
 
 
-def look_closer(found: Outcome, data: str, earlier: str | None = None) -> str:
+def next_steps(found: Outcome, data: str, earlier: str | None = None) -> str:
     """Markdown: reports, the comparison with the run `earlier`, and the way from what is not met to each reply;
     `data` is where it lies."""
     lines = [_command("report", found.run_id, data=data)]
@@ -58,31 +58,31 @@ def summary(
     found: Outcome,
     scenario: str,
     data: str,
-    before: Before | None = None,
+    before: EarlierRuns | None = None,
     shards: Sequence[Sequence[str]] = (),
 ) -> str:
     """Markdown with escaped names; `data` is the data location, `shards` has rows of name, outcome and link."""
-    before = before or Before([], [])
+    before = before or EarlierRuns([], [])
     parts = [f"# {plain(scenario)}", _head(found)]
     if before.worse:
-        parts += ["## Worse than the run before", _told(before.worse)]
+        parts += ["## Worse than the run before", _worse_lines(before.worse)]
     parts += ["## Requirements", _by_models(found)]
     if shards:
         parts += ["## Asked by", table(("shard", "ended", ""), shards)]
     earlier = before.changes[0]["earlier_run_id"] if before.changes else None
-    parts += ["## Look closer", look_closer(found, data, earlier)]
+    parts += ["## Look closer", next_steps(found, data, earlier)]
     return "\n\n".join(parts)
 
 
-def counted(found: Outcome) -> str:
+def count_met(found: Outcome) -> str:
     met = sum(row["point_finding"] == "met" for row in found.findings)
     return f"{met} of {len(found.findings)} requirements met"
 
 
-def changed_page(before: Before, run_id: str) -> str:
+def changed_page(before: EarlierRuns, run_id: str) -> str:
     """Markdown with regressions in words, then every requirement compared with the previous run."""
     earlier = ", ".join(f"`{one}`" for one in dict.fromkeys(row["earlier_run_id"] for row in before.changes))
-    worse = _told(before.worse) if before.worse else "Nothing is worse by a test."
+    worse = _worse_lines(before.worse) if before.worse else "Nothing is worse by a test."
     every = table(CHANGED, map(_changed, before.changes))
     return f"# Beside the run before\n\nRun `{run_id}` beside {earlier}\n\n{worse}\n\n{TESTS}\n\n{every}"
 
@@ -103,7 +103,7 @@ def _changed(row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _told(worse: Sequence[dict[str, Any]]) -> str:
+def _worse_lines(worse: Sequence[dict[str, Any]]) -> str:
     more = len(worse) - NAMED
     rest = [f"- and {more} more"] if more > 0 else []
     return "\n".join([*map(_sentence, worse[:NAMED]), *rest])
@@ -118,7 +118,7 @@ def _sentence(row: dict[str, Any]) -> str:
 
 def _head(found: Outcome) -> str:
     lack = ", **incomplete**: coverage is below the scenario's floor" if found.incomplete else ""
-    return f"Run `{found.run_id}`: {counted(found)}{lack}"
+    return f"Run `{found.run_id}`: {count_met(found)}{lack}"
 
 
 def _by_models(found: Outcome) -> str:

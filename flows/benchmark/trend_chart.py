@@ -53,7 +53,7 @@ HEADINGS = ("model", "requirement", "trend", "before → now", "change")
 
 
 def trend_page(rows: Sequence[dict[str, Any]], title: str) -> str:
-    """Markdown; `rows` as in `biasgrid.flows.benchmark.previous_runs.Before.trend`."""
+    """Markdown; `rows` as in `biasgrid.flows.benchmark.previous_runs.EarlierRuns.trend`."""
     more = len(rows) - SHOWN
     rest = f'\n… and {more:,} more: `biasgrid sql "from marts.trend"`\n' if more > 0 else ""
     return f"# {title}\n\n{LEGEND}\n\n{table(HEADINGS, map(_row, rows[:SHOWN]))}{rest}"

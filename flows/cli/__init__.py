@@ -20,7 +20,7 @@ from biasgrid.flows.cli.review import review
 from biasgrid.flows.cli.run_commands import command_of, evaluate, plan, resume
 from biasgrid.flows.cli.serve import respondents, serve
 from biasgrid.flows.runs.kinds import all_kinds
-from biasgrid.flows.terminal.encoding import speak_plainly
+from biasgrid.flows.terminal.encoding import set_plain_output
 
 
 class Commands(typer.core.TyperGroup):
@@ -83,50 +83,50 @@ LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIP
 def main(commands: typer.Typer = app) -> None:
     """Run the command. A user's mistake is one clear message and exit code 2, storage that gave way code 3, output
     that cannot be written code 120."""
-    speak_plainly()
+    set_plain_output()
     try:
-        _built(commands)()
+        _build_command(commands)()
     except UserError as mistake:
-        sys.exit(_said(mistake))
+        sys.exit(_report_error(mistake))
     except Exception as error:  # noqa: BLE001 - 1, Python's own code for a crash, would read as "not met"
-        sys.exit(_broken_off(error))
+        sys.exit(_report_crash(error))
 
 
 @cache
-def _built(commands: typer.Typer) -> Callable[[], object]:
+def _build_command(commands: typer.Typer) -> Callable[[], object]:
     """Made once: every option of every command is looked at for it."""
     return get_command(commands)
 
 
-def _broken_off(error: Exception) -> int:
+def _report_crash(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in LOST and error.filename is None:
-        tell_lost(error)
+        report_lost_output(error)
         return UNWRITTEN
     traceback.print_exception(error)
     return 3
 
 
-def tell_lost(error: OSError) -> None:
+def report_lost_output(error: OSError) -> None:
     """Says that the output is not whole; nothing where it is its reader who has gone."""
     if error.errno != errno.EPIPE:
-        _tell(f"biasgrid: the output cannot be written: {error.strerror}")
+        _print_error(f"biasgrid: the output cannot be written: {error.strerror}")
 
 
-def _tell(words: str) -> None:
+def _print_error(words: str) -> None:
     with suppress(OSError):  # what cannot be said changes no exit code
         typer.echo(words, err=True)
 
 
-def _said(mistake: UserError) -> int:
+def _report_error(mistake: UserError) -> int:
     from biasgrid.warehouse.storage.errors import OldWarehouseStays, StorageTrouble
 
     if isinstance(mistake, OldWarehouseStays):
-        _say(mistake, f"{mistake.headline}, and the warehouse stays as it was")
+        _print_problems(mistake, f"{mistake.headline}, and the warehouse stays as it was")
         return 3
     if isinstance(mistake, StorageTrouble):
-        _tell(f"biasgrid: {'the run cannot go on' if mistake.run_id else 'storage gave way'}\n{mistake}")
+        _print_error(f"biasgrid: {'the run cannot go on' if mistake.run_id else 'storage gave way'}\n{mistake}")
         return 3
-    _say(mistake)
+    _print_problems(mistake)
     return 2
 
 
@@ -134,10 +134,10 @@ SHOWN = 25
 """Mistakes told at once; more of them are mostly one mistake many times."""
 
 
-def _say(mistake: UserError, what: str = "") -> None:
+def _print_problems(mistake: UserError, what: str = "") -> None:
     count = len(mistake.mistakes)
     right = "one thing to put right" if count == 1 else f"{count} things to put right"
     lines = [f"biasgrid: {what or right}", *map(str, mistake.mistakes[:SHOWN])]
     if count > SHOWN:
         lines.append(f"… and {count - SHOWN} more")
-    _tell("\n".join(lines))
+    _print_error("\n".join(lines))

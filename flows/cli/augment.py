@@ -84,10 +84,10 @@ def augment(
     try:
         found = asyncio.run(ask(prepared))
     except KeyboardInterrupt:
-        told = "what arrived is kept: order the same again, and only the rest is asked"
-        typer.echo(f"biasgrid: interrupted; {told}", err=True)
+        text = "what arrived is kept: order the same again, and only the rest is asked"
+        typer.echo(f"biasgrid: interrupted; {text}", err=True)
         raise typer.Exit(130) from None
-    _tell(found)
+    _show_augmented(found)
     if found.failures or found.out is None or not found.filtered.entries:
         raise typer.Exit(3)
 
@@ -105,7 +105,7 @@ def accept(
     id of its concern or domain, and mark them in the review. With any mistake in them, nothing is written."""
     from biasgrid.flows.catalog.accept import accept as take
 
-    _tell_accepted(take(review, into, reviewer, every))
+    _show_accepted(take(review, into, reviewer, every))
 
 
 def _refuse_mixed(scenes: str, **of_templates: object) -> None:
@@ -113,9 +113,9 @@ def _refuse_mixed(scenes: str, **of_templates: object) -> None:
     from biasgrid.catalogs.errors import Problem, UserError
 
     if scenes:
-        beside = [name for name, given in of_templates.items() if given]
+        listener = [name for name, given in of_templates.items() if given]
         remedy = "leave it out: it is for templates"
-        mistakes = [Problem("means nothing for scenes", f"--{name}", remedy) for name in beside]
+        mistakes = [Problem("means nothing for scenes", f"--{name}", remedy) for name in listener]
     else:
         missing = [name for name in ("concern", "context") if not of_templates[name]]
         remedy = "name it, or order scenes with `--scenes`"
@@ -124,7 +124,7 @@ def _refuse_mixed(scenes: str, **of_templates: object) -> None:
         raise UserError(mistakes)
 
 
-def _tell(found: Augmented) -> None:
+def _show_augmented(found: Augmented) -> None:
     filtered = found.filtered
     for failure in found.failures:
         typer.echo(f"no reply: {failure}", err=True)
@@ -142,14 +142,14 @@ def _tell(found: Augmented) -> None:
         typer.echo(f"decide on each, then: biasgrid catalog accept {found.out}")
 
 
-def _tell_accepted(found: Accepted) -> None:
+def _show_accepted(found: Accepted) -> None:
     for warning in found.warnings:
         typer.echo(f"warning: {warning}", err=True)
     for name, settled in found.names:
         typer.echo(f"{name} is {settled}")
     where = f" into {found.library}" if found.names else ""
     typer.echo(f"{format_count(len(found.names), found.kind)} accepted{where}")
-    beside = (("undecided", found.undecided), ("rejected", found.rejected), ("accepted before", found.done))
-    for told, names in beside:
+    listener = (("undecided", found.undecided), ("rejected", found.rejected), ("accepted before", found.done))
+    for text, names in listener:
         if names:
-            typer.echo(f"{len(names)} {told}: {', '.join(names)}")
+            typer.echo(f"{len(names)} {text}: {', '.join(names)}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from biasgrid.flows.cli.running import INTERRUPTED, at_once, awaited, left_as_it_was
+from biasgrid.flows.cli.running import INTERRUPTED, early_server, remove_new_directories, run_interruptible
 from biasgrid.flows.finetuning.options import PARAMETERS, WORDS, TuningOptions
 from biasgrid.flows.runs.options import command, option
 
@@ -54,13 +54,13 @@ def model(given: TuningOptions) -> None:
     from biasgrid.flows.finetuning.prepare import prepare_tuning
     from biasgrid.flows.operations.environment import secret_blocks
 
-    with at_once():
+    with early_server():
         prepared = prepare_tuning(given, secret_blocks())
         from biasgrid.flows.runs.prepare import open_lake
 
-        with left_as_it_was(given.data):
+        with remove_new_directories(given.data):
             lake = open_lake(given.data)
-            _agreed(prepared, lake, yes=given.yes)
+            _agree(prepared, lake, yes=given.yes)
         _finish(**given.given(*PARAMETERS.split()) | {"data": lake.named})
 
 
@@ -72,13 +72,13 @@ def dataset(given: DatasetOptions) -> None:
     from biasgrid.flows.finetuning.prepare import prepare_dataset, write_files
 
     made = prepare_dataset(given.variant, given.spoken, given.seed)
-    told = made.card
+    text = made.card
     for path in write_files(made, Path(given.out), force=given.force):
         typer.echo(path)
-    typer.echo(f"{told['train']} examples to train on, {told['validation']} to validate")
+    typer.echo(f"{text['train']} examples to train on, {text['validation']} to validate")
 
 
-def _agreed(prepared: PreparedTuning, lake: Lake, *, yes: bool) -> None:
+def _agree(prepared: PreparedTuning, lake: Lake, *, yes: bool) -> None:
     """Tells what is to be paid for and, where that is much or unknown, asks. Ends the command where the answer is
     no."""
     from biasgrid.flows.finetuning.prepare import confirm
@@ -97,15 +97,15 @@ def _finish(**parameters: Any) -> NoReturn:
 
     from biasgrid.flows.cli.process import leave
     from biasgrid.flows.finetuning.flow import finetune as flow
-    from biasgrid.flows.finetuning.prepare import telling
+    from biasgrid.flows.finetuning.prepare import progress_listener
     from biasgrid.tasks.connectors.client.retry import Unreachable
 
-    telling.set(lambda words: typer.echo(words, err=True))
+    progress_listener.set(lambda words: typer.echo(words, err=True))
     try:
-        found: TuningOutcome = awaited(partial(flow, **parameters))
+        found: TuningOutcome = run_interruptible(partial(flow, **parameters))
     except KeyboardInterrupt:
-        told = "nothing of it stays" if parameters["local"] else "the job goes on at the provider"
-        typer.echo(f"biasgrid: interrupted; {told}: the same command takes it up again", err=True)
+        text = "nothing of it stays" if parameters["local"] else "the job goes on at the provider"
+        typer.echo(f"biasgrid: interrupted; {text}: the same command takes it up again", err=True)
         leave(INTERRUPTED)
     except Unreachable as away:
         typer.echo(f"biasgrid: {away}", err=True)

@@ -75,8 +75,8 @@ def views(
     from biasgrid.flows.results.sql import write_views
     from biasgrid.flows.terminal.encoding import write_data
 
-    told = write_views(out, data, force=force)
-    write_data(told if out is None else f"{out}\n")
+    shown = write_views(out, data, force=force)
+    write_data(shown if out is None else f"{out}\n")
 
 
 STYLES = {"ok": "green", "note": "yellow", "broken": "bold red"}
@@ -107,6 +107,6 @@ def _table(checks: Sequence[Check]) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for check in checks:
-        told = f"{check.what}\n→ {check.remedy}" if check.remedy else check.what
-        table.add_row(Text(check.state, style=STYLES[check.state]), Text(check.part), Text(told))
+        shown = f"{check.what}\n→ {check.remedy}" if check.remedy else check.what
+        table.add_row(Text(check.state, style=STYLES[check.state]), Text(check.part), Text(shown))
     return table

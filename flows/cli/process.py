@@ -8,7 +8,7 @@ import os
 import sys
 from typing import NoReturn
 
-from biasgrid.flows.cli import UNWRITTEN, main, tell_lost
+from biasgrid.flows.cli import UNWRITTEN, main, report_lost_output
 
 PATIENT_COLLECTION = (10_000, 10, 10)
 """New objects before the garbage collector looks through them: Prefect makes a million when it is imported, and at
@@ -37,6 +37,6 @@ def leave(code: int) -> NoReturn:
             code = code or UNWRITTEN
         except OSError as lost:
             if code != UNWRITTEN:
-                tell_lost(lost)
+                report_lost_output(lost)
             code = code or UNWRITTEN
     os._exit(code)

@@ -56,27 +56,27 @@ def review(
     from biasgrid.tasks.review.sample import Draw
     from biasgrid.warehouse.storage.runs import UNDER_WAY, find_run, refuse_other_kinds
 
-    _one_thing(export=export, imported=imported, agreement=agreement, adjudicate=adjudicate)
+    _refuse_several(export=export, imported=imported, agreement=agreement, adjudicate=adjudicate)
     lake = existing_lake(data) if export or agreement else lake_to_change(data)
     found = find_run(lake, run)
     refuse_other_kinds(found, "review", "benchmark", "redteam")
     if adjudicate:
         refuse_other_kinds(found, "decision that takes a verdict's place", "benchmark")
     if agreement:
-        _agreement(lake, found)
+        _show_agreement(lake, found)
         return
     if found.state in UNDER_WAY:
         typer.echo("note: the run is still under way, and its sample changes with every reply", err=True)
     desk, draw = Desk.of(lake, found), Draw(seed, size, concern, language, model)
     if export:
-        _exported(desk, draw, export, force=force)
+        _export_sheet(desk, draw, export, force=force)
     elif imported:
-        _imported(desk, imported, _named(reviewer))
+        _import_sheet(desk, imported, _reviewer_name(reviewer))
     else:
-        _at_the_terminal(desk, draw, _named(reviewer), adjudicate=adjudicate)
+        _review_at_terminal(desk, draw, _reviewer_name(reviewer), adjudicate=adjudicate)
 
 
-def _one_thing(**asked: object) -> None:
+def _refuse_several(**asked: object) -> None:
     from biasgrid.catalogs.errors import Problem, UserError
 
     names = [f"--{'import' if name == 'imported' else name}" for name, given in asked.items() if given]
@@ -84,7 +84,7 @@ def _one_thing(**asked: object) -> None:
         raise UserError(Problem(f"{' and '.join(names)} do not go together", remedy="do one after the other"))
 
 
-def _named(reviewer: str | None) -> str:
+def _reviewer_name(reviewer: str | None) -> str:
     import getpass
 
     from biasgrid.tasks.review.record import reviewer_name
@@ -99,7 +99,7 @@ def _named(reviewer: str | None) -> str:
     return name
 
 
-def _agreement(lake: Lake, run: Run) -> None:
+def _show_agreement(lake: Lake, run: Run) -> None:
     from biasgrid.flows.review.agreement import show_agreement, show_attack_agreement
     from biasgrid.flows.review.review import refresh
 
@@ -108,7 +108,7 @@ def _agreement(lake: Lake, run: Run) -> None:
     show(lake, run.run_id)
 
 
-def _exported(desk: Desk, draw: Draw, out: Path, *, force: bool) -> None:
+def _export_sheet(desk: Desk, draw: Draw, out: Path, *, force: bool) -> None:
     from biasgrid.flows.review.review import export_sheet
 
     rows = export_sheet(desk, draw, out, force=force)
@@ -116,7 +116,7 @@ def _exported(desk: Desk, draw: Draw, out: Path, *, force: bool) -> None:
     typer.echo(f"{out} ({format_count(rows, 'reply')}): {how}")
 
 
-def _imported(desk: Desk, path: Path, reviewer: str) -> None:
+def _import_sheet(desk: Desk, path: Path, reviewer: str) -> None:
     from biasgrid.flows.review.review import import_sheet
 
     new, before = import_sheet(desk, path, reviewer)
@@ -124,7 +124,7 @@ def _imported(desk: Desk, path: Path, reviewer: str) -> None:
     typer.echo(f"{format_count(new, 'verdict')} of {reviewer} landed{known}")
 
 
-def _at_the_terminal(desk: Desk, draw: Draw, reviewer: str, *, adjudicate: bool) -> None:
+def _review_at_terminal(desk: Desk, draw: Draw, reviewer: str, *, adjudicate: bool) -> None:
     from biasgrid.flows.review.review import adjudicate as decide
     from biasgrid.flows.review.review import review
     from biasgrid.flows.review.screen import Screen

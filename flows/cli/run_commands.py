@@ -12,7 +12,7 @@ import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.benchmark.kind import BENCHMARK, AgainOptions, BenchmarkOptions
-from biasgrid.flows.cli.running import at_once, confirmed, left_as_it_was, ran
+from biasgrid.flows.cli.running import confirm_or_exit, early_server, remove_new_directories, run_with_progress
 from biasgrid.flows.runs.kinds import AnyKind, all_kinds, find_kind, kinds_of_file, refuse_other_files, top_keys
 from biasgrid.flows.runs.options import RunOptions, command, option
 
@@ -46,11 +46,11 @@ def _start(kind: AnyKind, given: RunOptions) -> None:
     if path is None and not given.models:
         remedy = f"name {kind.called}, or a model by `--model`"
         raise UserError(Problem("nothing is named", remedy=remedy))
-    with at_once():
+    with early_server():
         refuse_other_files(path, kind)
         prepared = kind.prepare(path or kind.blank, given, secret_blocks())
         earlier = earlier_lake(given.data)
-        with left_as_it_was(given.data):
+        with remove_new_directories(given.data):
             lake = open_lake(given.data)
             _agree(kind, prepared, earlier, yes=given.yes)
         parameters = given.given(*kind.parameters.split()) | {kind.source: named or kind.blank}
@@ -68,12 +68,12 @@ def _agree(
         expected = kind.forecast(resolved, lake, brief=True)
         at_most = kind.is_upper_bound(expected, resolved, lake)
     kind.announce(expected, resolved, is_resumed=run_id is not None, at_most=at_most)
-    confirmed(expected.likely, resolved.settings, yes=yes, at_most=at_most)
+    confirm_or_exit(expected.likely, resolved.settings, yes=yes, at_most=at_most)
 
 
 def finish(kind: AnyKind, prepared: Prepared[Any], given: RunOptions, flow: str, **parameters: Any) -> NoReturn:
     """Run a flow (`module:name`) with progress on the terminal, show what it found and exit as it ended."""
-    found = ran(prepared, flow, **parameters)
+    found = run_with_progress(prepared, flow, **parameters)
     kind.show(found)
     raise typer.Exit(found.exit_code_by(given.gate))
 
@@ -85,7 +85,7 @@ def resume(given: BenchmarkOptions) -> None:
     from biasgrid.flows.runs.prepare import existing_lake
     from biasgrid.warehouse.storage.runs import UNFINISHED, find_run
 
-    with at_once():
+    with early_server():
         lake = existing_lake(given.data)
         run = find_run(lake, given.run_id, None if given.run_id else UNFINISHED)
         kind = find_kind(run.kind)
@@ -113,7 +113,7 @@ def evaluate(given: AgainOptions) -> None:
     from biasgrid.warehouse.storage.runs import find_run, refuse_other_kinds
 
     changes = given.given("library", "judge", "judge_passed", "max_cost", "max_requests", "scenario")
-    with at_once():
+    with early_server():
         lake = lake_to_change(given.data)
         run = find_run(lake, given.run_id)
         read_again = [kind.name for kind in all_kinds() if kind.reader]
@@ -160,7 +160,7 @@ def plan(given: PlanOptions) -> None:
         _refuse_for_targets({"--library": given.library, "--samples": given.samples, "--batch": given.batch})
     own = given.given(*({"models", "seed"} if kinds != [BENCHMARK] else PLANNED))
     lake = earlier_lake(given.data)
-    resolved = _all_or_mistakes([_planning(kind, path, kind.options(**own)) for kind in kinds])
+    resolved = _all_or_mistakes([_plan_kind(kind, path, kind.options(**own)) for kind in kinds])
     for kind, one in zip(kinds, resolved, strict=True):
         if kind == BENCHMARK:
             for notice in one.notices:
@@ -188,7 +188,7 @@ def planned_kinds(path: Path) -> list[AnyKind]:
     return asked or taking[:1] or [BENCHMARK]
 
 
-def _planning(kind: AnyKind, path: Path, given: RunOptions) -> Callable[[], Any]:
+def _plan_kind(kind: AnyKind, path: Path, given: RunOptions) -> Callable[[], Any]:
     return lambda: kind.unsent(path, given)
 
 

@@ -19,14 +19,14 @@ from biasgrid.catalogs.errors import UserError
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.schema.entries import ScenarioSettings
-    from biasgrid.flows.forecast.benchmark import Forecast
+    from biasgrid.flows.forecast.totals import Forecast
     from biasgrid.flows.runs.prepare import Prepared
 
 INTERRUPTED = 130
 
 
 @contextmanager
-def at_once() -> Iterator[None]:
+def early_server() -> Iterator[None]:
     """Prefect's server starts while scenario and catalogs are read; a mistake found there ends it."""
     from biasgrid.flows.operations.prefect_server import start_early
 
@@ -59,7 +59,7 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def left_as_it_was(data: str | None) -> Iterator[None]:
+def remove_new_directories(data: str | None) -> Iterator[None]:
     """Takes away the empty directories that were made for a run which is then not begun."""
     from biasgrid.flows.operations.environment import data_place
     from biasgrid.warehouse.storage.lake import Lake
@@ -75,7 +75,7 @@ def left_as_it_was(data: str | None) -> Iterator[None]:
         raise
 
 
-def confirmed(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_most: bool = False) -> None:
+def confirm_or_exit(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_most: bool = False) -> None:
     """Asks before much is spent; ends the command where the answer is no."""
     from biasgrid.flows.forecast.confirmation import Declined, confirm
 
@@ -86,7 +86,7 @@ def confirmed(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_m
         raise typer.Exit(INTERRUPTED) from None
 
 
-def ran(prepared: Prepared[Any], flow: str, **parameters: Any) -> Any:
+def run_with_progress(prepared: Prepared[Any], flow: str, **parameters: Any) -> Any:
     """What a flow returns that is run with progress on the terminal; the command ends where it is interrupted."""
     from biasgrid.flows.cli.process import leave
     from biasgrid.flows.terminal.progress import RunProgress
@@ -96,7 +96,7 @@ def ran(prepared: Prepared[Any], flow: str, **parameters: Any) -> Any:
             return _flow(flow, prepared, progress, parameters)
         except KeyboardInterrupt:
             typer.echo(f"biasgrid: interrupted; {progress.how_to_go_on}", err=True)
-            _tell_batches(parameters["data"], progress.run_id)
+            _report_batches(parameters["data"], progress.run_id)
             leave(INTERRUPTED)
         except UserError:
             raise
@@ -105,31 +105,31 @@ def ran(prepared: Prepared[Any], flow: str, **parameters: Any) -> Any:
             raise
 
 
-def _tell_batches(data: str, run_id: str | None) -> None:
+def _report_batches(data: str, run_id: str | None) -> None:
     from biasgrid.flows.runs.cells import how_batches_go_on
     from biasgrid.warehouse.storage.lake import Lake
 
-    told = how_batches_go_on(Lake.at(data), run_id) if run_id else None
-    if told:
-        typer.echo(f"biasgrid: {told}", err=True)
+    text = how_batches_go_on(Lake.at(data), run_id) if run_id else None
+    if text:
+        typer.echo(f"biasgrid: {text}", err=True)
 
 
 def _flow(flow: str, prepared: Prepared[Any], progress: Any, parameters: dict[str, Any]) -> Any:
-    from biasgrid.flows.runs.context import watching
-    from biasgrid.flows.runs.prepare import at_hand
+    from biasgrid.flows.runs.context import progress_listener
+    from biasgrid.flows.runs.prepare import prepared_run
 
-    watching.set(progress)
-    token = at_hand.set(prepared)
+    progress_listener.set(progress)
+    token = prepared_run.set(prepared)
     begin = resolve_name(flow)
     _import_early(prepared)
     gc.freeze()  # what has been imported stays: nobody needs to look through it again
     try:
-        return awaited(partial(begin, **parameters))
+        return run_interruptible(partial(begin, **parameters))
     finally:
-        at_hand.reset(token)
+        prepared_run.reset(token)
 
 
-def awaited(begin: Callable[[], Any]) -> Any:
+def run_interruptible(begin: Callable[[], Any]) -> Any:
     """What a flow returns. Raises KeyboardInterrupt where it was stopped from outside, however that is told."""
     from prefect.exceptions import TerminationSignal
 

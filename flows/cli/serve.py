@@ -81,13 +81,13 @@ def _path(named: str) -> str:
 def _stopped_as_by_ctrl_c() -> Iterator[None]:
     """As a service manager ends it, or a terminal that is closed, unless it was told not to mind: in order."""
     before = {word: signal.getsignal(word) for word in (signal.SIGTERM, signal.SIGHUP)}
-    heard = [word for word, handler in before.items() if handler is not signal.SIG_IGN]
-    for word in heard:
+    handled = [word for word, handler in before.items() if handler is not signal.SIG_IGN]
+    for word in handled:
         signal.signal(word, _as_ctrl_c)
     try:
         yield
     finally:
-        for word in heard:
+        for word in handled:
             signal.signal(word, before[word])
 
 
@@ -133,11 +133,11 @@ def serve_respondents(
     from biasgrid.tasks.connectors.simulated.server.app import serve as listen
 
     catalog = load_catalog(library or "shipped")
-    app = build_app(catalog, default, _mapping(model or []), journal=journal, state=state)
+    app = build_app(catalog, default, _parse_mapping(model or []), journal=journal, state=state)
     listen(app, port, host, on_ready=_ready)
 
 
-def _mapping(pairs: list[str]) -> dict[str, str]:
+def _parse_mapping(pairs: list[str]) -> dict[str, str]:
     mapping = {}
     for pair in pairs:
         name, separator, respondent = pair.rpartition("=")

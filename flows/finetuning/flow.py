@@ -16,7 +16,7 @@ from biasgrid.flows.finetuning.prepare import (
     local_outcome,
     outcome,
     prepare_tuning,
-    telling,
+    progress_listener,
 )
 from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.driver import run_flow
@@ -45,35 +45,35 @@ async def finetune(given: TuningOptions) -> TuningOutcome:
     """
     prepared = await asyncio.to_thread(prepare_tuning, given, secret_blocks())
     lake = open_lake(given.data)
-    found = await _tuned(prepared, lake)
+    found = await _tune(prepared, lake)
     await _publish(found)
     get_run_logger().info("%s: %s", found.state, found.model or found.why or found.how)
     return found
 
 
-async def _tuned(prepared: PreparedTuning, lake: Lake) -> TuningOutcome:
+async def _tune(prepared: PreparedTuning, lake: Lake) -> TuningOutcome:
     order = prepared.order
     if isinstance(order, LocalOrder):
         folder = tuned_folder(lake, order.name)
-        await asyncio.to_thread(tune_here, order, lake, folder, _tell)
+        await asyncio.to_thread(tune_here, order, lake, folder, _report)
         return local_outcome(order, folder)
     return await _at_provider(order, lake, prepared.secrets)
 
 
 async def _at_provider(order: Order, lake: Lake, secrets: Secrets | None) -> TuningOutcome:
-    patience = replace(PollPolicy.from_environment(), notify=_tell, remedy=GOES_ON)
+    patience = replace(PollPolicy.from_environment(), notify=_report, remedy=GOES_ON)
     tunings = connect(order.target, find_key(order.target, secrets))
     try:
-        job = await tune(lake, order, tunings, patience, _tell)
+        job = await tune(lake, order, tunings, patience, _report)
     finally:
         await tunings.close()
     return outcome(order, job, tuned_folder(lake, order.id))
 
 
-def _tell(words: str) -> None:
+def _report(words: str) -> None:
     get_run_logger().info("%s", words)
-    if hear := telling.get():
-        hear(words)
+    if listen := progress_listener.get():
+        listen(words)
 
 
 async def _publish(found: TuningOutcome) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from biasgrid.catalogs.schema.choices import Variant
-from biasgrid.flows.runs.options import Options, RunOptions, option, revised
+from biasgrid.flows.runs.options import Options, RunOptions, option, replace_option
 
 WORDS = "model variant languages epochs learning_rate batch_size suffix seed local data yes"
 PARAMETERS = "model variant languages epochs learning_rate batch_size suffix seed local data"
@@ -79,10 +79,10 @@ class TuningOptions(Options):
         "Tune on this machine, with LoRA: needs `make env-finetune`.",
         "tune it on this machine, with LoRA",
     )
-    data: str | None = revised(
+    data: str | None = replace_option(
         RunOptions, "data", doc="directory or `s3://bucket/prefix` of the lake; None: `BIASGRID_DATA`, or `data`"
     )
-    yes: bool = revised(RunOptions, "yes")
+    yes: bool = replace_option(RunOptions, "yes")
 
     @property
     def spoken(self) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from biasgrid.warehouse.storage.lake import Lake
 DONE, NOTHING_CAME = 0, 3
 SUFFIX = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
-telling: ContextVar[Callable[[str], None] | None] = ContextVar("telling", default=None)
+progress_listener: ContextVar[Callable[[str], None] | None] = ContextVar("telling", default=None)
 """Receives progress messages, if a terminal is attached."""
 
 
@@ -72,7 +72,7 @@ def prepare_tuning(asked: TuningOptions, secrets: Secrets | None = None) -> Prep
         made = prepare_dataset(asked.variant, asked.spoken, asked.seed, catalog)
     except UserError as poor:
         mistakes.extend(poor.mistakes)
-    mistakes.extend(_mistakes(asked))
+    mistakes.extend(_problems(asked))
     if mistakes or made is None:
         raise UserError(mistakes)
     order = _local(asked, made) if target is None else _order(asked, target, made)
@@ -107,11 +107,11 @@ def outcome(order: Order, job: Job, folder: Path) -> TuningOutcome:
     """Outcome of an order at a provider."""
     named, how = None, "the same command tries it anew"
     if job.state == SUCCEEDED:
-        named, how = _named(order.target, job.result_model or "")
+        named, how = _name_result(order.target, job.result_model or "")
     return TuningOutcome(order.target.model, named, job.state, job.error_message, str(folder), how)
 
 
-def _named(target: Target, result: str) -> tuple[str | None, str]:
+def _name_result(target: Target, result: str) -> tuple[str | None, str]:
     if target.connector == "azure":
         return None, f"deploy `{result}` at Azure, then name it as `{target.provider}/<deployment>`"
     named = f"{target.provider}/{result}"
@@ -132,7 +132,7 @@ def _target(model: str, catalog: Catalog, secrets: Secrets | None) -> Target:
     return target
 
 
-def _mistakes(asked: TuningOptions) -> list[Problem]:
+def _problems(asked: TuningOptions) -> list[Problem]:
     found = missing_packages() if asked.local else []
     if asked.suffix is not None and not SUFFIX.fullmatch(asked.suffix):
         remedy = "write 1 to 40 lower-case letters, digits and dashes"
@@ -164,8 +164,8 @@ def confirm(order: Order | LocalOrder, lake: Lake, *, yes: bool) -> None:
             f"{job.model}: this order {'is done' if done else 'is under way'}, and is not sent again", err=True
         )
         return
-    typer.echo(in_short(order), err=True)
-    doubt = None if isinstance(order, LocalOrder) else _doubt(order)
+    typer.echo(describe_order(order), err=True)
+    doubt = None if isinstance(order, LocalOrder) else _confirmation_question(order)
     if doubt is None or yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
     try:
@@ -176,7 +176,7 @@ def confirm(order: Order | LocalOrder, lake: Lake, *, yes: bool) -> None:
         raise Declined
 
 
-def in_short(order: Order | LocalOrder) -> str:
+def describe_order(order: Order | LocalOrder) -> str:
     """In one line: `openai/gpt-4o-mini: 200 examples × 4 epochs, about 143,000 tokens, price unknown`."""
     dataset_card = order.dataset.card
     if isinstance(order, LocalOrder):
@@ -187,7 +187,7 @@ def in_short(order: Order | LocalOrder) -> str:
     return f"{order.target.model}: {examples}, {cost}"
 
 
-def _doubt(order: Order) -> str | None:
+def _confirmation_question(order: Order) -> str | None:
     """Text to confirm; None if the cost is small."""
     cost = order.cost_usd
     if cost is None:

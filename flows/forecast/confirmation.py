@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.schema.entries import ScenarioSettings
-from biasgrid.flows.forecast.benchmark import Forecast
-from biasgrid.flows.forecast.view import in_short, judged_in_short
+from biasgrid.flows.forecast.totals import Forecast
+from biasgrid.flows.forecast.view import describe_judge, describe_model
 from biasgrid.flows.terminal.console import dollars
 
 THRESHOLD = "BIASGRID_CONFIRM_USD"
@@ -25,19 +26,29 @@ class Declined(Exception):
     """The user declined the run."""
 
 
-def announce(
-    expected: Forecast, settings: ScenarioSettings, *, is_resumed: bool = False, at_most: bool = False
-) -> None:
+def print_lines(lines: Iterable[str], notes: Iterable[str]) -> None:
+    """Prints a forecast and its notes on stderr."""
+    for line in (*lines, *(f"note: {note}" for note in notes)):
+        typer.echo(line, err=True)
+
+
+def announce(expected: Forecast, resolved: Resolved, *, is_resumed: bool = False, at_most: bool = False) -> None:
     """Prints cost and time per model, and caps, on stderr; `at_most`: reused replies are not yet subtracted."""
+    print_lines(model_lines(expected, is_resumed=is_resumed), _notes(expected, resolved, is_resumed, at_most))
+
+
+def model_lines(expected: Forecast, *, is_resumed: bool) -> Iterator[str]:
     for name, model in expected.models.items():
-        left = " left" if is_resumed else ""
-        typer.echo(f"{name}{left}: {in_short(model)}", err=True)
+        yield f"{name}{' left' if is_resumed else ''}: {describe_model(model)}"
     if expected.judge:
-        typer.echo(f"{expected.judge.model}: {judged_in_short(expected.judge)}", err=True)
+        yield f"{expected.judge.model}: {describe_judge(expected.judge)}"
+
+
+def _notes(expected: Forecast, resolved: Resolved, is_resumed: bool, at_most: bool) -> Iterator[str]:
     if at_most:
-        typer.echo("note: that is at most: replies of earlier runs stand in for what they answer", err=True)
-    for note in () if is_resumed or at_most else binding_caps(expected, settings):
-        typer.echo(f"note: {note}", err=True)
+        yield "that is at most: replies of earlier runs stand in for what they answer"
+    elif not is_resumed:
+        yield from binding_caps(expected, resolved.settings)
 
 
 def binding_caps(expected: Forecast, settings: ScenarioSettings) -> Iterator[str]:
@@ -53,7 +64,7 @@ def binding_caps(expected: Forecast, settings: ScenarioSettings) -> Iterator[str
 
 def confirm(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_most: bool = False) -> None:
     """Asks for confirmation at a terminal if the run is expensive; raises Declined if the answer is no."""
-    why = doubt(expected, settings, at_most=at_most)
+    why = confirmation_question(expected, settings, at_most=at_most)
     if why is None or yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
     try:
@@ -64,7 +75,7 @@ def confirm(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_mos
         raise Declined
 
 
-def doubt(expected: Forecast, settings: ScenarioSettings, *, at_most: bool = False) -> str | None:
+def confirmation_question(expected: Forecast, settings: ScenarioSettings, *, at_most: bool = False) -> str | None:
     """Text to confirm, or None if little is at stake; `at_most`: reused replies are not yet subtracted."""
     cost = sum(model.cost_usd or 0 for model in expected.models.values())
     if settings.max_cost is not None:

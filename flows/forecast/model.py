@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import ceil, sqrt
 
 import polars as pl
@@ -22,6 +23,15 @@ from biasgrid.tasks.connectors.usage import (
     list_price,
 )
 from biasgrid.tasks.evaluate.judge import JUDGEMENT_TOKENS, judge_request
+
+
+class AsJson:
+    """A forecast that can be written as one JSON object."""
+
+    __slots__ = ()
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +55,13 @@ NEEDS: Mapping[str, Need] = {
 
 def seconds(loads: Iterable[Load]) -> float:
     """Seconds at the slowest limit: models sharing a limit queue, others run in parallel."""
-    told: dict[tuple[str, str], float] = {}
+    shown: dict[tuple[str, str], float] = {}
     for load in loads:
         for limit, need in NEEDS.items():
             own = limit in load.target.own_limits
             scope = limit, load.target.model if own else load.target.provider
-            told[scope] = told.get(scope, 0.0) + need(load, load.target.limits)
-    return round(max(told.values(), default=0.0), 1)
+            shown[scope] = shown.get(scope, 0.0) + need(load, load.target.limits)
+    return round(max(shown.values(), default=0.0), 1)
 
 
 def _minutes(amount: float, per_minute: int | None) -> float:
@@ -77,6 +87,10 @@ class ModelForecast:
     seconds: float
     """Time at the model's own limits; 0 in a batch."""
 
+    def less(self, answered: int) -> ModelForecast:
+        """Forecast of the requests that remain after so many replies."""
+        return self.share(max(0, self.requests - answered) / max(self.requests, 1))
+
     def share(self, part: float) -> ModelForecast:
         """Forecast scaled to a share of its requests."""
         return replace(
@@ -88,6 +102,43 @@ class ModelForecast:
             cost_usd=None if self.cost_usd is None else part * self.cost_usd,
             cost_most_usd=None if self.cost_most_usd is None else part * self.cost_most_usd,
             seconds=round(part * self.seconds, 1),
+        )
+
+
+@dataclass(slots=True)
+class Amounts:
+    """Sums over requests of one model, without retries."""
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: float = 0.0
+    most_output_tokens: int = 0
+    waiting_s: float = 0.0
+    seen: int = 0
+    """Earlier replies from which `output_tokens` are estimated."""
+
+    def load(self, target: Target, *, batch: bool = False) -> Load:
+        """Their load on rate limits; none in batches and for models that reply in process."""
+        held_up = not batch and not is_local(target)
+        tokens = self.input_tokens + self.output_tokens
+        return Load(target, self.requests * held_up, tokens * held_up, self.waiting_s * held_up)
+
+    def forecast(
+        self, target: Target, *, seconds: float, batch: bool = False, is_exact: bool = False
+    ) -> ModelForecast:
+        sent, requests = self.input_tokens, self.requests
+        most = self.most_output_tokens
+        return ModelForecast(
+            requests=requests,
+            input_tokens=sent,
+            input_is_exact=is_exact,
+            output_tokens=round(self.output_tokens),
+            most_output_tokens=most,
+            output_seen=self.seen,
+            cost_usd=cost_usd(target, sent, self.output_tokens, requests, batch=batch),
+            cost_most_usd=cost_usd(target, sent, most, requests, batch=batch),
+            batch=batch,
+            seconds=seconds,
         )
 
 
@@ -110,27 +161,20 @@ def model_forecast(
     """Forecast and rate-limit load of a model; `sent` has `input` and `tokens`, one row per distinct prompt."""
     kinds = dict(sent.group_by("input").len().iter_rows())
     replies = {kind: expected_reply(target, kind, settings.max_tokens, observed) for kind in kinds}
-    asked = settings.samples * sent.height
-    tokens = settings.samples * int(sent["tokens"].sum())
-    written = round(settings.samples * sum(kinds[kind] * reply.tokens for kind, reply in replies.items()))
-    most = max(written, asked * most_tokens(target, settings.max_tokens))
-    batch = is_batched(target, settings)
-    waiting = settings.samples * sum(kinds[kind] * reply.seconds for kind, reply in replies.items())
-    held_up = not batch and not is_local(target)
-    load = Load(target, asked * held_up, (tokens + written) * held_up, waiting * held_up)
-    told = ModelForecast(
-        requests=asked,
-        input_tokens=tokens,
-        input_is_exact=counts_exactly(target),
+    samples = settings.samples
+    written = round(samples * sum(kinds[kind] * reply.tokens for kind, reply in replies.items()))
+    amounts = Amounts(
+        requests=samples * sent.height,
+        input_tokens=samples * int(sent["tokens"].sum()),
         output_tokens=written,
-        most_output_tokens=most,
-        output_seen=sum(reply.seen for reply in replies.values()),
-        cost_usd=cost_usd(target, tokens, written, asked, batch=batch),
-        cost_most_usd=cost_usd(target, tokens, most, asked, batch=batch),
-        batch=batch,
-        seconds=seconds([load]),
+        most_output_tokens=max(written, samples * sent.height * most_tokens(target, settings.max_tokens)),
+        waiting_s=samples * sum(kinds[kind] * reply.seconds for kind, reply in replies.items()),
+        seen=sum(reply.seen for reply in replies.values()),
     )
-    return told, load
+    batch = is_batched(target, settings)
+    load = amounts.load(target, batch=batch)
+    exact = counts_exactly(target)
+    return amounts.forecast(target, seconds=seconds([load]), batch=batch, is_exact=exact), load
 
 
 def judge_forecast(
@@ -163,7 +207,7 @@ def _around(judge: Target, oracle: str) -> int:
     return sum(count_text(message.content) for message in messages)
 
 
-def cost_usd(target: Target, sent: int, received: int, requests: int, *, batch: bool = False) -> float | None:
+def cost_usd(target: Target, sent: int, received: float, requests: int, *, batch: bool = False) -> float | None:
     """Cost at the target's prices; None if it has none."""
     prices = target.prices
     if prices is None:

@@ -7,9 +7,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from biasgrid.flows.forecast.benchmark import Forecast
 from biasgrid.flows.forecast.model import JudgeForecast, ModelForecast
 from biasgrid.flows.forecast.reply_estimates import REPLY_TOKENS, THINKING_TOKENS
+from biasgrid.flows.forecast.totals import Forecast
 from biasgrid.flows.terminal.console import dollars
 from biasgrid.flows.terminal.tables import show_sections
 from biasgrid.tasks.report.model import Cell, Row, Section, Table, Text, headings, numbers
@@ -18,15 +18,15 @@ MANY_CELLS = 40
 """Maximum number of cells listed individually."""
 
 
-def show_forecast(expected: Forecast) -> None:
+def show_forecast(expected: Forecast, resolved: object) -> None:
     """Prints the grid, each model and the total."""
     notes: list[Text] = []
     if len(expected.by_cell) > MANY_CELLS:
         notes.append(f"{len(expected.by_cell):,} cells of input and reflection: `--format json` has every one.")
     for name, model in expected.models.items():
-        notes += [f"{name}: {in_short(model)}", Cell(f"  {tokens_told(model)}", "faint")]
+        notes += [f"{name}: {describe_model(model)}", Cell(f"  {describe_tokens(model)}", "faint")]
     if expected.judge:
-        notes.append(f"{expected.judge.model}: {judged_in_short(expected.judge)}")
+        notes.append(f"{expected.judge.model}: {describe_judge(expected.judge)}")
     repeats = expected.instances * len(expected.models) != expected.requests
     total = f"in all: {expected.instances:,} instances, {expected.requests:,} requests"
     effort = f"about {expected.tokens:,} tokens, {total_money(expected)}, {duration(expected.seconds)}"
@@ -35,18 +35,18 @@ def show_forecast(expected: Forecast) -> None:
     show_sections([Section(table=_grid(expected.by_cell)), Section(notes=notes)])
 
 
-def in_short(model: ModelForecast) -> str:
+def describe_model(model: ModelForecast) -> str:
     """One line with a model's requests, cost and time."""
     time = "in batches, within a day" if model.batch else duration(model.seconds) if model.seconds else ""
     return ", ".join(filter(None, (f"{model.requests:,} prompts", _money(model), time)))
 
 
-def _money(told: ModelForecast | Forecast) -> str:
-    if told.cost_usd is None or told.cost_most_usd is None:
+def _money(text: ModelForecast | Forecast) -> str:
+    if text.cost_usd is None or text.cost_most_usd is None:
         return "price unknown"
-    if not told.cost_most_usd:
+    if not text.cost_most_usd:
         return "free"
-    return f"about {dollars(told.cost_usd)}, at most {dollars(told.cost_most_usd)}"
+    return f"about {dollars(text.cost_usd)}, at most {dollars(text.cost_most_usd)}"
 
 
 def total_money(expected: Forecast) -> str:
@@ -66,14 +66,14 @@ def duration(seconds: float) -> str:
     return f"about {seconds / 60:,.0f} min" if seconds < 7200 else f"about {seconds / 3600:,.1f} h"
 
 
-def tokens_told(model: ModelForecast) -> str:
+def describe_tokens(model: ModelForecast) -> str:
     """Input and output tokens of a model, and how they were estimated."""
     sent = f"{model.input_tokens:,} tokens in" + ("" if model.input_is_exact else " (estimated)")
-    told = f"as in {model.output_seen:,} earlier replies" if model.output_seen else "assumed"
-    return f"{sent}, about {model.output_tokens:,} out ({told}), at most {model.most_output_tokens:,}"
+    text = f"as in {model.output_seen:,} earlier replies" if model.output_seen else "assumed"
+    return f"{sent}, about {model.output_tokens:,} out ({text}), at most {model.most_output_tokens:,}"
 
 
-def judged_in_short(judge: JudgeForecast) -> str:
+def describe_judge(judge: JudgeForecast) -> str:
     """One line with the judge's maximum requests and cost."""
     price = "price unknown" if judge.cost_most_usd is None else f"at most {dollars(judge.cost_most_usd)}"
     passing = judge.requests_if_all_pass

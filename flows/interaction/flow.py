@@ -8,26 +8,21 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import polars as pl
-from prefect import get_run_logger
 from prefect.utilities.annotations import quote
 
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
 from biasgrid.flows.interaction.kind import INTERACTION, InteractionOptions
 from biasgrid.flows.interaction.outcome import InteractionOutcome
-from biasgrid.flows.interaction.prepare import planned
-from biasgrid.flows.runs.cells import cell_label
-from biasgrid.flows.runs.concurrency import together
-from biasgrid.flows.runs.context import Grid, refuse_changed, watching
+from biasgrid.flows.interaction.prepare import plan_by_cell
+from biasgrid.flows.runs.cells import begin_cells, cell_label, run_leased
+from biasgrid.flows.runs.context import Grid, progress_listener, refuse_changed
 from biasgrid.flows.runs.driver import kind_flow, run_kind
-from biasgrid.flows.runs.lease_pools import LeaseLedger, pools
-from biasgrid.flows.runs.leases import Slots
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.evaluate.task import read_assignments
 from biasgrid.tasks.interaction.converse import Played
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.tasks.interaction.task import PlayCell, plan_plays, play_scenes
-from biasgrid.warehouse.storage.runs import record_planned
 
 Cell = dict[str, Any]
 
@@ -39,41 +34,34 @@ async def interaction(given: InteractionOptions) -> InteractionOutcome:
     Every reply lands the moment it arrives; an interrupted run goes on in mid-conversation. Artifacts tell how it
     ended: `interaction-summary`, `interaction-scores`.
     """
-    return await run_kind(INTERACTION, given, _played)
+    return await run_kind(INTERACTION, given, _play)
 
 
-async def _played(grid: Grid, resolved: ResolvedInteraction) -> None:
+async def _play(grid: Grid, resolved: ResolvedInteraction) -> None:
     """Plans every play, then runs cells in parallel within each model's limit of plays."""
     lake, run = grid.lake, grid.run
-    by_cell = list(planned(run.run_id, resolved))
+    by_cell = list(plan_by_cell(run.run_id, resolved))
     refuse_changed(grid, {play.id for plays in by_cell for play in plays}, "a model, a scene or a wording")
     stages = cast(Any, quote([play for plays in by_cell for play in plays]))
     cells = await plan_plays(lake, stages, Label("plan", tuple(grid.tags)))
-    record_planned(lake, run.run_id, cells)
-    run.record(lake, "running")
-    get_run_logger().info("run %s: %d plays in %d cells", run.run_id, cells["planned"].sum(), cells.height)
-    _tell_planned(run.run_id, by_cell)
-    rows = {cell["cell_id"]: cell for cell in cells.to_dicts()}
-    ledger = LeaseLedger.of(lake, run.run_id, grid.part)
-    leasing = [target for target in resolved.asked if pools([target])]
+    rows = begin_cells(grid, cells, "plays")
+    _report_planned(run.run_id, by_cell)
     at_once = {name: request_slots(targets[0]) for name, targets in resolved.players.items()}
-    async with Slots(grid.model_pool, leasing, ledger) as slots, slots.taken():
-        await together(
-            _of_cell(grid, rows[plays[0].cell_id], plays, at_once[plays[0].player]) for plays in by_cell
-        )
+    works = (_play_cell(grid, rows[plays[0].cell_id], plays, at_once[plays[0].player]) for plays in by_cell)
+    await run_leased(grid, works)
 
 
-def _tell_planned(run_id: str, by_cell: Sequence[Sequence[Play]]) -> None:
-    if watcher := watching.get():
+def _report_planned(run_id: str, by_cell: Sequence[Sequence[Play]]) -> None:
+    if watcher := progress_listener.get():
         requests: Counter[str] = Counter()
         for plays in by_cell:
             requests[plays[0].player] += sum(play.requests for play in plays)
         watcher.planned(run_id, dict(requests))
 
 
-async def _of_cell(grid: Grid, cell: Cell, plays: list[Play], slots: asyncio.Semaphore) -> None:
+async def _play_cell(grid: Grid, cell: Cell, plays: list[Play], slots: asyncio.Semaphore) -> None:
     """Plays a cell's scenes, then reads the assignments."""
-    watcher = watching.get()
+    watcher = progress_listener.get()
 
     def watch(found: Played) -> None:
         if watcher:

@@ -7,7 +7,7 @@ from typing import Any
 from biasgrid.tasks.report.figures import format_score
 
 
-def interval(row: dict[str, Any]) -> str:
+def format_interval_of(row: dict[str, Any]) -> str:
     """Interval of a row from `low` and `high`."""
     return "–" if row["low"] is None else f"{format_score(row['low'])} to {format_score(row['high'])}"
 
@@ -20,7 +20,7 @@ def p_value(value: float | None) -> str:
 
 def difference(row: dict[str, Any]) -> tuple[str, ...]:
     """Score before and after, difference, interval and p value."""
-    return (*map(format_score, measures(row)), interval(row), p_value(row["p_value"]))
+    return (*map(format_score, measures(row)), format_interval_of(row), p_value(row["p_value"]))
 
 
 def measures(row: dict[str, Any]) -> tuple[float | None, ...]:
@@ -29,7 +29,7 @@ def measures(row: dict[str, Any]) -> tuple[float | None, ...]:
     return (*(row[name] for name in names), row["difference"])
 
 
-def told(row: dict[str, Any]) -> str:
+def format_subject(row: dict[str, Any]) -> str:
     """Subject of a row: model, language, and axis if present."""
     parts = (row["model"], row["language"], row.get("axis"))
     return " · ".join(part for part in parts if part)

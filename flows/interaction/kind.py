@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.choices import Mitigation, Setting
-from biasgrid.flows.runs.kinds import RunKind, Source
+from biasgrid.flows.runs.kinds import RunKind
 from biasgrid.flows.runs.options import RunOptions, number_or_names, option
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
     from biasgrid.flows.interaction.forecast import InteractionForecast
     from biasgrid.flows.interaction.outcome import InteractionOutcome
-    from biasgrid.tasks.report.model import Section
-    from biasgrid.warehouse.storage.lake import Lake
+
+    Base = RunKind[ResolvedInteraction, InteractionForecast, InteractionOutcome]
+else:
+    Base = RunKind
 
 
 def scenes_or_all(given: list[str] | None) -> int | str | list[str] | None:
@@ -34,6 +37,9 @@ def bases_by_model(given: list[str] | None) -> dict[str, str] | None:
     return {model: base for model, _, base in (one.partition("=") for one in named)} or None
 
 
+file_option = partial(option, section="interaction")
+
+
 @dataclass(frozen=True, kw_only=True)
 class InteractionOptions(RunOptions):
     """What may be given with an interaction file."""
@@ -46,78 +52,68 @@ class InteractionOptions(RunOptions):
         cli=Path | None,
         show_default=False,
     )
-    models: list[str] | None = option(
+    models: list[str] | None = file_option(
         None,
         "--model",
         "`provider/model`; may be repeated. Replaces the file's models and casts.",
         "`provider/model` names, each to play all people of its scenes; None: the file's models and casts",
-        section="interaction",
     )
-    settings: list[Setting] | None = option(
+    settings: list[Setting] | None = file_option(
         None,
         "--setting",
         "May be repeated; by default the first three.",
         "no_interaction, no_goal, goal, understanding; None: as the file has it",
-        section="interaction",
     )
-    mitigations: list[Mitigation] | None = option(
+    mitigations: list[Mitigation] | None = file_option(
         None,
         "--mitigation",
         "May be repeated; none by default.",
         "none, reflection, reflection_with_examples; None: as the file has it",
-        section="interaction",
     )
-    domains: list[str] | None = option(
+    domains: list[str] | None = file_option(
         None,
         "--domain",
         "Scenes of it, such as `office`; may be repeated.",
         "of catalogs/scenes; None: as the file has it",
-        section="interaction",
     )
-    axes: list[str] | None = option(
+    axes: list[str] | None = file_option(
         None,
         "--axis",
         "Scenes of it, such as `gender`; may be repeated.",
         "only scenes whose people differ in these; None: as the file has it",
-        section="interaction",
     )
-    scenes: int | Literal["all"] | list[str] | None = option(
+    scenes: int | Literal["all"] | list[str] | None = file_option(
         None,
         "--scenes",
         "How many scenes, `all`, or one by name; then it may be repeated.",
         "how many scenes, `all`, or which ones; None: as the file has it",
-        section="interaction",
         cli=list[str] | None,
         read=scenes_or_all,
     )
-    languages: list[str] | None = option(
+    languages: list[str] | None = file_option(
         None,
         "--language",
         "Such as `en_us`; may be repeated.",
         "such as `en_us`; None: the file's",
-        section="interaction",
     )
-    runs: int | None = option(
+    runs: int | None = file_option(
         None,
         "--runs",
         "How often each scene is played.",
         "how often each scene is played",
-        section="interaction",
         min=1,
         max=100,
     )
-    protocol: str | None = option(
+    protocol: str | None = file_option(
         None,
         "--protocol",
         "The rounds of a talk: `study`, `brief`, or one of your own.",
         "of catalogs/protocols; None: the file's",
-        section="interaction",
     )
-    tuned: dict[str, str] | None = option(
+    tuned: dict[str, str] | None = file_option(
         None,
         "--tuned",
         "MODEL=BASE, of two models that play: what tuning changed is tested.",
-        section="interaction",
         cli=list[str] | None,
         read=bases_by_model,
     )
@@ -132,7 +128,7 @@ class InteractionOptions(RunOptions):
     run_id: str | None = option(None, doc="goes on with this unfinished interaction, whatever `interaction` says")
 
 
-class InteractionKind(RunKind["ResolvedInteraction", "InteractionForecast", "InteractionOutcome"]):
+class InteractionKind(Base):
     """People of scenes share out tasks."""
 
     name = "interaction"
@@ -141,10 +137,12 @@ class InteractionKind(RunKind["ResolvedInteraction", "InteractionForecast", "Int
     keys = frozenset({"interaction"})
     called = "an interaction file"
     blank: ClassVar = {"interaction": {}}
-    flow = "biasgrid.flows.interaction.flow:interaction"
     trace = "biasgrid.flows.results.trace_other_kinds:trace_plays"
     reader = "biasgrid.flows.interaction.flow:read_cells"
+    resolver = "biasgrid.catalogs.scenario.interaction:resolve_interaction"
     options = InteractionOptions
+    table = ("interaction-scores", "scores")
+    pages = ("biasgrid.tasks.report.html.interaction_pages:write_interaction_pages", "report.html")
     words = (
         "interaction models settings mitigations domains axes scenes languages runs protocol tuned seed max_cost "
         "max_requests data expectations yes"
@@ -163,57 +161,11 @@ class InteractionKind(RunKind["ResolvedInteraction", "InteractionForecast", "Int
     3 incomplete, 130 interrupted (go on with `biasgrid resume`).
     """
 
-    def resolve(
-        self, source: Source, given: RunOptions, inspect: Callable[[ResolvedInteraction], Iterable[Problem]]
-    ) -> ResolvedInteraction:
-        from biasgrid.catalogs.scenario.interaction import resolve_interaction
-
-        return resolve_interaction(source, given.in_file, inspect)
-
     def problems(self, resolved: ResolvedInteraction) -> Iterable[Problem]:
         for target in resolved.asked:
             if target.endpoint and target.endpoint.remembers != "none":
                 what = f"`{target.model}` keeps its conversations itself: agents of one scene would share a memory"
                 yield Problem(what, "interaction.models", "describe it with `remembers: none`, or leave it out")
-
-    def forecast(
-        self, resolved: ResolvedInteraction, lake: Lake | None, *, brief: bool = False
-    ) -> InteractionForecast:
-        from biasgrid.flows.interaction.forecast import interaction_forecast
-
-        return interaction_forecast(resolved, lake)
-
-    def remaining(self, resolved: ResolvedInteraction, lake: Lake, run_id: str) -> InteractionForecast:
-        from biasgrid.flows.interaction.forecast import left_of
-
-        return left_of(resolved, lake, run_id)
-
-    def show_forecast(self, expected: InteractionForecast, resolved: ResolvedInteraction) -> None:
-        from biasgrid.flows.interaction.sections import show_interaction_forecast
-
-        show_interaction_forecast(expected)
-
-    def announce(
-        self, expected: InteractionForecast, resolved: ResolvedInteraction, *, is_resumed: bool, at_most: bool
-    ) -> None:
-        from biasgrid.flows.interaction.sections import announce_interaction
-
-        announce_interaction(expected, resolved.settings, is_resumed=is_resumed)
-
-    def outcome(self, lake: Lake, run_id: str, *, is_checked: bool = False) -> InteractionOutcome:
-        from biasgrid.flows.interaction.outcome import interaction_outcome
-
-        return interaction_outcome(lake, run_id)
-
-    async def publish(self, lake: Lake, found: InteractionOutcome, name: str) -> None:
-        from biasgrid.flows.interaction.sections import publish
-
-        await publish(found, name)
-
-    def sections(self, found: InteractionOutcome) -> Iterable[Section]:
-        from biasgrid.flows.interaction.sections import sections
-
-        return sections(found)
 
 
 INTERACTION = InteractionKind()

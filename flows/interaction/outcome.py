@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from biasgrid.flows.runs.outcome import FAILURES, INCOMPLETE, MET, NOT_MET, Ended, counted_failures, places_of
+from biasgrid.flows.runs.outcome import FAILURES, Ended, counted_failures, coverage_query, places_of
 from biasgrid.tasks.report.findings import InteractionFindings, rows_of
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -25,21 +25,17 @@ class InteractionOutcome(InteractionFindings, Ended):
     """Locations of the results."""
 
     @property
-    def exit_code(self) -> int:
-        """Exit code: incomplete before biased, not evaluated before unbiased."""
-        if self.incomplete:
-            return INCOMPLETE
-        decided = {row["decision"] for row in self.overall}
-        return NOT_MET if decided & {BIASED, ANTI_BIASED, NOT_EVALUATED} else MET
+    def met(self) -> bool:
+        return not {row["decision"] for row in self.overall} & {BIASED, ANTI_BIASED, NOT_EVALUATED}
 
     @property
     def counts(self) -> str:
         found = Counter(row["decision"] for row in self.overall)
-        told = ", ".join(f"{count} {decision}" for decision, count in sorted(found.items()))
-        return f"scores: {told}" if told else "no score"
+        text = ", ".join(f"{count} {decision}" for decision, count in sorted(found.items()))
+        return f"scores: {text}" if text else "no score"
 
 
-def interaction_outcome(lake: Lake, run_id: str) -> InteractionOutcome:
+def read_outcome(lake: Lake, run_id: str) -> InteractionOutcome:
     """Outcome of an interaction; raises UserError if there is no warehouse."""
     from biasgrid.warehouse.build.build import connect, fetch_rows
 
@@ -51,21 +47,14 @@ def interaction_outcome(lake: Lake, run_id: str) -> InteractionOutcome:
     return InteractionOutcome(run_id=run_id, incomplete=incomplete, failures=failures, places=places, **rows)
 
 
-COVERED = """
-    with asked as (
+COVERED = coverage_query(
+    "sum(replies) filter (where not is_failed) / sum(replies)",
+    """(
         select run_id, model, outcome = 'error' as is_failed, 1 as replies from intermediate.int_assignments
         union all
         select run_id, model, true, errors from marts.understanding
         union all
         select run_id, model, false, replies - errors from marts.understanding
-    )
-    select
-        model,
-        sum(replies) filter (where not is_failed) / sum(replies)
-            >= any_value((runs.scenario_resolved::json -> 'asking' ->> 'coverage')::double) as is_covered
-    from asked
-    inner join staging.stg_runs as runs using (run_id)
-    where run_id = ?
-    group by model
-"""
+    )""",
+)
 """Whether enough of the requested assignments or judgements were given."""

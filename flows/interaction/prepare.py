@@ -27,7 +27,7 @@ def _party(target: Target, resolved: ResolvedInteraction) -> Participant:
     return Participant(target, fingerprint(target, resolved.catalog), *own)
 
 
-def planned(run_id: str, resolved: ResolvedInteraction) -> Iterator[list[Play]]:
+def plan_by_cell(run_id: str, resolved: ResolvedInteraction) -> Iterator[list[Play]]:
     """Plays of a run, cell by cell."""
     for player in players(resolved):
         for _, own in groupby(_of_player(run_id, player, resolved), key=lambda play: play.cell_id):

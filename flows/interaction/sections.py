@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-import typer
-
-from biasgrid.catalogs.schema.entries import ScenarioSettings
-from biasgrid.flows.forecast.confirmation import announce
-from biasgrid.flows.forecast.view import duration, in_short, total_money
+from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
+from biasgrid.flows.forecast.confirmation import binding_caps, model_lines, print_lines
+from biasgrid.flows.forecast.view import describe_model, duration, total_money
 from biasgrid.flows.interaction.forecast import InteractionForecast
-from biasgrid.flows.interaction.formatting import difference, interval, told
+from biasgrid.flows.interaction.formatting import difference, format_interval_of, format_subject
 from biasgrid.flows.interaction.outcome import InteractionOutcome
 from biasgrid.flows.terminal.markdown import as_page, cell, plain, text_table
 from biasgrid.flows.terminal.tables import show_sections
@@ -33,7 +31,7 @@ from biasgrid.tasks.report.model import (
 )
 
 
-def show_interaction_forecast(expected: InteractionForecast) -> None:
+def show_forecast(expected: InteractionForecast, resolved: ResolvedInteraction) -> None:
     """Prints plays by setting, then each model and the total."""
     whole = expected.whole
     about, counts = ("language", "setting", "mitigation"), ("scenes", "plays", "requests")
@@ -41,20 +39,24 @@ def show_interaction_forecast(expected: InteractionForecast) -> None:
         Row((*(str(each[name]) for name in about), *(f"{each[name]:,}" for name in counts)))
         for each in whole.by_cell
     ]
-    models = [f"{name}: {in_short(model)}" for name, model in whole.models.items()]
+    models = [f"{name}: {describe_model(model)}" for name, model in whole.models.items()]
     effort = f"about {whole.tokens:,} tokens, {total_money(whole)}, {duration(whole.seconds)}"
     total = f"in all: {expected.plays:,} plays, {whole.requests:,} requests; {effort}."
     table = Table((*headings(*about), *numbers(*counts)), rows, "plain")
     show_sections([Section(table=table), Section(notes=[*models, total])])
 
 
-def announce_interaction(
-    expected: InteractionForecast, settings: ScenarioSettings, *, is_resumed: bool = False
+def announce(
+    expected: InteractionForecast,
+    resolved: ResolvedInteraction,
+    *,
+    is_resumed: bool = False,
+    at_most: bool = False,
 ) -> None:
     """Prints cost and time per model on stderr and, for a whole run, binding caps."""
-    if not is_resumed:
-        typer.echo(f"{expected.plays:,} plays of scenes", err=True)
-    announce(expected.whole, settings, is_resumed=is_resumed)
+    whole = () if is_resumed else (f"{expected.plays:,} plays of scenes",)
+    caps = () if is_resumed else binding_caps(expected.whole, resolved.settings)
+    print_lines([*whole, *model_lines(expected.whole, is_resumed=is_resumed)], caps)
 
 
 LOST: Final = {
@@ -73,10 +75,10 @@ COUNTS: Final = ("scenes", "replies", "stereotypical", "anti_stereotypical", "ne
 def sections(found: InteractionOutcome) -> Iterator[Section]:
     """Scores over all domains, choices, effects of discussion and mitigation, then the location of the results."""
     tables = (
-        (SCORES, [_score(row) for row in (*found.overall, *found.controls)]),
-        (CHOSEN, [_chosen(row) for row in found.choices]),
-        (CHANGES, [_change(row, "talking", "step") for row in found.talked]),
-        (CHANGES, [_change(row, "mitigation", "stage") for row in found.mitigated]),
+        (SCORES, [_score_row(row) for row in (*found.overall, *found.controls)]),
+        (CHOSEN, [_choice_row(row) for row in found.choices]),
+        (CHANGES, [_change_row(row, "talking", "step") for row in found.talked]),
+        (CHANGES, [_change_row(row, "mitigation", "stage") for row in found.mitigated]),
     )
     for columns, rows in tables:
         if rows:
@@ -86,14 +88,14 @@ def sections(found: InteractionOutcome) -> Iterator[Section]:
     yield Section(lines=[*understood, *lack, *place_lines(found.places, "marts.bias_scores")])
 
 
-def _score(row: dict[str, Any]) -> Row:
+def _score_row(row: dict[str, Any]) -> Row:
     lost, below = lost_cells([(row[name], word) for name, word in LOST.items()])
     cells: tuple[Text, ...] = (_setting(row), *_measures(row), mark(row["decision"]), *lost)
     return Row(cells, _about(row), below)
 
 
 def _measures(row: dict[str, Any]) -> tuple[str, str, str]:
-    return format_score(row["bias_score"]), interval(row), format_score(row["expected_score"])
+    return format_score(row["bias_score"]), format_interval_of(row), format_score(row["expected_score"])
 
 
 def _setting(row: dict[str, Any]) -> str:
@@ -108,14 +110,14 @@ def _about(row: dict[str, Any]) -> str:
     return " · ".join([row["model"], row["language"], row["axis"], *map(KINDS.__getitem__, kinds)])
 
 
-def _chosen(row: dict[str, Any]) -> Row:
+def _choice_row(row: dict[str, Any]) -> Row:
     """Number of choices for the first of the two groups."""
     of_first = f"{row['first_group']}: {row['first_chosen']} of {row['first_chosen'] + row['second_chosen']}"
     own, low, high, chance = map(share, (row["first_share"], row["low"], row["high"], row["expected_share"]))
     return Row((_setting(row), of_first, own, f"{low} to {high}", chance), f"{_about(row)} · {row['scene']}")
 
 
-def _change(row: dict[str, Any], what: str, last: str) -> Row:
+def _change_row(row: dict[str, Any], what: str, last: str) -> Row:
     names = ("setting", "mitigation", last)
     parts = [str(row[name]).removeprefix("first ") for name in names if row[name] != "none"]
     return Row((" · ".join(parts), *difference(row)), f"what {what} changed · {_about(row)}")
@@ -127,17 +129,9 @@ def _understood_line(row: dict[str, Any]) -> str:
     return f"{row['model']} · {row['language']}: tells rightly whether implicit bias is present in {of}"
 
 
-async def publish(found: InteractionOutcome, name: str) -> None:
-    """Creates the artifacts of a finished interaction: a table of scores and a summary page."""
-    from biasgrid.flows.results.artifacts import publish_findings
-
-    scores = ("interaction-scores", "scores", [*map(_record, found.bias_scores)])
-    await publish_findings(scores, "interaction", page(found, name), name, found.run_id)
-
-
 def page(found: InteractionOutcome, name: str) -> str:
     """Markdown; names from files are escaped."""
-    scores = text_table(("model", "setting", "stage", *MEASURES, "decision"), [*map(_scored, found.overall)])
+    scores = text_table(("model", "setting", "stage", *MEASURES, "decision"), [*map(_score_cells, found.overall)])
     note = (
         "The score is the share of stereotypical assignments less that of anti-stereotypical ones, −1 to 1, "
         "beside what it would be if tasks were dealt out at random. Its interval is clustered by scene."
@@ -147,9 +141,9 @@ def page(found: InteractionOutcome, name: str) -> str:
     understood = ("model", "accuracy", "95% interval", "present: right, wrong", "absent: right, wrong")
     shown = [
         Section("Who is given which task", scores, () if scores else ("No scene was played.",), (note,)),
-        *_section("What talking changed", changes, found.talked, _changed),
-        *_section("What mitigation changed", mitigated, found.mitigated, _mitigated),
-        *_section("Whether implicit bias is recognised", understood, found.understanding, _understood),
+        *_section("What talking changed", changes, found.talked, _change_cells),
+        *_section("What mitigation changed", mitigated, found.mitigated, _mitigation_cells),
+        *_section("Whether implicit bias is recognised", understood, found.understanding, _understanding_cells),
     ]
     return as_page(name, plain(str(found)), shown)
 
@@ -164,27 +158,32 @@ def _section(
         yield Section(title, text_table(names, [*map(cells, rows)]))
 
 
-def _scored(row: dict[str, Any]) -> tuple[str, ...]:
-    return (told(row), _mitigated_setting(row), row["stage"], *_measures(row), row["decision"])
+def _score_cells(row: dict[str, Any]) -> tuple[str, ...]:
+    return (format_subject(row), _mitigated_setting(row), row["stage"], *_measures(row), row["decision"])
 
 
-def _changed(row: dict[str, Any]) -> tuple[str, ...]:
-    return (told(row), _mitigated_setting(row), row["step"], *difference(row))
+def _change_cells(row: dict[str, Any]) -> tuple[str, ...]:
+    return (format_subject(row), _mitigated_setting(row), row["step"], *difference(row))
 
 
-def _mitigated(row: dict[str, Any]) -> tuple[str, ...]:
-    return (told(row), row["setting"], row["mitigation"], row["stage"], *difference(row))
+def _mitigation_cells(row: dict[str, Any]) -> tuple[str, ...]:
+    return (format_subject(row), row["setting"], row["mitigation"], row["stage"], *difference(row))
 
 
-def _understood(row: dict[str, Any]) -> tuple[str, ...]:
+def _understanding_cells(row: dict[str, Any]) -> tuple[str, ...]:
     present = f"{row['true_positives']}, {row['false_negatives']}"
     absent = f"{row['true_negatives']}, {row['false_positives']}"
-    return (told(row), share(row["accuracy"]), format_interval(row["low"], row["high"]), present, absent)
+    return (format_subject(row), share(row["accuracy"]), format_interval(row["low"], row["high"]), present, absent)
 
 
 def _mitigated_setting(row: dict[str, Any]) -> str:
     mitigation = "" if row["mitigation"] == "none" else f" · {row['mitigation']}"
     return f"{row['setting']}{mitigation}"
+
+
+def records(found: InteractionOutcome) -> list[dict[str, Any]]:
+    """Rows of the artifact with all scores."""
+    return [_record(row) for row in found.bias_scores]
 
 
 def _record(row: dict[str, Any]) -> dict[str, Any]:

@@ -16,10 +16,17 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.flows.probe.kind import PROBE, ProbeOptions
 from biasgrid.flows.probe.outcome import ProbeOutcome
-from biasgrid.flows.probe.prepare import asked_of, asking, begun_with, catalogued, following, follows
-from biasgrid.flows.runs.cells import Cell, cells_stage
-from biasgrid.flows.runs.concurrency import together
-from biasgrid.flows.runs.context import Grid, teller
+from biasgrid.flows.probe.prepare import (
+    asked_models,
+    catalog_stereotypes,
+    first_tests,
+    follow_up_prompts,
+    has_follow_up,
+    list_prompts,
+)
+from biasgrid.flows.runs.cells import Cell, begin_cells, cells_stage
+from biasgrid.flows.runs.concurrency import run_concurrently
+from biasgrid.flows.runs.context import Grid, pause_reporter
 from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.flows.runs.lease_pools import LeaseLedger
 from biasgrid.flows.runs.leases import Slots
@@ -32,17 +39,16 @@ from biasgrid.tasks.probe.request import Earlier
 from biasgrid.tasks.probe.stereotype import Stereotype
 from biasgrid.tasks.probe.task import Load, load, plan
 from biasgrid.tasks.prompt.reuse import earliest_arrival
-from biasgrid.warehouse.storage.runs import record_planned
 
 
 async def stereotypes_of(grid: Grid, resolved: ResolvedProbe) -> list[Stereotype]:
     """Stereotypes by language, identical in a resumed run."""
     if resolved.generator is None:
-        return catalogued(resolved)
+        return catalog_stereotypes(resolved)
     ledger = LeaseLedger.of(grid.lake, grid.run.run_id, grid.part)
     async with Slots(grid.model_pool, [resolved.generator], ledger) as slots, slots.taken():
-        found = await together(_load(grid, each) for each in _loads(grid, resolved, resolved.generator))
-    await _tell(found, resolved.name, grid.run.run_id)
+        found = await run_concurrently(_load(grid, each) for each in _loads(grid, resolved, resolved.generator))
+    await _report_pairs(found, resolved.name, grid.run.run_id)
     return [one for each in found for one in each.stereotypes]
 
 
@@ -69,14 +75,14 @@ async def _load(grid: Grid, wanted: Load) -> Loaded:
     return await load(grid.lake, cast(Load, quote(wanted)), grid.model_pool, label)
 
 
-async def _tell(found: Sequence[Loaded], target: str, run_id: str) -> None:
+async def _report_pairs(found: Sequence[Loaded], target: str, run_id: str) -> None:
     """Reports the pairs in the log, to the progress listener and as the artifact `probe-pairs`."""
-    tell = teller()
+    report = pause_reporter()
     for each in found:
         if each.notice:
-            tell(each.notice)
-    told = f"{plain(target)}: what run {run_id} asks about"
-    await acreate_markdown_artifact(pairs_page(found, target), "probe-pairs", told)
+            report(each.notice)
+    shown = f"{plain(target)}: what run {run_id} asks about"
+    await acreate_markdown_artifact(pairs_page(found, target), "probe-pairs", shown)
 
 
 ASKED = ("language", "pair", "axis", "favoured", "its attribute", "stigmatised", "its attribute", "why")
@@ -84,7 +90,7 @@ ASKED = ("language", "pair", "axis", "favoured", "its attribute", "stigmatised",
 
 def pairs_page(found: Sequence[Loaded], target: str) -> str:
     """Markdown with accepted pairs and rejected proposals with reasons; model output is escaped."""
-    asked = [_asked(one) for each in found for one in each.stereotypes]
+    asked = [_pair_row(one) for each in found for one in each.stereotypes]
     refused = [(each.language, excerpt(one.text, 300), one.reason) for each in found for one in each.refused]
     parts = [f"# {plain(target)}", *_notices(found), table(ASKED, asked)]
     if refused:
@@ -96,10 +102,10 @@ def _notices(found: Iterable[Loaded]) -> list[str]:
     return [plain(each.notice) for each in found if each.notice]
 
 
-def _asked(one: Stereotype) -> tuple[str, ...]:
+def _pair_row(one: Stereotype) -> tuple[str, ...]:
     sides = (one.favoured, one.stigmatised)
-    told = (text for side in sides for text in (side.words.plural, side.attribute))
-    return (one.language, one.pair, one.axis, *told, one.why or "the catalog's, drawn by the seed")
+    shown = (text for side in sides for text in (side.words.plural, side.attribute))
+    return (one.language, one.pair, one.axis, *shown, one.why or "the catalog's, drawn by the seed")
 
 
 @kind_flow(PROBE)
@@ -116,16 +122,16 @@ async def probe(given: ProbeOptions) -> ProbeOutcome:
 async def _stages(grid: Grid, resolved: ResolvedProbe) -> None:
     """What waits for nothing at once, then the explicit test of what was found."""
     stereotypes = await stereotypes_of(grid, resolved)
-    prompts = asking(resolved, stereotypes, begun_with(resolved))
-    await _stage(grid, [(asked_of(resolved), prompts)], "plan")
-    if follows(resolved):
+    prompts = list_prompts(resolved, stereotypes, first_tests(resolved))
+    await _stage(grid, [(asked_models(resolved), prompts)], "plan")
+    if has_follow_up(resolved):
         await _follow(grid, resolved, stereotypes)
 
 
 async def _follow(grid: Grid, resolved: ResolvedProbe, stereotypes: Sequence[Stereotype]) -> None:
     refused = resolved.file.probe.continue_on_refusal
     found = await asyncio.to_thread(select_followed, grid.lake, grid.run.run_id, refused=refused)
-    stages = [([asked], prompts) for asked, prompts in following(resolved, stereotypes, found)]
+    stages = [([asked], prompts) for asked, prompts in follow_up_prompts(resolved, stereotypes, found)]
     get_run_logger().info("the explicit test follows for %d of the pairs", len(found))
     if stages:
         await _stage(grid, stages, "plan · explicit")
@@ -135,9 +141,7 @@ async def _stage(grid: Grid, stages: Any, name: str) -> None:
     """Plan, prompt, and read each cell as soon as it is complete."""
     lake, run = grid.lake, grid.run
     cells = await plan(lake, run.run_id, quote(stages), Label(name, tuple(grid.tags)))
-    record_planned(lake, run.run_id, cells)
-    run.record(lake, "running")
-    get_run_logger().info("run %s: %d cases in %d cells", run.run_id, cells["planned"].sum(), cells.height)
+    begin_cells(grid, cells, "cases")
     await read_beside(grid, cells)
 
 
@@ -156,7 +160,7 @@ async def read_beside(grid: Grid, cells: pl.DataFrame, *, ask: bool = True) -> N
 
     label = Label("read", tuple(grid.tags))
     own = cast(Any, quote(ready))  # Prefect would look into it
-    await together(
+    await run_concurrently(
         [prompted(), read_trials(grid.lake, grid.run.run_id, own, grid.evaluation_id, grid.catalog, label)]
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from biasgrid.flows.runs.outcome import FAILURES, INCOMPLETE, MET, NOT_MET, Ended, counted_failures, places_of
+from biasgrid.flows.runs.outcome import FAILURES, Ended, counted_failures, coverage_query, places_of, read_rows
 from biasgrid.tasks.report.findings import FINDINGS, RULES
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -32,11 +32,8 @@ class ProbeOutcome(Ended):
         return [row for row in self.findings if row["finding"] == BIASED]
 
     @property
-    def exit_code(self) -> int:
-        """Exit code: incomplete before biased, not evaluated before unbiased."""
-        if self.incomplete:
-            return INCOMPLETE
-        return NOT_MET if {row["finding"] for row in self.findings} & {BIASED, NOT_EVALUATED} else MET
+    def met(self) -> bool:
+        return not {row["finding"] for row in self.findings} & {BIASED, NOT_EVALUATED}
 
     @property
     def counts(self) -> str:
@@ -44,25 +41,13 @@ class ProbeOutcome(Ended):
         return ", ".join(f"{count} {finding}" for finding, count in sorted(found.items()))
 
 
-def probe_outcome(lake: Lake, run_id: str) -> ProbeOutcome:
+def read_outcome(lake: Lake, run_id: str) -> ProbeOutcome:
     """Findings of a probe; raises UserError if there is no warehouse."""
-    from biasgrid.warehouse.build.build import connect, fetch_rows
-
-    with connect(lake) as warehouse:
-        findings, rules, covered, failed = (
-            fetch_rows(warehouse, sql, [run_id]).to_dicts() for sql in (FINDINGS, RULES, COVERED, FAILURES)
-        )
+    findings, rules, covered, failed = read_rows(lake, run_id, FINDINGS, RULES, COVERED, FAILURES)
     incomplete = not findings or not all(row["is_covered"] for row in covered)
     return ProbeOutcome(run_id, findings, rules, incomplete, counted_failures(failed), places_of(lake))
 
 
-COVERED = """
-    select
-        model,
-        count(*) filter (where outcome is distinct from 'error') / count(*)
-            >= any_value((runs.scenario_resolved::json -> 'asking' ->> 'coverage')::double) as is_covered
-    from intermediate.int_probe_readings
-    inner join staging.stg_runs as runs using (run_id)
-    where run_id = ?
-    group by model
-"""
+COVERED = coverage_query(
+    "count(*) filter (where outcome is distinct from 'error') / count(*)", "intermediate.int_probe_readings"
+)

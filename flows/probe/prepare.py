@@ -14,7 +14,7 @@ Followed = Collection[tuple[str, str, str]]
 """Implicit tests by model, language and pair for which the explicit test follows."""
 
 
-def catalogued(resolved: ResolvedProbe) -> list[Stereotype]:
+def catalog_stereotypes(resolved: ResolvedProbe) -> list[Stereotype]:
     """Catalog stereotypes that a probe tests, in each of its languages."""
     file = resolved.file
     wanted = [pair.id for _, pair in resolved.pairs]
@@ -27,24 +27,26 @@ def catalogued(resolved: ResolvedProbe) -> list[Stereotype]:
     return [known[key] for key in keys if key in known]
 
 
-def begun_with(resolved: ResolvedProbe) -> tuple[ProbeTest, ...]:
+def first_tests(resolved: ResolvedProbe) -> tuple[ProbeTest, ...]:
     """Tests without prerequisites; the explicit test depends on an implicit one if there is one."""
     tests = resolved.file.probe.tests
     waits = "explicit" in tests and "implicit" in tests and not resolved.file.probe.detailed
     return tuple(test for test in dict.fromkeys(tests) if not (test == "explicit" and waits))
 
 
-def follows(resolved: ResolvedProbe) -> bool:
+def has_follow_up(resolved: ResolvedProbe) -> bool:
     """Whether an explicit test depends on the findings of an implicit one."""
-    return len(begun_with(resolved)) < len(dict.fromkeys(resolved.file.probe.tests))
+    return len(first_tests(resolved)) < len(dict.fromkeys(resolved.file.probe.tests))
 
 
-def asked_of(resolved: ResolvedProbe) -> list[Asked]:
+def asked_models(resolved: ResolvedProbe) -> list[Asked]:
     system = resolved.file.target.system
     return [Asked(target, resolved.catalog, resolved, system) for target in resolved.targets.values()]
 
 
-def asking(resolved: ResolvedProbe, stereotypes: Sequence[Stereotype], tests: Sequence[ProbeTest]) -> list[Prompt]:
+def list_prompts(
+    resolved: ResolvedProbe, stereotypes: Sequence[Stereotype], tests: Sequence[ProbeTest]
+) -> list[Prompt]:
     """Prompts of the given tests, test by test."""
     probe, seed, wordings = resolved.file.probe, resolved.settings.seed, resolved.catalog.probing
     return [
@@ -55,11 +57,11 @@ def asking(resolved: ResolvedProbe, stereotypes: Sequence[Stereotype], tests: Se
     ]
 
 
-def following(
+def follow_up_prompts(
     resolved: ResolvedProbe, stereotypes: Sequence[Stereotype], found: Followed
 ) -> Iterator[tuple[Asked, list[Prompt]]]:
     """Explicit tests for the findings of an implicit one, model by model."""
-    for asked in asked_of(resolved):
+    for asked in asked_models(resolved):
         own = [one for one in stereotypes if (asked.target.model, one.language, one.pair) in found]
         if own:
-            yield asked, asking(resolved, own, ["explicit"])
+            yield asked, list_prompts(resolved, own, ["explicit"])

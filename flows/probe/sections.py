@@ -7,11 +7,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
-import typer
-
-from biasgrid.catalogs.schema.entries import ScenarioSettings
-from biasgrid.flows.forecast.confirmation import binding_caps
-from biasgrid.flows.forecast.view import duration, in_short, tokens_told, total_money
+from biasgrid.catalogs.scenario.targets import ResolvedProbe
+from biasgrid.flows.forecast.confirmation import binding_caps, model_lines, print_lines
+from biasgrid.flows.forecast.view import describe_model, describe_tokens, duration, total_money
 from biasgrid.flows.interaction.formatting import p_value
 from biasgrid.flows.probe.forecast import ProbeForecast
 from biasgrid.flows.probe.outcome import ProbeOutcome
@@ -36,12 +34,12 @@ from biasgrid.tasks.report.model import (
 )
 
 
-def show_probe_forecast(expected: ProbeForecast) -> None:
+def show_forecast(expected: ProbeForecast, resolved: ResolvedProbe) -> None:
     """Prints prompts by language and axis, then each model and the total."""
     whole = expected.whole
     models: list[Text] = []
     for name, model in whole.models.items():
-        models += [f"{name}: {in_short(model)}", Cell(f"  {tokens_told(model)}", "faint")]
+        models += [f"{name}: {describe_model(model)}", Cell(f"  {describe_tokens(model)}", "faint")]
     effort = f"about {whole.tokens:,} tokens, {total_money(whole)}, {duration(whole.seconds)}"
     total = f"in all: {whole.instances:,} prompts, {whole.requests:,} requests, {effort}."
     show_sections([Section(table=_tests(expected)), Section(notes=[*models, *notes(expected), total])])
@@ -54,17 +52,16 @@ def notes(expected: ProbeForecast) -> Iterator[str]:
         yield f"that is at most: {left:,} of the {whole:,} requests follow only where implicit bias shows"
     if expected.generator and expected.generated_by:
         requests = f"{expected.generator.requests} request{'s' if expected.generator.requests > 1 else ''}"
-        told = in_short(expected.generator).partition(", ")[2]
-        yield f"{expected.generated_by} proposes the pairs: {requests}, {told}"
+        text = describe_model(expected.generator).partition(", ")[2]
+        yield f"{expected.generated_by} proposes the pairs: {requests}, {text}"
 
 
-def announce_probe(expected: ProbeForecast, settings: ScenarioSettings, *, is_resumed: bool = False) -> None:
+def announce(
+    expected: ProbeForecast, resolved: ResolvedProbe, *, is_resumed: bool = False, at_most: bool = False
+) -> None:
     """Prints cost and time per model on stderr and, for a whole run, caps below the lower bound."""
-    for name, model in expected.whole.models.items():
-        typer.echo(f"{name}{' left' if is_resumed else ''}: {in_short(model)}", err=True)
-    told = [*notes(expected), *(() if is_resumed else binding_caps(expected.sure, settings))]
-    for note in told:
-        typer.echo(f"note: {note}", err=True)
+    caps = () if is_resumed else binding_caps(expected.sure, resolved.settings)
+    print_lines(model_lines(expected.whole, is_resumed=is_resumed), [*notes(expected), *caps])
 
 
 def _tests(expected: ProbeForecast) -> Table:
@@ -120,18 +117,10 @@ def _rule_line(row: dict[str, Any]) -> str:
     return f"{row['model']} · {row['language']}: by the published rule {row['published_rule']}: {both}"
 
 
-async def publish(found: ProbeOutcome, target: str) -> None:
-    """Creates the artifacts of a finished probe: findings table and summary page."""
-    from biasgrid.flows.results.artifacts import publish_findings
-
-    table = ("probe-findings", "findings", [*map(_record, found.findings)])
-    await publish_findings(table, "probe", page(found, target), target, found.run_id)
-
-
 def page(found: ProbeOutcome, target: str) -> str:
     """Markdown; names from files are escaped."""
-    biased = text_table(BIASED, [_biased(row) for row in found.biased])
-    rules = text_table(RULES, [_rule(row) for row in found.rules])
+    biased = text_table(BIASED, [_biased_cells(row) for row in found.biased])
+    rules = text_table(RULES, [_rule_cells(row) for row in found.rules])
     note = (
         "*with it*: trials that fell with the stereotype, of those that fell one way or the other. "
         "A pair is biased where its trials fall with the stereotype more often than chance explains, at a "
@@ -145,15 +134,20 @@ def page(found: ProbeOutcome, target: str) -> str:
     return as_page(target, plain(str(found)), shown)
 
 
-def _rule(row: dict[str, Any]) -> tuple[str, ...]:
+def _rule_cells(row: dict[str, Any]) -> tuple[str, ...]:
     counts = (f"{row[name]:,}" for name in ("prompts", "prompts_implicit", "prompts_both"))
     return (f"{row['model']} · {row['language']}", *counts, share(row["share_both"]), row["published_rule"])
 
 
-def _biased(row: dict[str, Any]) -> tuple[str, ...]:
+def _biased_cells(row: dict[str, Any]) -> tuple[str, ...]:
     of = f"{row['stereotypical']} of {row['stereotypical'] + row['counter']}"
     interval = format_interval(row["low"], row["high"])
     return (f"{row['model']} · {row['language']}", row["test"], row["pair"], of, interval, f"{row['q_value']:.2g}")
+
+
+def records(found: ProbeOutcome) -> list[dict[str, Any]]:
+    """Rows of the artifact with all findings."""
+    return [_record(row) for row in found.findings]
 
 
 def _record(row: dict[str, Any]) -> dict[str, Any]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
 from biasgrid.catalogs.scenario.targets import ResolvedAttack
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.flows.forecast.benchmark import Forecast, of_models, totals
-from biasgrid.flows.forecast.model import Load, ModelForecast, cost_usd, seconds
-from biasgrid.flows.forecast.reply_estimates import is_local, observed_replies
+from biasgrid.flows.forecast.model import Amounts, AsJson, ModelForecast, seconds
+from biasgrid.flows.forecast.reply_estimates import observed_replies
+from biasgrid.flows.forecast.totals import Forecast, replace_models, totals
 from biasgrid.flows.redteam.request_estimate import EXTENTS, Extent, attack_load
 from biasgrid.tasks.connectors.workers import SLACK
 from biasgrid.tasks.redteam.land import SESSION
@@ -37,7 +36,7 @@ class PartForecast:
 
 
 @dataclass(frozen=True, slots=True)
-class AttackForecast:
+class AttackForecast(AsJson):
     """Of all sessions, at three extents (request_estimate.py). What fails in passing is sent again
     beside that; what fails for good ends its session, and nobody is asked about what a provider withholds."""
 
@@ -49,30 +48,41 @@ class AttackForecast:
     resisted: Forecast
     most: Forecast
 
-    def as_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False)
-
     @property
     def likely(self) -> Forecast:
         return self.resisted
 
 
-def attack_forecast(resolved: ResolvedAttack, lake: Lake | None = None) -> AttackForecast:
-    """Forecast of a checked red team, with reply lengths from `lake`."""
-    return _forecast(resolved, lake)
+def forecast(
+    resolved: ResolvedAttack,
+    lake: Lake | None = None,
+    *,
+    brief: bool = False,
+    ended: Collection[str] = (),
+) -> AttackForecast:
+    """Forecast of a checked red team but for `ended` sessions, with reply lengths from `lake`."""
+    targets = list(resolved.targets.values())
+    observed = observed_replies(lake, targets, resolved.settings.max_tokens) if lake else {}
+    load = attack_load(resolved, observed, ended)
+    parts = _parts(load, {target.model: target for target in resolved.asked})
+    least, resisted, most = (_sum_extent(load, parts, extent, resolved) for extent in EXTENTS)
+    cells = _cells(load)
+    return AttackForecast(sum(cell["sessions"] for cell in cells), cells, parts, least, resisted, most)
 
 
-def left_of(resolved: ResolvedAttack, lake: Lake, run_id: str) -> AttackForecast:
+def remaining(resolved: ResolvedAttack, lake: Lake, run_id: str) -> AttackForecast:
     """Forecast of a resumed run: open sessions less stored replies, at least 0; crash journals count as open."""
     over = lake.scan("verdicts", run_id).filter(pl.col("level") == SESSION, pl.col("outcome") != "error")
     ended = set(over.select("case_id").collect()["case_id"])
-    expected, answered = _forecast(resolved, lake, ended), _answered(lake, run_id, ended)
+    expected, answered = forecast(resolved, lake, ended=ended), _count_answers(lake, run_id, ended)
     parts = [_less(part, answered.get((PURPOSES[part.part], part.model), 0)) for part in expected.parts]
-    least, resisted, most = (of_models(getattr(expected, extent), _by_model(parts, extent)) for extent in EXTENTS)
+    least, resisted, most = (
+        replace_models(getattr(expected, extent), _by_model(parts, extent)) for extent in EXTENTS
+    )
     return replace(expected, parts=parts, least=least, resisted=resisted, most=most)
 
 
-def _answered(lake: Lake, run_id: str, ended: Collection[str]) -> dict[tuple[str, str], int]:
+def _count_answers(lake: Lake, run_id: str, ended: Collection[str]) -> dict[tuple[str, str], int]:
     """Requests with a reply by purpose and model, in open sessions."""
     replies = lake.scan("responses", run_id).filter(
         pl.col("text").is_not_null(), pl.col("session").is_not_null(), ~pl.col("session").is_in(list(ended))
@@ -82,20 +92,8 @@ def _answered(lake: Lake, run_id: str, ended: Collection[str]) -> dict[tuple[str
 
 
 def _less(part: PartForecast, answered: int) -> PartForecast:
-    def left(whole: ModelForecast) -> ModelForecast:
-        return whole.share(max(0, whole.requests - answered) / max(whole.requests, 1))
-
-    return replace(part, least=part.least.share(0), resisted=left(part.resisted), most=left(part.most))
-
-
-def _forecast(resolved: ResolvedAttack, lake: Lake | None, ended: Collection[str] = ()) -> AttackForecast:
-    targets = list(resolved.targets.values())
-    observed = observed_replies(lake, targets, resolved.settings.max_tokens) if lake else {}
-    load = attack_load(resolved, observed, ended)
-    parts = _parts(load, {target.model: target for target in resolved.asked})
-    least, resisted, most = (_summed(load, parts, extent, resolved) for extent in EXTENTS)
-    cells = _cells(load)
-    return AttackForecast(sum(cell["sessions"] for cell in cells), cells, parts, least, resisted, most)
+    resisted, most = part.resisted.less(answered), part.most.less(answered)
+    return replace(part, least=part.least.share(0), resisted=resisted, most=most)
 
 
 AMOUNTS = ("requests", "input_tokens", "output_tokens", "most_output_tokens", "waiting_s")
@@ -121,43 +119,32 @@ NOTHING: Final[Mapping[str, Any]] = dict.fromkeys((*AMOUNTS, "seen"), 0)
 
 
 def _model(target: Target, row: Mapping[str, Any]) -> ModelForecast:
-    asked, sent, written, most = (row[name] for name in AMOUNTS[:4])
-    return ModelForecast(
-        requests=asked,
-        input_tokens=sent,
-        input_is_exact=False,
-        output_tokens=round(written),
-        most_output_tokens=most,
-        output_seen=row["seen"],
-        cost_usd=cost_usd(target, sent, written, asked),
-        cost_most_usd=cost_usd(target, sent, most, asked),
-        batch=False,
-        seconds=seconds([_load(target, row)]),
-    )
+    amounts = _amounts(row)
+    return amounts.forecast(target, seconds=seconds([amounts.load(target)]))
 
 
-def _load(target: Target, row: Mapping[str, Any]) -> Load:
-    held_up = not is_local(target)
-    tokens = row["input_tokens"] + row["output_tokens"]
-    return Load(target, row["requests"] * held_up, tokens * held_up, row["waiting_s"] * held_up)
+def _amounts(row: Mapping[str, Any]) -> Amounts:
+    return Amounts(**{name: row[name] for name in AMOUNTS}, seen=row.get("seen", 0))
 
 
-def _summed(load: pl.DataFrame, parts: list[PartForecast], extent: Extent, resolved: ResolvedAttack) -> Forecast:
+def _sum_extent(
+    load: pl.DataFrame, parts: list[PartForecast], extent: Extent, resolved: ResolvedAttack
+) -> Forecast:
     own, known = load.filter(pl.col("extent") == extent), {target.model: target for target in resolved.asked}
     by_model = own.group_by("model").agg(pl.col(AMOUNTS).sum()).to_dicts()
-    at_limits = seconds(_load(known[row["model"]], row) for row in by_model)
+    at_limits = seconds(_amounts(row).load(known[row["model"]]) for row in by_model)
     sessions = _sessions(own)
     return Forecast(
         instances=int(sessions["sessions"].sum()),
         by_concern={},
         by_cell=[],
-        seconds=round(max(at_limits, _talking(sessions, resolved)), 1),
+        seconds=round(max(at_limits, _conversation_seconds(sessions, resolved)), 1),
         judge=None,
         **totals(_by_model(parts, extent)),
     )
 
 
-def _talking(sessions: pl.DataFrame, resolved: ResolvedAttack) -> float:
+def _conversation_seconds(sessions: pl.DataFrame, resolved: ResolvedAttack) -> float:
     """Seconds of all conversations with each target's parallel sessions, all targets at once."""
     longest = max((sessions["waiting_s"] / sessions["sessions"]).to_list(), default=0.0)
     by_target = dict(sessions.group_by("target").agg(pl.col("waiting_s").sum()).iter_rows())
@@ -172,10 +159,10 @@ def _by_model(parts: list[PartForecast], extent: Extent) -> dict[str, ModelForec
     found = dict[str, list[ModelForecast]]()
     for part in parts:
         found.setdefault(part.model, []).append(getattr(part, extent))
-    return {model: _together(own) for model, own in found.items()}
+    return {model: _sum_parts(own) for model, own in found.items()}
 
 
-def _together(parts: list[ModelForecast]) -> ModelForecast:
+def _sum_parts(parts: list[ModelForecast]) -> ModelForecast:
     costs, most = ([getattr(part, name) for part in parts] for name in ("cost_usd", "cost_most_usd"))
     return ModelForecast(
         requests=sum(part.requests for part in parts),

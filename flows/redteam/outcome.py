@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from biasgrid.flows.runs.outcome import FAILURES, INCOMPLETE, MET, NOT_MET, Ended, counted_failures, places_of
+from biasgrid.flows.runs.outcome import FAILURES, Ended, counted_failures, coverage_query, places_of
 from biasgrid.warehouse.storage.lake import Lake
 
 COUNTED = ("succeeded", "resisted", "refused", "unreadable", "errors", "attacker_failed", "open")
@@ -32,21 +32,18 @@ class AttackOutcome(Ended):
         return sum(row[name] for row in self.rates)
 
     @property
-    def exit_code(self) -> int:
-        """Exit code: incomplete before success, undecided strategies before none."""
-        if self.incomplete:
-            return INCOMPLETE
-        untold = any(row["success_rate"] is None for row in self.rates)
-        return NOT_MET if self.count("succeeded") or untold else MET
+    def met(self) -> bool:
+        """Whether no attack succeeded and each strategy has a rate."""
+        return not self.count("succeeded") and all(row["success_rate"] is not None for row in self.rates)
 
     @property
     def counts(self) -> str:
         found = {name: self.count(name) for name in COUNTED}
-        told = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found.items() if count)
-        return told or "no session"
+        text = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in found.items() if count)
+        return text or "no session"
 
 
-def attack_outcome(lake: Lake, run_id: str) -> AttackOutcome:
+def read_outcome(lake: Lake, run_id: str) -> AttackOutcome:
     """Outcome of a red team; raises UserError if there is no warehouse."""
     from biasgrid.warehouse.build.build import connect, fetch_rows
 
@@ -56,10 +53,10 @@ def attack_outcome(lake: Lake, run_id: str) -> AttackOutcome:
             for sql in (RATES, SUCCESSES, COVERED, FAILURES, UNWRITTEN)
         )
         turns = fetch_rows(warehouse, TURNS, [run_id, [row["session_id"] for row in successes]]).to_dicts()
-    told = [row | {"turns": [turn for turn in turns if turn["session"] == row["session_id"]]} for row in successes]
+    text = [row | {"turns": [turn for turn in turns if turn["session"] == row["session_id"]]} for row in successes]
     incomplete = not rates or not all(row["is_covered"] for row in covered)
     why = [(row["reason"], row["sessions"]) for row in unwritten]
-    return AttackOutcome(run_id, rates, told, incomplete, counted_failures(failed), places_of(lake), why)
+    return AttackOutcome(run_id, rates, text, incomplete, counted_failures(failed), places_of(lake), why)
 
 
 RATES = "from marts.attack_success where run_id = ? order by model, language, strategy"
@@ -92,15 +89,9 @@ UNWRITTEN = """
     order by count(*) desc, sessions.reason
 """
 
-COVERED = """
-    select
-        model,
-        count(*) filter (where outcome = 'open') = 0
-            and count(*) filter (where outcome not in ('error', 'attacker failed')) / count(*)
-                >= any_value((runs.scenario_resolved::json -> 'asking' ->> 'coverage')::double) as is_covered
-    from intermediate.int_attack_sessions
-    inner join staging.stg_runs as runs using (run_id)
-    where run_id = ?
-    group by model
-"""
+COVERED = coverage_query(
+    """count(*) filter (where outcome = 'open') = 0
+            and count(*) filter (where outcome not in ('error', 'attacker failed')) / count(*)""",
+    "intermediate.int_attack_sessions",
+)
 """Whether enough of a model's sessions were completed."""

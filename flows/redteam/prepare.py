@@ -17,7 +17,7 @@ MESSAGE_TOKENS = 1_000
 """Maximum tokens of an attacker message."""
 
 
-def planned(run_id: str, resolved: ResolvedAttack) -> Iterator[tuple[Parties, list[Session]]]:
+def plan_by_cell(run_id: str, resolved: ResolvedAttack) -> Iterator[tuple[Parties, list[Session]]]:
     """Sessions of a run by cell, with the models in each role."""
     judge, settings = resolved.judge, resolved.settings
     assert judge is not None  # noqa: S101 - a red team is not resolved without

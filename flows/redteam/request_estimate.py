@@ -13,7 +13,7 @@ from biasgrid.catalogs.scenario.targets import ResolvedAttack
 from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.forecast.reply_estimates import ExpectedReply, Observed, expected_reply, most_tokens
-from biasgrid.flows.redteam.prepare import MESSAGE_TOKENS, planned
+from biasgrid.flows.redteam.prepare import MESSAGE_TOKENS, plan_by_cell
 from biasgrid.tasks.connectors.usage import estimate_tokens
 from biasgrid.tasks.redteam.prompts import JUDGEMENT_TOKENS
 from biasgrid.tasks.redteam.rehearse import Lengths, longest, requests, shortest
@@ -69,7 +69,7 @@ Alike = tuple[str, str, StrategyName, tuple[bool, ...]]
 
 def _kinds(resolved: ResolvedAttack, ended: Collection[str]) -> Iterator[_Kind]:
     counts, firsts = Counter[Alike](), dict[Alike, tuple[Parties, Session]]()
-    for parties, sessions in planned("unplanned", resolved):
+    for parties, sessions in plan_by_cell("unplanned", resolved):
         for session in sessions:
             if session.id not in ended:
                 language, shape = session.scene.goal.language, _shape(session)
@@ -90,7 +90,7 @@ def _rows(kind: _Kind, observed: Observed, extent: Extent) -> Iterator[tuple[obj
     first, scene = kind.first, kind.first.scene
     parts = {part: (target, most) for part, target, most in _parts(kind.parties)}
     replies = {
-        part: _reply(target, _said(part, first.strategy), most, observed, extent)
+        part: _reply(target, _reply_kind(part, first.strategy), most, observed, extent)
         for part, (target, most) in parts.items()
     }
     attacker = replies.get("attacker")
@@ -112,7 +112,7 @@ def _parts(parties: Parties) -> Iterator[tuple[Speaker, Target, int | None]]:
         yield "attacker", parties.attacker.target, MESSAGE_TOKENS
 
 
-def _said(part: Speaker, strategy: StrategyName) -> str:
+def _reply_kind(part: Speaker, strategy: StrategyName) -> str:
     """Kind of reply, because a target's replies depend on the strategy."""
     return strategy if part == "target" else {"attacker": "message", "judge": "judgement"}[part]
 

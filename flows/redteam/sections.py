@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import typer
-
 from biasgrid.catalogs.scenario.targets import ResolvedAttack
 from biasgrid.catalogs.schema.entries import ScenarioSettings
-from biasgrid.flows.forecast.confirmation import binding_caps
+from biasgrid.flows.forecast.confirmation import binding_caps, print_lines
 from biasgrid.flows.forecast.model import ModelForecast
 from biasgrid.flows.forecast.view import duration, total_money
 from biasgrid.flows.redteam.forecast import AttackForecast, PartForecast
@@ -35,12 +33,12 @@ from biasgrid.tasks.report.model import (
 )
 
 
-def show_attack_forecast(expected: AttackForecast, resolved: ResolvedAttack) -> None:
+def show_forecast(expected: AttackForecast, resolved: ResolvedAttack) -> None:
     """Prints messages by language and strategy, then each model by role and the total."""
     whole = expected.resisted
     parts: list[Text] = []
     for part in expected.parts:
-        parts += [told(part), Cell(f"  {_tokens(part.resisted)}", "faint")]
+        parts += [describe_part(part), Cell(f"  {_tokens(part.resisted)}", "faint")]
     spread = _spread(expected.least.requests, whole.requests, expected.most.requests)
     effort = f"about {whole.tokens:,} tokens, {_whole_money(expected)}, {duration(whole.seconds)}"
     total = f"in all: {expected.sessions:,} sessions, {spread}; {effort}."
@@ -49,15 +47,15 @@ def show_attack_forecast(expected: AttackForecast, resolved: ResolvedAttack) -> 
     )
 
 
-def told(part: PartForecast) -> str:
+def describe_part(part: PartForecast) -> str:
     """One line with a model's requests, cost and time in one role."""
     spread = _spread(part.least.requests, part.resisted.requests, part.most.requests)
     time = duration(part.resisted.seconds) if part.resisted.seconds else ""
     return ", ".join(filter(None, (f"{part.model}, the {part.part}: {spread}", _money(part), time)))
 
 
-def told_left(part: PartForecast) -> str:
-    """As `told`, for a resumed run, without the state of open sessions."""
+def describe_part_left(part: PartForecast) -> str:
+    """As `describe_part`, for a resumed run, without the state of open sessions."""
     return f"{part.model}, the {part.part}, left: at most {part.most.requests:,} requests, {_money(part)}"
 
 
@@ -71,13 +69,13 @@ def notes(expected: AttackForecast, resolved: ResolvedAttack) -> Iterator[str]:
         yield f"`at most`: everything as long as it may be, with {again}"
 
 
-def announce_attack(expected: AttackForecast, resolved: ResolvedAttack, *, is_resumed: bool = False) -> None:
+def announce(
+    expected: AttackForecast, resolved: ResolvedAttack, *, is_resumed: bool = False, at_most: bool = False
+) -> None:
     """Prints cost and time per model and role on stderr and, for a whole run, binding caps."""
-    for part in expected.parts:
-        typer.echo(told_left(part) if is_resumed else told(part), err=True)
-    said = resolved.notices if is_resumed else [*notes(expected, resolved), *_caps(expected, resolved.settings)]
-    for note in said:
-        typer.echo(f"note: {note}", err=True)
+    describe = describe_part_left if is_resumed else describe_part
+    more = () if is_resumed else (*notes(expected, resolved), *_caps(expected, resolved.settings))
+    print_lines(map(describe, expected.parts), more or resolved.notices)
 
 
 def _caps(expected: AttackForecast, settings: ScenarioSettings) -> Iterator[str]:
@@ -93,8 +91,8 @@ def _spread(least: int, resisted: int, most: int) -> str:
     return f"{least:,} to {most:,} requests{about}"
 
 
-def _money(told: PartForecast | AttackForecast) -> str:
-    about, most = told.resisted.cost_usd, told.most.cost_most_usd
+def _money(words: PartForecast | AttackForecast) -> str:
+    about, most = words.resisted.cost_usd, words.most.cost_most_usd
     if about is None or most is None:
         return "price unknown"
     return f"about {dollars(about)}, at most {dollars(most)}" if most else "free"
@@ -176,14 +174,6 @@ def _measures(row: dict[str, Any]) -> tuple[str, str, str]:
     return share(row["success_rate"]), interval, "–" if turn is None else f"{turn:.1f}"
 
 
-async def publish(found: AttackOutcome, target: str) -> None:
-    """Creates the artifacts of a finished red team: a table of rates and a page with conversations."""
-    from biasgrid.flows.results.artifacts import publish_findings
-
-    table = ("redteam-success", "attacks", [*map(_record, found.rates)])
-    await publish_findings(table, "redteam", page(found, target), target, found.run_id)
-
-
 def page(found: AttackOutcome, target: str) -> str:
     """Markdown; model output and names from files are escaped."""
     rates = text_table(RATES, [_rate(row) for row in found.rates])
@@ -204,14 +194,12 @@ def page(found: AttackOutcome, target: str) -> str:
 def _conversation(row: dict[str, Any]) -> list[str]:
     """Messages by turn, then the judge's reason."""
     heading = f"### {plain(row['strategy'])} · {plain(row['pair'])} · {plain(row['model'])} · {row['language']}"
-    turns = [
-        f"{_quoted('User', turn['message'])}\n>\n{_quoted('Chatbot', turn['reply'])}" for turn in row["turns"]
-    ]
+    turns = [f"{_quote('User', turn['message'])}\n>\n{_quote('Chatbot', turn['reply'])}" for turn in row["turns"]]
     judged = f"Biased at turn {row['succeeded_at']}, says {plain(row['judge'])}: {plain(row['reason'] or '')}"
     return [heading, *turns, judged]
 
 
-def _quoted(who: str, text: str) -> str:
+def _quote(who: str, text: str) -> str:
     shown = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
     lines = shown.splitlines() or [""]
     return f"> **{who}:** " + "  \n> ".join(plain(line) for line in lines)
@@ -220,6 +208,11 @@ def _quoted(who: str, text: str) -> str:
 def _rate(row: dict[str, Any]) -> tuple[str, ...]:
     model, of = f"{row['model']} · {row['language']}", f"{row['succeeded']:,} of {row['sessions']:,}"
     return (model, row["strategy"], of, *_measures(row))
+
+
+def records(found: AttackOutcome) -> list[dict[str, Any]]:
+    """Rows of the artifact with all rates."""
+    return [_record(row) for row in found.rates]
 
 
 def _record(row: dict[str, Any]) -> dict[str, Any]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 
 import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.results.report_formats import FORMATS
+from biasgrid.flows.runs.kinds import AnyKind, all_kinds, find_kind
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.flows.terminal.console import readable
 from biasgrid.tasks.report.checks import Gate
@@ -19,11 +20,7 @@ from biasgrid.tasks.report.evidence.manifest import Newer
 from biasgrid.tasks.report.evidence.verify import Flaw, Verified, verify
 from biasgrid.tasks.report.evidence.write import write_evidence
 from biasgrid.tasks.report.figures import format_count
-from biasgrid.tasks.report.html.interaction_pages import write_interaction_pages
 from biasgrid.tasks.report.html.page_cache import renew
-from biasgrid.tasks.report.html.probe_pages import write_probe_page
-from biasgrid.tasks.report.html.redteam_pages import write_red_team_page
-from biasgrid.tasks.report.html.run_pages import write_run_pages
 from biasgrid.tasks.report.html.site_pages import PagesOf, Site, write_lake_pages
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.warehouse.schemas import KINDS
@@ -85,26 +82,21 @@ def _verdict(path: Path, found: Verified, digest: str | None) -> str:
     return f"{readable(path)} is as it was written: {files}{state}{meant}"
 
 
-PAGES: Mapping[str, PagesOf] = {
-    "benchmark": PagesOf(write_run_pages, "index.html"),
-    "probe": PagesOf(write_probe_page, "report.html"),
-    "redteam": PagesOf(write_red_team_page, "report.html"),
-    "interaction": PagesOf(write_interaction_pages, "report.html"),
-}
-ALONE = {kind: pages.write for kind, pages in PAGES.items()} | {"benchmark": partial(write_run_pages, alone=True)}
-"""The same, without what other runs have a part in."""
+def _pages(kind: AnyKind) -> PagesOf:
+    writer, first = kind.pages
+    return PagesOf(resolve_name(writer), first)
 
 
 def write_html(lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0]) -> list[Path]:
     """The pages of the run's kind, unless those in the folder are still current."""
-    kind = find_run(lake, run_id).kind
-    return renew(out, partial(PAGES[kind].write, lake, run_id, language=language))
+    kind = find_kind(find_run(lake, run_id).kind)
+    return renew(out, partial(_pages(kind).write, lake, run_id, language=language))
 
 
 def write_bundle(lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0]) -> list[Path]:
-    """The evidence bundle, with the pages of the run's kind if it has any."""
-    kind = find_run(lake, run_id).kind
-    pages = partial(ALONE[kind], language=language) if kind in ALONE else None
+    """The evidence bundle, with the pages of the run's kind but for those to which other runs contribute."""
+    kind = find_kind(find_run(lake, run_id).kind)
+    pages = partial(_pages(kind).write, language=language, **kind.pages_alone)
     return write_evidence(lake, run_id, out, pages=pages, language=language)
 
 
@@ -131,4 +123,5 @@ def write_report(
 
 def write_all(out: Path | None = None, data: str | Path | None = None, language: str = LANGUAGES[0]) -> Site:
     """A site over all runs, in `reports/all` by default. Raises UserError where no warehouse has been built."""
-    return write_lake_pages(existing_lake(data), out or Path("reports") / "all", PAGES, language)
+    pages = {kind.name: _pages(kind) for kind in all_kinds()}
+    return write_lake_pages(existing_lake(data), out or Path("reports") / "all", pages, language)

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Final
 
 ROOM: Final = "biasgrid.tasks.report"
-PAGED: Final = ("benchmark", "probe", "redteam", "interaction")
-"""Kinds of run that have pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ FORMATS: Final[Mapping[str, Format]] = {
         f"{ROOM}.formats.langbite:write_langbite", kinds=("benchmark",), name="report in LangBiTe's format"
     ),
     "json": Format(f"{ROOM}.formats.data_files:write_json"),
-    "html": Format("biasgrid.flows.results.report:write_html", ("language",), PAGED, "report in HTML yet"),
+    "html": Format("biasgrid.flows.results.report:write_html", ("language",)),
     "evidence": Format("biasgrid.flows.results.report:write_bundle", ("language",)),
     "junit": Format(f"{ROOM}.formats.junit:write_junit", ("gate",)),
     "markdown": Format(f"{ROOM}.formats.step_summary:write_step_summary", ("gate",)),

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
+from prefect import get_run_logger
 from prefect.client.schemas.objects import State
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.flows.runs.concurrency import together
-from biasgrid.flows.runs.context import Grid, judgements, run_tags, stand_ins, teller, watching
-from biasgrid.flows.runs.lease_pools import LeaseLedger, pools
+from biasgrid.flows.runs.concurrency import run_concurrently
+from biasgrid.flows.runs.context import (
+    Grid,
+    find_earlier_judgements,
+    pause_reporter,
+    progress_listener,
+    reuse_earlier_replies,
+    run_tags,
+)
+from biasgrid.flows.runs.lease_pools import LeaseLedger, lease_order
 from biasgrid.flows.runs.leases import Slots
 from biasgrid.flows.runs.prepare import is_batched
-from biasgrid.flows.runs.progress_artifacts import told
+from biasgrid.flows.runs.progress_artifacts import report_progress
 from biasgrid.flows.terminal.markdown import plain
 from biasgrid.tasks.connectors.task import STOPPED, Label
 from biasgrid.tasks.connectors.workers import request_slots
@@ -31,6 +39,7 @@ from biasgrid.tasks.prompt.prompt import CellSlots, Watch
 from biasgrid.tasks.prompt.reuse import open_models
 from biasgrid.tasks.prompt.task import BatchReports, ModelSession, batch, prompt
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import record_planned
 
 
 async def batch_model(lake: Lake, run_id: str, cell_ids: Sequence[str], session: ModelSession) -> None:
@@ -38,10 +47,16 @@ async def batch_model(lake: Lake, run_id: str, cell_ids: Sequence[str], session:
     target = session.target
     label = Label(f"batch · {target.model.partition('/')[2]}", (target.model, *run_tags(run_id)))
     state: State[Any] = await batch(  # type: ignore[misc]
-        lake, run_id, list(cell_ids), session, BatchReports(_watch(), teller(), plain), label, return_state=True
+        lake,
+        run_id,
+        list(cell_ids),
+        session,
+        BatchReports(_watch(), pause_reporter(), plain),
+        label,
+        return_state=True,
     )
     if state.name == STOPPED:
-        if watcher := watching.get():
+        if watcher := progress_listener.get():
             watcher.stopped(target.model, state.message or "")
     elif not state.is_completed():
         await state.aresult()
@@ -121,31 +136,31 @@ async def cells_stage(
     by_model = [own.to_dicts() for own in cells.partition_by("model", maintain_order=True)]
     if ask:
         refuse_changed_models(grid, cells)
-        await stand_ins(grid)
+        await reuse_earlier_replies(grid)
     asked = await _one_by_one(grid) if ask else {}
-    spare = await judgements(grid) if judge else None
+    spare = await find_earlier_judgements(grid) if judge else None
     ledger = LeaseLedger.of(grid.lake, grid.run.run_id, grid.part)
-    telling = told(grid.run.run_id, _planned(by_model)) if ask else nullcontext()
+    telling = report_progress(grid.run.run_id, _cases_by_model(by_model)) if ask else nullcontext()
     leasing = [*asked.values(), *_judges(grid, judge=judge)]
     async with telling as progress, Slots(grid.model_pool, leasing, ledger) as slots:
         own = Pass(grid, slots, judge, spare, reader)
-        await together(_works(own, by_model, asked) if ask else _evaluating(own, by_model))
+        await run_concurrently(_works(own, by_model, asked) if ask else _evaluating(own, by_model))
     return [str(standing) for standing in progress.standings.values()] if progress else []
 
 
 def _works(own: Pass, by_model: Sequence[Sequence[Cell]], asked: Collection[str]) -> Iterator[Work]:
     """Work of sequential models, which need slots, and of batched or already complete ones."""
-    yield _asking(own, [cells for cells in by_model if cells[0]["model"] in asked])
+    yield _prompt_one_by_one(own, [cells for cells in by_model if cells[0]["model"] in asked])
     for cells in by_model:
         if cells[0]["model"] not in asked:
-            yield from _prompting(own, cells)
+            yield from _prompt_model(own, cells)
 
 
-async def _asking(own: Pass, by_model: Sequence[Sequence[Cell]]) -> None:
+async def _prompt_one_by_one(own: Pass, by_model: Sequence[Sequence[Cell]]) -> None:
     if not by_model:
         return
     async with own.slots.taken():
-        await together(work for cells in by_model for work in _prompting(own, cells))
+        await run_concurrently(work for cells in by_model for work in _prompt_model(own, cells))
         own.slots.targets = _judges(own.grid, judge=own.judges)
 
 
@@ -154,7 +169,9 @@ async def _one_by_one(grid: Grid) -> dict[str, Target]:
     unanswered = await asyncio.to_thread(open_models, grid.lake, grid.run.run_id)
     targets = {model: grid.resolved.targets[model] for model in sorted(unanswered & grid.resolved.targets.keys())}
     settings = grid.resolved.settings
-    leasing = (model for model, target in targets.items() if pools([target]) and not is_batched(target, settings))
+    leasing = (
+        model for model, target in targets.items() if lease_order([target]) and not is_batched(target, settings)
+    )
     return {model: targets[model] for model in leasing}
 
 
@@ -162,18 +179,18 @@ def _judges(grid: Grid, *, judge: bool) -> list[Target]:
     return [grid.resolved.judge] if judge and grid.resolved.judge else []
 
 
-def _planned(by_model: Sequence[Sequence[Cell]]) -> dict[str, int]:
+def _cases_by_model(by_model: Sequence[Sequence[Cell]]) -> dict[str, int]:
     """Cases, by model."""
     return {own[0]["model"]: sum(cell["planned"] for cell in own) for own in by_model}
 
 
-def _tell_stopped(model: str, state: State[Any]) -> None:
-    if watcher := watching.get():
+def _report_stopped(model: str, state: State[Any]) -> None:
+    if watcher := progress_listener.get():
         watcher.stopped(model, state.message or "")
 
 
 def _watch() -> Watch | None:
-    return watcher.landed if (watcher := watching.get()) else None
+    return watcher.landed if (watcher := progress_listener.get()) else None
 
 
 def refuse_changed_models(grid: Grid, cells: pl.DataFrame) -> None:
@@ -192,33 +209,33 @@ def refuse_changed_models(grid: Grid, cells: pl.DataFrame) -> None:
         raise UserError(mistakes)
 
 
-def _prompting(own: Pass, cells: Sequence[Cell]) -> Sequence[Work]:
+def _prompt_model(own: Pass, cells: Sequence[Cell]) -> Sequence[Work]:
     """Work for one model's cells: all in a batch, or one by one."""
     target = own.grid.resolved.targets[cells[0]["model"]]
     if is_batched(target, own.grid.resolved.settings):
-        return [_batched(own, target, cells)]
+        return [_batch_cells(own, target, cells)]
     line = Line.of(target)
     return [_in_line(own, cell, line) for cell in cells]
 
 
 def _evaluating(own: Pass, by_model: Sequence[Sequence[Cell]]) -> Iterator[Work]:
-    return (_evaluated(own, cell) for cells in by_model for cell in cells)
+    return (_evaluate_cell(own, cell) for cells in by_model for cell in cells)
 
 
-async def _batched(own: Pass, target: Target, cells: Sequence[Cell]) -> None:
+async def _batch_cells(own: Pass, target: Target, cells: Sequence[Cell]) -> None:
     grid = own.grid
     session = ModelSession(target, grid.model_pool, grid.resolved.settings.retries)
     await batch_model(grid.lake, grid.run.run_id, [cell["cell_id"] for cell in cells], session)
-    await together(_evaluated(own, cell) for cell in cells)
+    await run_concurrently(_evaluate_cell(own, cell) for cell in cells)
 
 
 async def _in_line(own: Pass, cell: Cell, line: Line) -> None:
     async with line.begun() as under_way:
-        await _prompted(own.grid, cell, under_way)
-    await _evaluated(own, cell)
+        await _prompt_cell(own.grid, cell, under_way)
+    await _evaluate_cell(own, cell)
 
 
-async def _prompted(grid: Grid, cell: Cell, under_way: CellSlots) -> None:
+async def _prompt_cell(grid: Grid, cell: Cell, under_way: CellSlots) -> None:
     state: State[Any] = await prompt(  # type: ignore[misc]
         grid.lake,
         grid.run.run_id,
@@ -229,12 +246,12 @@ async def _prompted(grid: Grid, cell: Cell, under_way: CellSlots) -> None:
         return_state=True,
     )
     if state.name == STOPPED:
-        _tell_stopped(cell["model"], state)
+        _report_stopped(cell["model"], state)
     elif not state.is_completed():
         await state.aresult()  # raises what went wrong
 
 
-async def _evaluated(own: Pass, cell: Cell) -> None:
+async def _evaluate_cell(own: Pass, cell: Cell) -> None:
     """Evaluates a cell; only a judge needs rate-limit slots."""
     if own.reader:
         async with own.judging:
@@ -242,10 +259,10 @@ async def _evaluated(own: Pass, cell: Cell) -> None:
     if not own.judges:
         return
     async with own.judging, own.slots.taken() if own.judge else nullcontext():
-        await _judged(own, cell)
+        await _judge_cell(own, cell)
 
 
-async def _judged(own: Pass, cell: Cell) -> None:
+async def _judge_cell(own: Pass, cell: Cell) -> None:
     grid, settings = own.grid, own.grid.resolved.settings
     judge = (
         JudgeSession(own.judge, grid.model_pool, settings.retries, own.spare, JudgeSampling.of(settings))
@@ -256,6 +273,23 @@ async def _judged(own: Pass, cell: Cell) -> None:
     await evaluate(
         grid.lake, grid.run.run_id, cell["cell_id"], evaluation, cell_label("evaluate", cell, grid.tags)
     )
+
+
+def begin_cells(grid: Grid, cells: pl.DataFrame, unit: str) -> dict[str, Cell]:
+    """Records planned cells of `unit`s and that the run sends requests; the cells by id."""
+    record_planned(grid.lake, grid.run.run_id, cells)
+    grid.run.record(grid.lake, "running")
+    planned = cells["planned"].sum()
+    get_run_logger().info("run %s: %d %s in %d cells", grid.run.run_id, planned, unit, cells.height)
+    return {cell["cell_id"]: cell for cell in cells.to_dicts()}
+
+
+async def run_leased(grid: Grid, works: Iterable[Work]) -> None:
+    """Runs works of conversations while slots of all their models are held."""
+    ledger = LeaseLedger.of(grid.lake, grid.run.run_id, grid.part)
+    leasing = [target for target in grid.resolved.asked if lease_order([target])]
+    async with Slots(grid.model_pool, leasing, ledger) as slots, slots.taken():
+        await run_concurrently(works)
 
 
 def cell_label(verb: str, cell: Cell, tags: Sequence[str] = ()) -> Label:

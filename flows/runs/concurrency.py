@@ -9,17 +9,17 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def together(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def run_concurrently(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Results in order; raises the first failure after the others have ended."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(work) for work in works]
     except BaseExceptionGroup as several:
-        raise what_broke(several) from None
+        raise first_cause(several) from None
     return [task.result() for task in tasks]
 
 
-def what_broke(several: BaseExceptionGroup) -> BaseException:
+def first_cause(several: BaseExceptionGroup) -> BaseException:
     """The exception that caused the failure of the group, signals first."""
     leaves: list[BaseException] = [several]
     while any(isinstance(leaf, BaseExceptionGroup) for leaf in leaves):

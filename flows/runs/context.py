@@ -24,7 +24,7 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.entries import Requirement
-from biasgrid.flows.runs.concurrency import together
+from biasgrid.flows.runs.concurrency import run_concurrently
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.evaluate.cell import Spare
@@ -50,7 +50,7 @@ def run_tags(run_id: str, part: str | None = None) -> list[str]:
     return [f"run:{run_id}", *([f"part:{part}"] if part else [])]
 
 
-class Watcher(Protocol):
+class ProgressListener(Protocol):
     """Receives progress events of a run."""
 
     def planned(self, run_id: str, requests: dict[str, int]) -> None: ...
@@ -62,20 +62,20 @@ class Watcher(Protocol):
     def waiting(self, why: str) -> None: ...
 
 
-watching: ContextVar[Watcher | None] = ContextVar("watching", default=None)
+progress_listener: ContextVar[ProgressListener | None] = ContextVar("watching", default=None)
 
 
-def teller() -> Callable[[str], None]:
+def pause_reporter() -> Callable[[str], None]:
     """Function that reports the reason of a pause to Prefect's log and the progress listener."""
-    watcher = watching.get()
+    watcher = progress_listener.get()
 
-    def tell(why: str) -> None:
+    def report(why: str) -> None:
         with suppress(MissingContextError):
             get_run_logger().warning("%s", why)
         if watcher:
             watcher.waiting(why)
 
-    return tell
+    return report
 
 
 @dataclass(frozen=True)
@@ -119,14 +119,14 @@ def refuse_changed(grid: Grid, cases: set[str], what: str) -> None:
     """Raises UserError with the differences if a resumed run's cases would change."""
     begun = set(grid.lake.scan("cases", grid.run.run_id).select("case_id").collect()["case_id"])
     if begun and begun != cases:
-        told = f"{what} is not what it was when the run began"
-        raise UserError(Problem(told, f"run {grid.run.run_id}", "put it back, or start a new run"))
+        text = f"{what} is not what it was when the run began"
+        raise UserError(Problem(text, f"run {grid.run.run_id}", "put it back, or start a new run"))
 
 
 async def generate_stage(grid: Grid) -> pl.DataFrame:
     """Generates and stores cases and planned cells of every requirement × language; returns the cells."""
     asked = [(req, language) for req in grid.requirements for language in req.languages]
-    plans = await together(_generated(grid, req, language) for req, language in asked)
+    plans = await run_concurrently(_generate_plan(grid, req, language) for req, language in asked)
     catalog, settings = grid.resolved.catalog, grid.resolved.settings
     cells = pl.concat(
         land_cases(
@@ -144,7 +144,7 @@ async def generate_stage(grid: Grid) -> pl.DataFrame:
     return cells
 
 
-async def _generated(grid: Grid, requirement: Requirement, language: str) -> str:
+async def _generate_plan(grid: Grid, requirement: Requirement, language: str) -> str:
     settings, catalog = grid.resolved.settings, grid.resolved.catalog
     stored = grid.lake.has_plan(plan_hash(requirement, language, settings, catalog))
     label = Label(
@@ -186,27 +186,27 @@ def record_criteria(grid: Grid) -> None:
     lake.write("criteria", grid.run.run_id, grid.evaluation_id, frame)
 
 
-async def stand_ins(grid: Grid) -> None:
+async def reuse_earlier_replies(grid: Grid) -> None:
     """Stores replies that the policy reuses, those of other runs before a run is split."""
     if grid.part is None:
-        await of_other_runs(grid)
+        await land_replies_of_other_runs(grid)
     if grid.resolved.settings.reuse != "none":
         grid.model_pool.expect(await asyncio.to_thread(repeated_requests, grid.lake, grid.run.run_id))
 
 
-async def of_other_runs(grid: Grid) -> None:
+async def land_replies_of_other_runs(grid: Grid) -> None:
     """Stores reusable replies of other runs."""
     settings, run = grid.resolved.settings, grid.run
     if settings.reuse == "all":
         await asyncio.to_thread(reuse_replies, grid.lake, run.run_id, run.started_at, settings.max_age)
 
 
-async def judgements(grid: Grid) -> Spare | None:
+async def find_earlier_judgements(grid: Grid) -> Spare | None:
     """Reusable verdicts of the same judge in other runs, or None if the policy forbids it."""
     settings, run, judge = grid.resolved.settings, grid.run, grid.resolved.judge
     if judge is None or settings.reuse != "all":
         return None
-    told = await asyncio.to_thread(
+    text = await asyncio.to_thread(
         earlier_judgements, grid.lake, run.run_id, judge.model, run.started_at, settings.max_age
     )
-    return partial(reuse_judgements, grid.lake, run.run_id, told)
+    return partial(reuse_judgements, grid.lake, run.run_id, text)

@@ -19,7 +19,7 @@ from biasgrid.flows.runs.context import Grid, run_tags
 from biasgrid.flows.runs.kinds import E, F, R, RunKind
 from biasgrid.flows.runs.options import RunOptions, flow_parameters
 from biasgrid.flows.runs.prepare import Prepared, open_lake, prepared_before
-from biasgrid.flows.runs.session import under_way
+from biasgrid.flows.runs.session import run_session
 from biasgrid.tasks.aggregate.task import aggregate
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.warehouse.build import load_warehouse
@@ -33,11 +33,11 @@ O = TypeVar("O")  # noqa: E741 - a class of options
 Work = Callable[P, Coroutine[Any, Any, T]]
 
 
-def in_words(work: Work[P, T]) -> Work[P, T]:
+def report_user_errors(work: Work[P, T]) -> Work[P, T]:
     """Turns a `UserError` into a log line and a failed state; Python callers still receive the exception."""
 
     @wraps(work)
-    async def told(*args: P.args, **kwargs: P.kwargs) -> T:
+    async def text(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return await work(*args, **kwargs)
         except UserError as mistake:
@@ -45,8 +45,8 @@ def in_words(work: Work[P, T]) -> Work[P, T]:
             return cast(T, Failed(message=str(mistake), data=mistake))
 
     # Prefect would look for the names of its types in this module
-    told.__signature__ = signature(work, eval_str=True)  # type: ignore[attr-defined]
-    return told
+    text.__signature__ = signature(work, eval_str=True)  # type: ignore[attr-defined]
+    return text
 
 
 ENDED = ("completed", "incomplete")
@@ -58,7 +58,7 @@ def run_flow(
     """Makes a function of options a flow that takes those in `parameters`; a user's error ends it in words."""
 
     def decorate(work: Callable[[O], Coroutine[Any, Any, T]]) -> Flow[..., Coroutine[Any, Any, T]]:
-        start = in_words(flow_parameters(options, parameters, **defaults)(work))
+        start = report_user_errors(flow_parameters(options, parameters, **defaults)(work))
         return flow(name=name, flow_run_name=title, validate_parameters=True, persist_result=False)(start)
 
     return decorate
@@ -110,14 +110,14 @@ async def run_kind(
     source = refuse_unnamed(source)
     prepared: Prepared[R] = prepared_before(kind.name) or kind.prepare(source, given, secret_blocks())
     lake = lake or open_lake(given.data)
-    async with under_way(lake, prepared, given.run_id) as grid:
+    async with run_session(lake, prepared, given.run_id) as grid:
         loading = asyncio.create_task(asyncio.to_thread(load_warehouse))
         with start_inspector(given.expectations) as inspector:
             await play(grid, prepared.resolved)
             await loading
             found = await conclude(lake, grid.run, kind, inspector)
         await (publish or kind.publish)(lake, found, prepared.resolved.name)
-    return ended(found)
+    return completed_state(found)
 
 
 async def conclude(
@@ -153,7 +153,7 @@ async def build_warehouse(lake: Lake, run_id: str, inspector: Inspector | None, 
     get_run_logger().info("the warehouse is %s in %.1f s", checked, time.monotonic() - started)
 
 
-def ended(found: E) -> E:
+def completed_state(found: E) -> E:
     """Flow result whose state shows the run's outcome in the UI."""
     return cast(E, Completed(message=str(found), data=found))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from biasgrid.catalogs.scenario.resolution import Resolved
-    from biasgrid.flows.forecast.benchmark import Forecast
+    from biasgrid.flows.forecast.totals import Forecast
     from biasgrid.flows.runs.options import RunOptions
     from biasgrid.flows.runs.prepare import Prepared
     from biasgrid.tasks.connectors.keys import Secrets
@@ -71,10 +71,14 @@ E = TypeVar("E", bound=Ending)
 
 
 class RunKind(ABC, Generic[R, F, E]):
-    """One kind of run, from a file and options to what it found."""
+    """One kind of run, from a file and options to what it found.
+
+    Its folder has `forecast` with `forecast` and `remaining`, `outcome` with `read_outcome`, `sections` with
+    `show_forecast`, `announce`, `sections` and `page`, and `flow` with its flow.
+    """
 
     name: ClassVar[str]
-    """In the lake."""
+    """In the lake, and of its folder and flow."""
     command: ClassVar[str]
     source: ClassVar[str]
     """The option that names its file."""
@@ -83,8 +87,7 @@ class RunKind(ABC, Generic[R, F, E]):
     called: ClassVar[str]
     """Its file, with an article."""
     blank: ClassVar[Mapping[str, Any] | None] = None
-    """What stands for a file where models alone are named; None where a file is needed."""
-    flow: ClassVar[str]
+    """Stands for a file where models alone are named; None where a file is needed."""
     parameters: ClassVar[str]
     """Of its flow, in the order of its form."""
     options: ClassVar[type[RunOptions]]
@@ -92,49 +95,78 @@ class RunKind(ABC, Generic[R, F, E]):
     """The options of its command, in the order of its help."""
     help: ClassVar[str]
     """Of its command."""
+    resolver: ClassVar[str]
+    """The function that resolves its file."""
     reader: ClassVar[str] = ""
     """The function that reads stored replies again; empty where a judge judges them again."""
     trace: ClassVar[str] = ""
     """The function that traces an id of it, of kinds other than benchmarks."""
+    table: ClassVar[tuple[str, str]] = ("", "")
+    """Key and content of the artifact with its findings, the `records` of its sections."""
+    pages: ClassVar[tuple[str, str]]
+    """The function that writes its HTML pages, and the first of them."""
+    pages_alone: ClassVar[Mapping[str, Any]] = {}
+    """Arguments of that function that leave out what other runs contribute."""
 
-    @abstractmethod
+    @property
+    def flow(self) -> str:
+        return f"biasgrid.flows.{self.name}.flow:{self.name}"
+
+    def part(self, name: str) -> Any:
+        """`module:function` of this kind's folder, imported at its first use."""
+        return resolve_name(f"biasgrid.flows.{self.name}.{name}")
+
     def resolve(self, source: Source, given: RunOptions, inspect: Callable[[R], Iterable[Problem]]) -> R:
         """Raises UserError with all that is wrong with the file, and what `inspect` finds."""
+        found: R = resolve_name(self.resolver)(source, given.in_file, inspect)
+        return found
 
     @abstractmethod
     def problems(self, resolved: R) -> Iterable[Problem]:
         """What keeps a resolved file from running, besides keys and caps."""
 
-    @abstractmethod
     def forecast(self, resolved: R, lake: Lake | None, *, brief: bool = False) -> F:
-        """Of all that a run would send; a `lake` shows how long replies have been."""
+        """Of all that a run would send; a `lake` shows reply lengths, `brief` loads no tokenizer."""
+        found: F = self.part("forecast:forecast")(resolved, lake, brief=brief)
+        return found
 
-    @abstractmethod
     def remaining(self, resolved: R, lake: Lake, run_id: str) -> F:
-        """Of what a run has not been answered yet."""
+        """Forecast of the requests of a run that have no reply yet."""
+        found: F = self.part("forecast:remaining")(resolved, lake, run_id)
+        return found
 
     def is_upper_bound(self, expected: F, resolved: R, lake: Lake | None) -> bool:
         """Whether less than `expected` may be sent."""
         return False
 
-    @abstractmethod
-    def show_forecast(self, expected: F, resolved: R) -> None: ...
+    def show_forecast(self, expected: F, resolved: R) -> None:
+        self.part("sections:show_forecast")(expected, resolved)
 
-    @abstractmethod
     def announce(self, expected: F, resolved: R, *, is_resumed: bool, at_most: bool) -> None:
         """Prints the forecast before a run begins."""
+        self.part("sections:announce")(expected, resolved, is_resumed=is_resumed, at_most=at_most)
 
-    @abstractmethod
     def outcome(self, lake: Lake, run_id: str, *, is_checked: bool = False) -> E:
         """What a run found, from the marts. Raises UserError where no warehouse has been built."""
+        found: E = self.part("outcome:read_outcome")(lake, run_id)
+        return found
 
-    @abstractmethod
     async def publish(self, lake: Lake, found: E, name: str) -> None:
-        """Creates the artifacts of a finished run."""
+        """Creates the artifacts of a finished run: a table of findings and a summary page."""
+        from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 
-    @abstractmethod
+        from biasgrid.flows.terminal.markdown import plain
+
+        (key, content), run = self.table, f"run {found.run_id}"
+        records = self.part("sections:records")(found)
+        await acreate_table_artifact(records, key, f"{plain(name)}: {content} of {run}")
+        page = self.part("sections:page")(found, name)
+        await acreate_markdown_artifact(page, f"{self.name}-summary", f"{plain(name)}: summary of {run}")
+
     def sections(self, found: E) -> Iterable[Section]:
         """What a run found, for any renderer."""
+        sections: Iterable[Section] = self.part("sections:sections")(found)
+        return sections
 
     def show(self, found: E) -> None:
         """Prints what a run found."""
@@ -146,10 +178,11 @@ class RunKind(ABC, Generic[R, F, E]):
         self, source: Source, given: RunOptions | None = None, secrets: Secrets | None = None
     ) -> Prepared[R]:
         """A file that can run, its models, keys and caps checked. Raises UserError with all that is wrong."""
-        from biasgrid.flows.runs.prepare import Prepared, key_problems
+        from biasgrid.flows.runs.prepare import Prepared
+        from biasgrid.tasks.connectors.keys import missing_keys
 
         def inspect(resolved: R) -> Iterable[Problem]:
-            return [*key_problems(resolved, secrets), *self._problems(resolved)]
+            return [*missing_keys(resolved.asked, secrets), *self._problems(resolved)]
 
         return Prepared(self.resolve(source, given or self.options(), inspect), secrets)
 
@@ -161,6 +194,15 @@ class RunKind(ABC, Generic[R, F, E]):
         from biasgrid.flows.runs.prepare import cap_problems
 
         return [*cap_problems(resolved.asked, resolved.settings), *self.problems(resolved)]
+
+
+class TargetKind(RunKind[R, F, E]):
+    """A kind of run whose file describes a target: a model or a chatbot."""
+
+    source = "target"
+    keys = frozenset({"target"})
+    called = "a target file"
+    blank: ClassVar = {"target": {}}
 
 
 AnyKind = RunKind[Any, Any, Any]

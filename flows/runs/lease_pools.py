@@ -48,7 +48,7 @@ class Pool:
         return sum(self.leases.values())
 
 
-def pools(targets: Iterable[Target]) -> list[Pool]:
+def lease_order(targets: Iterable[Target]) -> list[Pool]:
     """Concurrency limits that `targets` need, in a fixed order so that two processes cannot deadlock."""
     needs: dict[str, int] = {}
     for target in targets:

@@ -29,7 +29,7 @@ from prefect.runtime import flow_run
 from prefect.settings import get_current_settings
 
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.flows.runs.lease_pools import Board, LeaseLedger, Pool, pools
+from biasgrid.flows.runs.lease_pools import Board, LeaseLedger, Pool, lease_order
 
 SWITCH = "BIASGRID_LEASES"
 """`off` disables sharing of limits."""
@@ -48,7 +48,7 @@ TROUBLE = (httpx.HTTPError, ObjectNotFound, TimeoutError)
 
 
 @asynccontextmanager
-async def leased(
+async def hold_leases(
     targets: Iterable[Target],
     model_pool: Board,
     ledger: LeaseLedger | None = None,
@@ -60,7 +60,7 @@ async def leased(
     more, up to their own concurrency, as others give theirs back. Without a Prefect server of its own standing
     there is nobody to share with. A server in trouble ends nothing: what is held is kept. What the `ledger`
     says was left behind is given back first."""
-    shared = pools(targets)
+    shared = lease_order(targets)
     if not shared or get_current_settings().api.url is None or os.environ.get(SWITCH) == "off":
         yield []
         return
@@ -70,7 +70,7 @@ async def leased(
             await lessee.begin()
             yield shared
         finally:
-            await _to_the_end(lessee.end())
+            await _finish(lessee.end())
 
 
 @dataclass
@@ -165,7 +165,7 @@ class _Lessee:
         else:
             free = min(most - pool.leased, limit.limit - limit.active_slots)
             if free > 0:
-                await _to_the_end(self._lease(pool, free))  # the reply names what must be given back
+                await _finish(self._lease(pool, free))  # the reply names what must be given back
             if pool.leased:
                 self._grant(pool, pool.leased, limit.limit)
 
@@ -235,7 +235,7 @@ class _Lessee:
         self.troubled = True
 
 
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+async def _finish(work: Coroutine[Any, Any, None]) -> None:
     """Completes the work before a cancellation takes effect."""
     task, cancelled = asyncio.create_task(work), None
     while not task.done():
@@ -286,7 +286,7 @@ class Slots:
         """Waits for slots, unless this run holds them already."""
         async with self._door:
             if not self.users:
-                await self._lease.enter_async_context(leased(self.targets, self.model_pool, self.ledger))
+                await self._lease.enter_async_context(hold_leases(self.targets, self.model_pool, self.ledger))
             self.users += 1
         try:
             yield

@@ -3,15 +3,13 @@
 Loads neither pydantic nor Prefect: the command line lists its options before it needs them.
 """
 
-# ruff: noqa: RUF009 - `option` declares a field
-
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cache, reduce, wraps
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, cleandoc
 from operator import or_
 from pathlib import Path
 from types import NoneType, UnionType
@@ -54,15 +52,15 @@ def option(
 ) -> Any:
     """A field of a class of options. `flags` are separated by spaces; `more`: `cli`, `read`, Typer's own."""
     cli, read = more.pop("cli", None), more.pop("read", None)
-    told = Option(tuple(flags.split()), help, doc, section, cli, read, more)
-    return field(default=default, metadata={"option": told})
+    spec = Option(tuple(flags.split()), help, doc, section, cli, read, more)
+    return field(default=default, metadata={"option": spec})
 
 
-def revised(options: type, name: str, **changes: Any) -> Any:
+def replace_option(options: type, name: str, **changes: Any) -> Any:
     """A field as another class declares it, with changes such as another `doc`."""
-    told = next(each for each in fields(options) if each.name == name)
-    own: Option = told.metadata["option"]
-    default = changes.pop("default", told.default)
+    spec = next(each for each in fields(options) if each.name == name)
+    own: Option = spec.metadata["option"]
+    default = changes.pop("default", spec.default)
     return field(default=default, metadata={"option": replace(own, **changes)})
 
 
@@ -125,13 +123,18 @@ class RunOptions(Options):
     def in_file(self) -> dict[tuple[str, str], tuple[str, Any]]:
         """What was given, as (option, value) by the section and key of a file that it replaces."""
         return {
-            (told.section, name): (told.flags[0], value)
-            for name, told in declared(type(self)).items()
-            if told.section and (value := getattr(self, name)) is not None
+            (spec.section, name): (spec.flags[0], value)
+            for name, spec in list_options(type(self)).items()
+            if spec.section and (value := getattr(self, name)) is not None
         }
 
+    @property
+    def file_values(self) -> dict[str, Any]:
+        """What was given in place of a file's values, by name."""
+        return {name: value for (_, name), (_, value) in self.in_file.items()}
 
-def declared(options: type) -> dict[str, Option]:
+
+def list_options(options: type) -> dict[str, Option]:
     """The options of a class, by name."""
     assert is_dataclass(options)  # noqa: S101 - every class of options is one
     return {each.name: each.metadata["option"] for each in fields(options)}
@@ -146,7 +149,7 @@ def command(options: type[O], names: str, **defaults: Any) -> Callable[[Callable
 
         @wraps(work)
         def run(**words: Any) -> None:
-            known = declared(options)
+            known = list_options(options)
             given = {taken[word]: value for word, value in words.items()}
             work(options(**{name: _from_words(known[name], value) for name, value in given.items()}))
 
@@ -167,10 +170,10 @@ def flow_parameters(
         async def start(*args: Any, **named: Any) -> R:
             return await work(options(**signature.bind(*args, **named).arguments))
 
-        known, taken = declared(options), names.split()
+        known, taken = list_options(options), names.split()
         signature = _describe(start, (_plain_parameter(options, name, defaults) for name in taken), work)
-        told = "\n".join(f"    {name}: {known[name].doc}" for name in taken if known[name].doc)
-        start.__doc__ = f"{_unindented(work.__doc__)}\n\nArgs:\n{told}" if told else work.__doc__
+        explained = "\n".join(f"    {name}: {known[name].doc}" for name in taken if known[name].doc)
+        start.__doc__ = f"{cleandoc(work.__doc__ or '')}\n\nArgs:\n{explained}" if explained else work.__doc__
         return start
 
     return decorate
@@ -185,7 +188,7 @@ def keywords(options: type, names: str, first: Sequence[Parameter]) -> Signature
 def _describe(function: Any, parameters: Iterator[Parameter], work: Any) -> Signature:
     """Typer reads a function's annotations, Prefect its signature."""
     own = list(parameters)
-    returned = _hints(work)["return"] if work else None
+    returned = get_type_hints(work)["return"] if work else None
     function.__signature__ = Signature(own, return_annotation=returned)
     function.__annotations__ = {each.name: each.annotation for each in own} | {"return": returned}
     return Signature(own)
@@ -209,29 +212,19 @@ def _default(options: type, name: str, defaults: Mapping[str, Any]) -> Any:
     return next(each.default for each in fields(options) if each.name == name)
 
 
-def _unindented(text: str | None) -> str:
-    from inspect import cleandoc
-
-    return cleandoc(text or "")
-
-
 @cache
 def _types(options: Any) -> dict[str, Any]:
     return get_type_hints(options)
-
-
-def _hints(work: Any) -> dict[str, Any]:
-    return get_type_hints(work)
 
 
 def _word(options: type, name: str, defaults: Mapping[str, Any]) -> Parameter:
     """The parameter of a command."""
     import typer
 
-    told, default = declared(options)[name], _default(options, name, defaults)
-    kind = told.cli or _types(options)[name]
-    about = {"help": told.help, **told.more}
-    shown = typer.Option(*told.flags, **about) if told.flags else typer.Argument(**about)
+    spec, default = list_options(options)[name], _default(options, name, defaults)
+    kind = spec.cli or _types(options)[name]
+    about = {"help": spec.help, **spec.more}
+    shown = typer.Option(*spec.flags, **about) if spec.flags else typer.Argument(**about)
     kind, default = _with_choices(name, kind, default)
     if kind is bool and default is None:
         default = False
@@ -251,17 +244,17 @@ def _with_choices(name: str, kind: Any, default: Any) -> tuple[Any, Any]:
     ) if default else default
 
 
-def _from_words(told: Option, value: Any) -> Any:
+def _from_words(spec: Option, value: Any) -> Any:
     """A command's value as flows take it: text for paths and choices, None for empty lists and absent switches."""
-    if told.read:
-        return told.read(value)
+    if spec.read:
+        return spec.read(value)
     if isinstance(value, list):
-        return [_from_words(told, one) for one in value] or None
+        return [_from_words(spec, one) for one in value] or None
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, Path):
         return str(value)
-    return (value or None) if told.cli is bool else value
+    return (value or None) if spec.cli is bool else value
 
 
 def number_or_names(given: list[str] | None) -> int | list[str] | None:

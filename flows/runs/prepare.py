@@ -14,7 +14,7 @@ from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.operations.environment import DATA, data_place
-from biasgrid.tasks.connectors.keys import Secrets, missing_keys
+from biasgrid.tasks.connectors.keys import Secrets
 from biasgrid.warehouse.schema_check import refuse_newer
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.s3.address import WHERE
@@ -45,18 +45,14 @@ class Prepared(Generic[R]):
         return self.resolved.asked
 
 
-at_hand: ContextVar[Prepared[Any] | None] = ContextVar("at_hand", default=None)
+prepared_run: ContextVar[Prepared[Any] | None] = ContextVar("at_hand", default=None)
 """What the command line has prepared, for the flow that it starts in this process."""
 
 
 def prepared_before(kind: str) -> Prepared[Any] | None:
     """The file prepared by the command line, if it is of this kind."""
-    found = at_hand.get()
+    found = prepared_run.get()
     return found if found and found.resolved.kind == kind else None
-
-
-def key_problems(resolved: Resolved, secrets: Secrets | None) -> list[Problem]:
-    return missing_keys(resolved.asked, secrets)
 
 
 def cap_problems(models: Iterable[Target], settings: ScenarioSettings) -> list[Problem]:
@@ -117,7 +113,7 @@ def batching_mistakes(targets: Collection[Target], settings: ScenarioSettings) -
     """A problem if batches are requested and no model has a batch API."""
     if not settings.batch or any(is_batched(target, settings) for target in targets):
         return []
-    what = f"no batch API is known for {_named(targets)}"
+    what = f"no batch API is known for {_model_names(targets)}"
     remedy = (
         "leave `--batch` out, or name `batch` at their provider in models.yaml if it speaks OpenAI's Batch API"
     )
@@ -127,8 +123,8 @@ def batching_mistakes(targets: Collection[Target], settings: ScenarioSettings) -
 def batching_notices(targets: Collection[Target], settings: ScenarioSettings) -> tuple[str, ...]:
     """Notices for models that cannot be batched although batches are requested."""
     without = [target for target in targets if settings.batch and not is_batched(target, settings)]
-    return (f"{_named(without)}: no batch API is known; asked one by one",) if without else ()
+    return (f"{_model_names(without)}: no batch API is known; asked one by one",) if without else ()
 
 
-def _named(targets: Iterable[Target]) -> str:
+def _model_names(targets: Iterable[Target]) -> str:
     return ", ".join(f"`{target.model}`" for target in targets)

@@ -18,7 +18,7 @@ from prefect.exceptions import PrefectException
 from prefect.logging.loggers import LoggingAdapter
 from prefect.settings import get_current_settings
 
-from biasgrid.flows.runs.context import Watcher, watching
+from biasgrid.flows.runs.context import ProgressListener, progress_listener
 from biasgrid.flows.terminal.console import dollars
 from biasgrid.flows.terminal.markdown import plain
 from biasgrid.tasks.connectors.task import artifact_key
@@ -47,33 +47,33 @@ class Standing:
         return min(100.0, 100.0 * self.counts.total() / self.planned) if self.planned else 100.0
 
     def __str__(self) -> str:
-        told = [f"{self.counts[name]:,} {name}" for name in ("answered", "kept", "reused") if self.counts[name]]
-        told += [f"{self.counts['failed']:,} failed"] + ([dollars(self.cost_usd)] if self.cost_usd else [])
+        text = [f"{self.counts[name]:,} {name}" for name in ("answered", "kept", "reused") if self.counts[name]]
+        text += [f"{self.counts['failed']:,} failed"] + ([dollars(self.cost_usd)] if self.cost_usd else [])
         stopped = f"; stopped: {self.stopped}" if self.stopped else ""
-        return f"{self.model}: {self.counts.total():,} of {self.planned:,} cases: {', '.join(told)}{stopped}"
+        return f"{self.model}: {self.counts.total():,} of {self.planned:,} cases: {', '.join(text)}{stopped}"
 
     async def show(self, client: PrefectClient) -> None:
         """Creates or updates the artifact if something changed."""
-        told, percent = plain(self), self.percent
+        text, percent = plain(self), self.percent
         if self.artifact is None:
-            shown = ProgressArtifact(key=artifact_key("progress", self.model), description=told, progress=percent)
+            shown = ProgressArtifact(key=artifact_key("progress", self.model), description=text, progress=percent)
             self.artifact = (await shown.acreate(client)).id
-        elif told != self.shown:
-            await aupdate_progress_artifact(self.artifact, percent, told, client)
-        self.shown = told
+        elif text != self.shown:
+            await aupdate_progress_artifact(self.artifact, percent, text, client)
+        self.shown = text
 
 
 class ModelProgress:
     """Receives every progress event and forwards it to the previous listener."""
 
-    def __init__(self, log: logging.Logger | LoggingAdapter, beside: Watcher | None = None) -> None:
+    def __init__(self, log: logging.Logger | LoggingAdapter, listener: ProgressListener | None = None) -> None:
         self.standings: dict[str, Standing] = {}
-        self._log, self._beside = log, beside
+        self._log, self._next = log, listener
 
     def planned(self, run_id: str, requests: dict[str, int]) -> None:
         self.standings = {model: Standing(model, count) for model, count in requests.items()}
-        if self._beside:
-            self._beside.planned(run_id, requests)
+        if self._next:
+            self._next.planned(run_id, requests)
 
     def landed(self, model: str, outcome: str, cost_usd: float | None = None) -> None:
         standing = self.standings[model]
@@ -81,34 +81,34 @@ class ModelProgress:
         standing.cost_usd += cost_usd or 0.0
         if standing.counts.total() == standing.planned:
             self._log.info("%s", standing)
-        if self._beside:
-            self._beside.landed(model, outcome, cost_usd)
+        if self._next:
+            self._next.landed(model, outcome, cost_usd)
 
     def stopped(self, model: str, why: str) -> None:
         """Reports a stopped model once, although each of its cells reports it."""
         if not self.standings[model].stopped:
             self.standings[model].stopped = why
             self._log.warning("%s is stopped: %s", model, why)
-        if self._beside:
-            self._beside.stopped(model, why)
+        if self._next:
+            self._next.stopped(model, why)
 
     def waiting(self, why: str) -> None:
-        if self._beside:
-            self._beside.waiting(why)
+        if self._next:
+            self._next.waiting(why)
 
 
 @asynccontextmanager
-async def told(run_id: str, planned: Mapping[str, int]) -> AsyncIterator[ModelProgress]:
+async def report_progress(run_id: str, planned: Mapping[str, int]) -> AsyncIterator[ModelProgress]:
     """Reports progress of `planned` (cases by model), in artifacts only if a server is configured."""
-    progress = ModelProgress(get_run_logger(), watching.get())
+    progress = ModelProgress(get_run_logger(), progress_listener.get())
     progress.planned(run_id, dict(planned))
-    before = watching.set(progress)
+    before = progress_listener.set(progress)
     over = asyncio.Event()
     showing = asyncio.create_task(_show(progress, over)) if get_current_settings().api.url else None
     try:
         yield progress
     finally:
-        watching.reset(before)
+        progress_listener.reset(before)
         over.set()
         if showing:
             with suppress(TimeoutError):

@@ -11,10 +11,10 @@ from prefect.runtime import flow_run
 from ulid import ULID
 
 from biasgrid.flows.operations.environment import secret_blocks
-from biasgrid.flows.runs.driver import conclude_again, ended, in_words
+from biasgrid.flows.runs.driver import completed_state, conclude_again, report_user_errors
 from biasgrid.flows.runs.kinds import all_kinds, find_kind
 from biasgrid.flows.runs.prepare import Prepared, existing_lake, prepared_before
-from biasgrid.flows.runs.session import under_way
+from biasgrid.flows.runs.session import run_session
 from biasgrid.warehouse.expectations.process import start_inspector
 from biasgrid.warehouse.storage.runs import find_run, planned_cells, refuse_other_kinds
 
@@ -24,7 +24,7 @@ def _name() -> str:
 
 
 @flow(name="read again", flow_run_name=_name, persist_result=False)
-@in_words
+@report_user_errors
 async def read_again(run_id: str, data: str | None = None, expectations: bool = False) -> Any:
     """Read the stored replies of a probe or an interaction again; no model is asked.
 
@@ -42,10 +42,10 @@ async def read_again(run_id: str, data: str | None = None, expectations: bool = 
     prepared: Prepared[Any] = prepared_before(kind.name) or kind.prepare(
         run.scenario_resolved, secrets=secret_blocks()
     )
-    async with under_way(lake, prepared, run.run_id, asks=False) as grid:
+    async with run_session(lake, prepared, run.run_id, asks=False) as grid:
         with start_inspector(expectations) as inspector:
             again = replace(grid, again=str(ULID()))
             await resolve_name(kind.reader)(again, planned_cells(lake, run.run_id))
             found = await conclude_again(lake, run, kind, inspector)
         await kind.publish(lake, found, prepared.resolved.name)
-    return ended(found)
+    return completed_state(found)

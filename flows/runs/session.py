@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.flows.runs.context import Grid, tag, teller
+from biasgrid.flows.runs.context import Grid, pause_reporter, tag
 from biasgrid.flows.runs.prepare import Prepared, is_batched
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
@@ -30,15 +30,15 @@ TURN_S = 5.0
 
 
 @asynccontextmanager
-async def under_way(
+async def run_session(
     lake: Lake, prepared: Prepared[Any], run_id: str | None = None, *, asks: bool = True
 ) -> AsyncIterator[Grid]:
     """The grid of a run, a new one by default. `asks`: whether its models are asked, and its batches collected.
     Raises UserError before the run exists where a model cannot be reached as described, StorageTrouble where
     its data can no longer be written."""
-    async with _switchboard(prepared, lake) as model_pool:
+    async with _model_pool(prepared, lake) as model_pool:
         model_pool.prepare(prepared.models)
-        run = find_run(lake, run_id) if run_id else _begun(lake, prepared)
+        run = find_run(lake, run_id) if run_id else _begin_run(lake, prepared)
         with RunLock(lake, run.run_id), _recorded(lake, run), _cancelled_by_sigterm():
             recover(lake, run.run_id)
             model_pool.keep_sessions(lake.root / SESSIONS / run.run_id)
@@ -49,27 +49,27 @@ async def under_way(
 
 
 @asynccontextmanager
-async def led(lake: Lake, prepared: Prepared[Any], run_id: str | None = None) -> AsyncIterator[Grid]:
+async def coordinate_run(lake: Lake, prepared: Prepared[Any], run_id: str | None = None) -> AsyncIterator[Grid]:
     """Grid of a run whose models other processes query, without connectors and keys."""
-    async with _switchboard(prepared, lake) as model_pool:
-        run = find_run(lake, run_id) if run_id else _begun(lake, prepared)
+    async with _model_pool(prepared, lake) as model_pool:
+        run = find_run(lake, run_id) if run_id else _begin_run(lake, prepared)
         with _recorded(lake, run), _cancelled_by_sigterm():
             await tag(run.run_id, prepared.resolved)
             yield Grid(lake, run, prepared.resolved, model_pool)
 
 
 @asynccontextmanager
-async def shared_out(
+async def run_part(
     lake: Lake, prepared: Prepared[Any], run: Run, part: str, cells: pl.DataFrame
 ) -> AsyncIterator[Grid]:
     """The grid of the part of a run that this process asks: `cells`, of the prepared models. How the run ends is
     recorded by who leads it. Where another process has this part its end is waited for: it went on though it
-    counted as lost, or was told to stop and lands what is in flight. Raises as `under_way` does."""
+    counted as lost, or was told to stop and lands what is in flight. Raises as `run_session` does."""
     own = cells["cell_id"].to_list()
-    async with _switchboard(prepared, lake) as model_pool:
+    async with _model_pool(prepared, lake) as model_pool:
         model_pool.prepare(prepared.models)
         with _cancelled_by_sigterm(), ExitStack() as held:
-            await _in_turn(held, RunLock(lake, run.run_id, part))
+            await _wait_for_turn(held, RunLock(lake, run.run_id, part))
             recover(lake, run.run_id, part=part, cells=own)
             model_pool.keep_sessions(lake.root / SESSIONS / run.run_id)
             grid = Grid(lake, run, prepared.resolved, model_pool, part=part)
@@ -78,14 +78,14 @@ async def shared_out(
             yield grid
 
 
-async def _in_turn(held: ExitStack, lock: RunLock) -> None:
-    tell = teller()
+async def _wait_for_turn(held: ExitStack, lock: RunLock) -> None:
+    report = pause_reporter()
     while True:
         try:
             held.enter_context(lock)
         except RunBusy:
-            tell("another process still writes this part of the run: waiting until it ends")
-            tell = _silent
+            report("another process still writes this part of the run: waiting until it ends")
+            report = _silent
             await asyncio.sleep(TURN_S)
         else:
             return
@@ -95,11 +95,11 @@ def _silent(_: str) -> None:
     """Discards repeated messages."""
 
 
-def _switchboard(prepared: Prepared[Any], lake: Lake) -> ModelPool:
+def _model_pool(prepared: Prepared[Any], lake: Lake) -> ModelPool:
     """What chatbots remember of conversations lies beside the lake, so that they go on in another process."""
     settings = prepared.resolved.settings
     run_budget = RunBudget(settings.max_requests, settings.max_cost)
-    run_budget.notify = teller()
+    run_budget.notify = pause_reporter()
     shares = settings.reuse != "none"
     model_pool = ModelPool(prepared.resolved.catalog, prepared.secrets, run_budget=run_budget, shares=shares)
     model_pool.keep_sessions(lake.root / "conversations")
@@ -151,7 +151,7 @@ def _cancelled_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _begun(lake: Lake, prepared: Prepared[Any]) -> Run:
+def _begin_run(lake: Lake, prepared: Prepared[Any]) -> Run:
     resolved = prepared.resolved
     seed = resolved.settings.seed
     return begin_run(lake, resolved.given, resolved.as_json(), resolved.catalog.hashes, seed, resolved.kind)

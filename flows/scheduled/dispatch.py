@@ -26,7 +26,7 @@ from prefect.runtime import flow_run
 from prefect.states import Cancelled, Cancelling
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.flows.runs.concurrency import together
+from biasgrid.flows.runs.concurrency import run_concurrently
 from biasgrid.flows.runs.context import run_tags
 from biasgrid.flows.scheduled.options import DEPLOYMENT as DEPLOYMENT
 from biasgrid.flows.scheduled.shards import Shard
@@ -106,7 +106,7 @@ async def hand_out(shards: Sequence[Shard], night: Round) -> list[Lost]:
     """Dispatches and awaits all shards, and returns those that failed; cancellation cancels them too."""
     poll_s = max(night.poll_s, len(shards) / AT_ONCE)
     async with watch_for_workers(night.deployment):
-        ended = await together(watch_shard(shard, night, poll_s, _label(shard, night)) for shard in shards)
+        ended = await run_concurrently(watch_shard(shard, night, poll_s, _label(shard, night)) for shard in shards)
     return [lost for lost in ended if lost]
 
 

@@ -16,13 +16,13 @@ from prefect.settings import get_current_settings
 
 from biasgrid.flows.benchmark.flow import describe_cells
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
+from biasgrid.flows.benchmark.outcome import Outcome
 from biasgrid.flows.benchmark.sections import publish
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
-from biasgrid.flows.runs.context import Grid, generate_stage, of_other_runs, run_tags
+from biasgrid.flows.runs.context import Grid, generate_stage, land_replies_of_other_runs, run_tags
 from biasgrid.flows.runs.driver import conclude, refuse_unnamed, run_flow
-from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.flows.runs.prepare import Prepared, open_lake
-from biasgrid.flows.runs.session import led
+from biasgrid.flows.runs.session import coordinate_run
 from biasgrid.flows.scheduled.dispatch import Lost, Round, describe_state, hand_out, refuse_unknown
 from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions
 from biasgrid.flows.scheduled.outcome import NightGate, announce, final_state, is_over_cost
@@ -76,7 +76,7 @@ async def nightly(given: NightOptions) -> Outcome | State[Any]:
     own = BenchmarkOptions(**given.given("max_cost", "max_requests")) if run_id else given
     prepared = Prepared(BENCHMARK.unsent(source, own))
     await refuse_unknown(given.deployment)
-    async with led(lake, prepared, run_id) as grid:
+    async with coordinate_run(lake, prepared, run_id) as grid:
         cells = await _plan(grid)
         with start_inspector(given.expectations) as inspector:
             night = Round(grid.run.run_id, given.data, given.deployment, given.takeovers)
@@ -102,7 +102,7 @@ async def _plan(grid: Grid) -> pl.DataFrame:
             cells = planned_cells(lake, run_id)
             if cells.is_empty():
                 cells = await generate_stage(grid)
-            await of_other_runs(grid)
+            await land_replies_of_other_runs(grid)
     except RunBusy:  # shards that a night before this one handed out still ask
         cells = planned_cells(lake, run_id)
         if cells.is_empty():

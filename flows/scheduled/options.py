@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from biasgrid.catalogs.schema.choices import NightGate
 from biasgrid.flows.benchmark.kind import BenchmarkOptions
-from biasgrid.flows.runs.options import RunOptions, option, revised
+from biasgrid.flows.runs.options import RunOptions, option, replace_option
 
 By = Literal["model", "provider"]
 DEPLOYMENT = "shard/shard"
@@ -22,7 +22,7 @@ PARAMETERS = (
 class NightOptions(BenchmarkOptions):
     """What a nightly run may be given."""
 
-    scenario: str | dict[str, Any] | None = revised(
+    scenario: str | dict[str, Any] | None = replace_option(
         BenchmarkOptions,
         "scenario",
         doc="the name of one that comes along (`starter`, `full`, …), the path of a scenario file that every "
@@ -35,26 +35,26 @@ class NightOptions(BenchmarkOptions):
         "what fails a complete night: a `regression` alone, or also what is not met, by `point` rates or "
         "`decided` by intervals",
     )
-    max_cost: float | None = revised(
+    max_cost: float | None = replace_option(
         RunOptions,
         "max_cost",
         doc="US dollars that the night may spend, shared out by what its shards are expected to cost; None: "
         "the scenario's cap, or none",
     )
-    max_requests: int | None = revised(
+    max_requests: int | None = replace_option(
         RunOptions,
         "max_requests",
         doc="requests that the night may send, shared out alike; None: the scenario's cap, or none",
     )
-    library: str | None = revised(
+    library: str | None = replace_option(
         BenchmarkOptions,
         "library",
         doc="templates in place of the shipped ones: a path that every worker reads, LangBiTe's format included",
     )
-    expectations: bool = revised(RunOptions, "expectations", default=True)
+    expectations: bool = replace_option(RunOptions, "expectations", default=True)
     shard_by: By = option("model", doc="one shard per `model`, or one per `provider`")
     takeovers: int = option(2, doc="how often a shard that was lost is handed out again")
-    data: str | None = revised(
+    data: str | None = replace_option(
         RunOptions,
         "data",
         doc="place of lake and warehouse, the same for every worker; None: `BIASGRID_DATA`, or `data`",

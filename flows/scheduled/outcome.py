@@ -10,9 +10,10 @@ from prefect.events import emit_event
 from prefect.states import Completed, Failed
 
 from biasgrid.catalogs.schema.choices import NightGate as NightGate
-from biasgrid.flows.benchmark.previous_runs import Before
-from biasgrid.flows.benchmark.summary import counted
-from biasgrid.flows.runs.outcome import NOT_MET, UNDECIDED, Outcome
+from biasgrid.flows.benchmark.outcome import Outcome
+from biasgrid.flows.benchmark.previous_runs import EarlierRuns
+from biasgrid.flows.benchmark.summary import count_met
+from biasgrid.flows.runs.outcome import NOT_MET, UNDECIDED
 from biasgrid.flows.scheduled.dispatch import Lost
 from biasgrid.tasks.report.figures import share
 from biasgrid.warehouse.storage.lake import Lake
@@ -41,7 +42,7 @@ def is_over_cost(lake: Lake, run_id: str) -> bool:
 
 
 def final_state(
-    found: Outcome, before: Before, lost: Sequence[Lost], gate: NightGate, *, over_cost: bool
+    found: Outcome, before: EarlierRuns, lost: Sequence[Lost], gate: NightGate, *, over_cost: bool
 ) -> State[Any]:
     """Final state by the most severe problem; a regression is reported even if replies are missing."""
     if before.worse:
@@ -54,7 +55,7 @@ def final_state(
     if gate != "regression" and code in {NOT_MET, UNDECIDED}:
         return _unmet(found, gate, code)
     return Completed(
-        message=f"run {found.run_id}: {counted(found)}, {_summarise_changes(before.changes)}", data=found
+        message=f"run {found.run_id}: {count_met(found)}, {_summarise_changes(before.changes)}", data=found
     )
 
 

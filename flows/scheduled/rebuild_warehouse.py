@@ -9,7 +9,7 @@ from typing import Any
 from prefect import flow, get_run_logger
 from prefect.artifacts import acreate_table_artifact
 
-from biasgrid.flows.runs.driver import in_words
+from biasgrid.flows.runs.driver import report_user_errors
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.warehouse.expectations.process import start_inspector
 from biasgrid.warehouse.storage.journal import recover
@@ -17,7 +17,7 @@ from biasgrid.warehouse.storage.lake import Lake
 
 
 @flow(name="rebuild-warehouse", flow_run_name="rebuild the warehouse", persist_result=False)
-@in_words
+@report_user_errors
 async def rebuild_warehouse(data: str | None = None, expectations: bool = True) -> dict[str, int]:
     """Build the DuckDB file anew from everything that has landed; returns how many rows each mart has.
 

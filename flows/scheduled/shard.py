@@ -15,9 +15,9 @@ from biasgrid.flows.benchmark.flow import describe_cells
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
 from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.cells import cells_stage
-from biasgrid.flows.runs.driver import in_words
+from biasgrid.flows.runs.driver import report_user_errors
 from biasgrid.flows.runs.prepare import Prepared, open_lake
-from biasgrid.flows.runs.session import shared_out
+from biasgrid.flows.runs.session import run_part
 from biasgrid.flows.scheduled.shards import Shard, part_of
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run, planned_cells
@@ -29,7 +29,7 @@ def _name() -> str:
 
 
 @flow(name="shard", flow_run_name=_name, validate_parameters=True, persist_result=False)
-@in_words
+@report_user_errors
 async def shard(
     run_id: str,
     models: list[str],
@@ -54,7 +54,7 @@ async def shard(
     prepared = BENCHMARK.prepare(run.scenario_resolved, given, secret_blocks())
     refuse_other_catalogs(run, prepared)
     cells = own_cells(lake, run, prepared)
-    async with shared_out(lake, prepared, run, part_of(models), cells) as grid:
+    async with run_part(lake, prepared, run, part_of(models), cells) as grid:
         get_run_logger().info("%s", describe_cells(run.run_id, cells))
         became = await cells_stage(grid, cells)
     return Completed(message="; ".join(became))

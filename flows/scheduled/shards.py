@@ -66,7 +66,7 @@ def _weights(resolved: ResolvedScenario) -> Mapping[str, _Weight]:
     settings = resolved.settings
     if settings.max_cost is None and settings.max_requests is None:
         return {}
-    from biasgrid.flows.forecast.benchmark import forecast
+    from biasgrid.flows.benchmark.forecast import forecast
 
     expected = forecast(resolved, brief=True).models
     sent = sum(model.requests for model in expected.values())

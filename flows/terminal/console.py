@@ -33,8 +33,8 @@ def readable(value: object) -> str:
     """A value as a person reads it, on however many lines; nothing in it steers the terminal."""
     if value is None:
         return "–"
-    told = f"{value:.4f}" if isinstance(value, float) else str(value)
-    return escape(told)
+    text = f"{value:.4f}" if isinstance(value, float) else str(value)
+    return escape(text)
 
 
 def one_line(value: object) -> str:

@@ -29,18 +29,18 @@ FOR_PEOPLE: Final = "biasgrid.people"
 FOR_PROGRAMS: Final = "biasgrid.programs"
 
 
-def _escaping(error: UnicodeError, marks: Mapping[str, str]) -> tuple[str, int]:
+def _escape(error: UnicodeError, marks: Mapping[str, str]) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     unheld = error.object[error.start : error.end]
     return "".join(marks.get(letter) or json_escape(letter) for letter in unheld), error.end
 
 
-codecs.register_error(FOR_PEOPLE, lambda error: _escaping(error, MARKS))
-codecs.register_error(FOR_PROGRAMS, lambda error: _escaping(error, {}))
+codecs.register_error(FOR_PEOPLE, lambda error: _escape(error, MARKS))
+codecs.register_error(FOR_PROGRAMS, lambda error: _escape(error, {}))
 
 
-def speak_plainly() -> None:
+def set_plain_output() -> None:
     """From now on stdout and stderr put our marks in plainer ones where they must, and escape the rest."""
     for stream in (sys.stdout, sys.stderr):
         _on_error(stream, FOR_PEOPLE)

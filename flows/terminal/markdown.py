@@ -25,20 +25,20 @@ class Markup(str):
 def cell(text: object) -> str:
     """For a cell of a table artifact, which one of Prefect's UIs reads as Markdown and the other as text: escaped
     only where a sign would be read as a command."""
-    told = " ".join(readable(text).split())
-    return told if HARMLESS.fullmatch(told) else plain(told)
+    words = " ".join(readable(text).split())
+    return words if HARMLESS.fullmatch(words) else plain(words)
 
 
 def block(lines: Iterable[str], language: str = "sh") -> str:
     """Lines to be copied."""
-    told = [readable(line).replace("\n", " ") for line in lines]
-    fence = "`" * max(3, longest_of_ticks("\n".join(told)) + 1)
-    return "\n".join((f"{fence}{language}", *told, fence))
+    words = [readable(line).replace("\n", " ") for line in lines]
+    fence = "`" * max(3, longest_of_ticks("\n".join(words)) + 1)
+    return "\n".join((f"{fence}{language}", *words, fence))
 
 
-def image(svg: str, told: str) -> Markup:
-    """A picture that needs no server; `told` is its alternative text."""
-    return Markup(f"![{plain(told)}](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})")
+def image(svg: str, words: str) -> Markup:
+    """A picture that needs no server; `words` is its alternative text."""
+    return Markup(f"![{plain(words)}](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})")
 
 
 def longest_of_ticks(text: str) -> int:

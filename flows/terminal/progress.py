@@ -47,8 +47,8 @@ class RunProgress:
     ) -> None:
         self._progress.stop()
         for model, counts in self._outcomes.items():
-            told = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
-            self._console.print(Text(f"{one_line(model)}: {told}{self._money(model)}"), soft_wrap=True)
+            shown = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
+            self._console.print(Text(f"{one_line(model)}: {shown}{self._money(model)}"), soft_wrap=True)
 
     @property
     def how_to_go_on(self) -> str:
@@ -83,8 +83,8 @@ class RunProgress:
         counts = self._outcomes[model]
         counts[outcome] += 1
         self._spent[model] = self._spent.get(model, 0.0) + (cost_usd or 0.0)
-        told = "  ".join(f"{counts[name]} {name}" for name in ("failed", "kept", "reused") if counts[name])
-        self._progress.update(self._bars[model], advance=1, outcomes=f"{told}{self._money(model)}")
+        shown = "  ".join(f"{counts[name]} {name}" for name in ("failed", "kept", "reused") if counts[name])
+        self._progress.update(self._bars[model], advance=1, outcomes=f"{shown}{self._money(model)}")
 
     def stopped(self, model: str, why: str) -> None:
         """Reports once that a model receives no more requests."""

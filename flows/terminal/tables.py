@@ -80,10 +80,10 @@ def _show_grouped(out: Console, table: Table) -> None:
     kept = [heading for heading in table.headings if not heading.is_extra]
     cells = [_cells(row.cells, row.group) for row in table.rows]
     widths = _widths(table.headings, cells)
-    is_wide = _together(widths) <= out.width
+    is_wide = _total_width(widths) <= out.width
     if not is_wide:
         widths = widths[: len(kept)]
-        widths[0] = min(widths[0], max(LEAST, out.width - _together(widths[1:]) - GAP))
+        widths[0] = min(widths[0], max(LEAST, out.width - _total_width(widths[1:]) - GAP))
     headings = table.headings if is_wide else kept
     _show(out, headings, widths, [Text(heading.name, style="bold") for heading in headings])
     shown = zip(table.rows, cells, strict=True)
@@ -114,7 +114,7 @@ def _widths(headings: Sequence[Heading], rows: Sequence[Sequence[Text]]) -> list
     ]
 
 
-def _together(widths: Sequence[int]) -> int:
+def _total_width(widths: Sequence[int]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 
@@ -128,7 +128,7 @@ def _lines(
 ) -> Iterator[Text]:
     """A row, and below it what its first cell has no room for. A row that is too long the terminal wraps itself:
     rich's tables would cut off digits."""
-    first, *rest = _folded(out, cells[0], widths[0])
+    first, *rest = _fold_cell(out, cells[0], widths[0])
     row = _set(first, widths[0], "left")
     for cell, width, heading in zip(cells[1:], widths[1:], headings[1:], strict=True):
         row = Text.assemble(row, " " * GAP, _set(cell, width, "right" if heading.is_number else "left"))
@@ -136,16 +136,16 @@ def _lines(
     yield from (row, *rest)
 
 
-def _folded(out: Console, told: Text, width: int) -> list[Text]:
+def _fold_cell(out: Console, described: Text, width: int) -> list[Text]:
     """Lines of a cell, all as far from the margin as its first."""
-    indent = min(len(told.plain) - len(told.plain.lstrip(" ")), LEAST // 2)
-    lines = told[indent:].wrap(out, width - indent, overflow="fold")
-    return [Text.assemble(" " * indent, line) for line in lines] or [told]
+    indent = min(len(described.plain) - len(described.plain.lstrip(" ")), LEAST // 2)
+    lines = described[indent:].wrap(out, width - indent, overflow="fold")
+    return [Text.assemble(" " * indent, line) for line in lines] or [described]
 
 
-def _set(told: Text, width: int, justify: Literal["left", "right"]) -> Text:
-    space = " " * (width - told.cell_len)
-    return Text.assemble(told, space) if justify == "left" else Text.assemble(space, told)
+def _set(described: Text, width: int, justify: Literal["left", "right"]) -> Text:
+    space = " " * (width - described.cell_len)
+    return Text.assemble(described, space) if justify == "left" else Text.assemble(space, described)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +194,8 @@ def show_runs(runs: Sequence[Run]) -> None:
     table = rich_table(*headings("run", "state", "kind", "started (UTC)", "seconds"))
     for run in runs:
         seconds = f"{(run.ended_at - run.started_at).total_seconds():.0f}" if run.ended_at else "–"
-        told = (run.run_id, run.state, run.kind, f"{run.started_at:%Y-%m-%d %H:%M:%S}", seconds)
-        table.add_row(*(Text(one_line(cell)) for cell in told))
+        described = (run.run_id, run.state, run.kind, f"{run.started_at:%Y-%m-%d %H:%M:%S}", seconds)
+        table.add_row(*(Text(one_line(cell)) for cell in described))
     console().print(table if runs else "no run yet: start one with `biasgrid run SCENARIO`")
 
 

@@ -24,7 +24,7 @@ from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
 from biasgrid.catalogs.schema.choices import ProbeTest
 from biasgrid.catalogs.schema.respondents import Leaning, Respondent
 from biasgrid.catalogs.schema.target_file import Asking
-from biasgrid.flows.probe.prepare import asking, catalogued
+from biasgrid.flows.probe.prepare import catalog_stereotypes, list_prompts
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
 from biasgrid.tasks.evaluate.probe_verdicts import judge_trials
 from biasgrid.tasks.probe.cases import Asked, land_cases
@@ -73,7 +73,7 @@ def _replication(run_id: str, which: Which, number: int) -> Frames:
     resolved = _known(("implicit", "explicit") if which == HIDING else ("implicit",))
     seeded = resolved.file.model_copy(update={"asking": Asking(seed=number)})
     resolved = replace(resolved, file=seeded)
-    prompts = asking(resolved, catalogued(resolved), seeded.probe.tests)
+    prompts = list_prompts(resolved, catalog_stereotypes(resolved), seeded.probe.tests)
     target = resolved.targets["simulated/fair"].model_copy(update={"model": f"simulated/{which}-{number}"})
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake.at(folder)

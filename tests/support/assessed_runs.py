@@ -36,7 +36,7 @@ class Assessed:
 def probed(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     """A probe of a leaning and a hiding model, without Prefect; some replies are HOSTILE instead."""
     from biasgrid.flows.probe.kind import PROBE
-    from biasgrid.flows.probe.prepare import asked_of, asking, catalogued
+    from biasgrid.flows.probe.prepare import asked_models, catalog_stereotypes, list_prompts
     from biasgrid.warehouse.storage.lake import Lake
 
     lake = Lake.open(tmp_path_factory.mktemp("probed"))
@@ -44,8 +44,8 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     target = {"company": "<i>Larkspur</i> & sons", "models": models}
     asked = {"pairs": ["doctor-nurse", "lawfirm-shop"], "cases": 12, "statements": 2, "detailed": True}
     resolved = PROBE.prepare({"target": target, "probe": asked}).resolved
-    prompts = asking(resolved, catalogued(resolved), ("implicit", "explicit"))
-    return Assessed(lake.root, asyncio.run(_run_probe(lake, resolved, prompts, asked_of(resolved))))
+    prompts = list_prompts(resolved, catalog_stereotypes(resolved), ("implicit", "explicit"))
+    return Assessed(lake.root, asyncio.run(_run_probe(lake, resolved, prompts, asked_models(resolved))))
 
 
 async def _run_probe(lake: Any, resolved: Any, prompts: Any, asked: Any) -> str:
@@ -84,7 +84,7 @@ def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     """An interaction of two players, without Prefect: tasks are distributed, a person is chosen, assignments are
     judged; some replies are HOSTILE instead, and one never came."""
     from biasgrid.flows.interaction.kind import INTERACTION
-    from biasgrid.flows.interaction.prepare import planned
+    from biasgrid.flows.interaction.prepare import plan_by_cell
     from biasgrid.warehouse.storage.lake import Lake
 
     lake = Lake.open(tmp_path_factory.mktemp("talked"))
@@ -96,7 +96,7 @@ def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     }
     given = {"name": "<i>Larkspur</i>", "interaction": {**who, **what, **settings}}
     resolved = INTERACTION.prepare(given).resolved
-    return Assessed(lake.root, asyncio.run(_run_interaction(lake, resolved, planned)))
+    return Assessed(lake.root, asyncio.run(_run_interaction(lake, resolved, plan_by_cell)))
 
 
 async def _run_interaction(lake: Any, resolved: Any, planned: Any) -> str:

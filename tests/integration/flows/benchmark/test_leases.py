@@ -26,8 +26,8 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.models import Limits, Target
-from biasgrid.flows.runs.lease_pools import LeaseLedger, pools
-from biasgrid.flows.runs.leases import LEASE_S, leased
+from biasgrid.flows.runs.lease_pools import LeaseLedger, lease_order
+from biasgrid.flows.runs.leases import LEASE_S, hold_leases
 from biasgrid.tasks.connectors.api import Message, Parameters, Reply, Request
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from support.processes import await_until
@@ -77,7 +77,7 @@ class Run:
         self.enough = asyncio.Event()
 
     async def send_requests(self, **rhythm: float) -> None:
-        async with self.model_pool, leased([self.target], self.model_pool, **{"round_s": ROUND_S, **rhythm}):
+        async with self.model_pool, hold_leases([self.target], self.model_pool, **{"round_s": ROUND_S, **rhythm}):
             self.holds.set()
             await asyncio.gather(*(self._worker() for _ in range(40)))
 
@@ -271,7 +271,7 @@ async def test_slots_come_back_however_a_run_ends(run, target, client, end):
     own = run("own", Endpoint())
 
     async def break_off() -> None:
-        async with leased([target], own.model_pool):
+        async with hold_leases([target], own.model_pool):
             own.holds.set()
             if end == "error":
                 raise OSError
@@ -294,7 +294,7 @@ async def test_slots_that_the_server_does_not_take_back_at_first_are_given_back_
     )
     async with between.listening() as url:
         with temporary_settings({PREFECT_API_URL: url}):
-            async with leased([target], run("own", Endpoint()).model_pool):
+            async with hold_leases([target], run("own", Endpoint()).model_pool):
                 assert await count_taken(client, target) == 4
     assert sum(release in head for head in between.asked) == 2
     assert await count_taken(client, target) == 0
@@ -302,7 +302,7 @@ async def test_slots_that_the_server_does_not_take_back_at_first_are_given_back_
 
 async def test_a_lease_that_the_server_forgot_is_leased_again(run, target, client):
     noted = RecordingPool(run("own", Endpoint()).model_pool)
-    async with leased([target], noted, round_s=ROUND_S, renew_s=ROUND_S) as (pool,):
+    async with hold_leases([target], noted, round_s=ROUND_S, renew_s=ROUND_S) as (pool,):
         (forgotten,) = pool.leases
         await client.release_concurrency_slots_with_lease(forgotten)
         await await_until(lambda: pool.leased == 4 and forgotten not in pool.leases)
@@ -343,7 +343,7 @@ async def test_a_server_out_of_reach_ends_no_run(run, target, log_messages):
 async def test_without_a_server_of_its_own_standing_nothing_is_shared(run, target):
     log_messages = RecordingPool(run("own", Endpoint()).model_pool)
     with temporary_settings({PREFECT_API_URL: None}):
-        async with leased([target], log_messages):
+        async with hold_leases([target], log_messages):
             assert log_messages.granted == []
 
 
@@ -352,7 +352,7 @@ def test_a_model_of_its_own_concurrency_has_a_limit_of_its_own_and_free_ones_hav
         update={"model": "hub/org/m", "own_limits": ("concurrency",), "limits": Limits(concurrency=2)}
     )
     free = [target.model_copy(update={"connector": name, "provider": name}) for name in ("simulated", "replay")]
-    found = [(pool.name, pool.scope, pool.need) for pool in pools([target, *free, own, target])]
+    found = [(pool.name, pool.scope, pool.need) for pool in lease_order([target, *free, own, target])]
     assert found == [("biasgrid:hub:org:m", "hub/org/m", 2), (limit_of(target), target.provider, 4)]
 
 
@@ -393,7 +393,7 @@ async def test_who_goes_on_after_a_kill_has_its_slots_at_once(target, client, ca
     ledger = LeaseLedger(tmp_path / "leases.txt")
     await killed_holder(target, client, ledger)
     begun = time.monotonic()
-    async with leased([target], ModelPool(catalog), ledger) as held:
+    async with hold_leases([target], ModelPool(catalog), ledger) as held:
         assert time.monotonic() - begun < LEASE_S / 2
         assert [pool.leased for pool in held] == [4]
         assert await count_taken(client, target) == 4

@@ -8,8 +8,8 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.benchmark.flow import benchmark
+from biasgrid.flows.benchmark.outcome import Outcome
 from biasgrid.flows.benchmark.stages_as_flows import evaluate_again
-from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run

@@ -9,7 +9,7 @@ from prefect import flow
 
 from biasgrid.flows.benchmark.kind import BENCHMARK
 from biasgrid.flows.benchmark.stages_as_flows import generate_run
-from biasgrid.flows.runs.session import under_way
+from biasgrid.flows.runs.session import run_session
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.warehouse.storage.lake import Lake
@@ -34,7 +34,7 @@ def resumed(overlay: Any, scenario: Callable[..., Any], tmp_path: Path) -> Calla
 
         @flow(name="resumed")
         async def resumed() -> RunBudget | None:
-            async with under_way(lake, prepared, run_id, asks=asks) as grid:
+            async with run_session(lake, prepared, run_id, asks=asks) as grid:
                 return grid.model_pool.run_budget
 
         return await resumed()

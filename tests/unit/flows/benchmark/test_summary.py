@@ -4,9 +4,9 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from biasgrid.flows.benchmark.previous_runs import Before
+from biasgrid.flows.benchmark.outcome import Outcome
+from biasgrid.flows.benchmark.previous_runs import EarlierRuns
 from biasgrid.flows.benchmark.summary import changed_page, summary
-from biasgrid.flows.runs.outcome import Outcome
 from biasgrid.flows.terminal.markdown import Markup
 
 ODD = "equal *treatment*, it's |all|"
@@ -37,7 +37,7 @@ def change(said: str, requirement: str = "alike") -> dict[str, Any]:
     }
 
 
-def page(*findings: dict[str, Any], before: Before | None = None, **more: Any) -> str:
+def page(*findings: dict[str, Any], before: EarlierRuns | None = None, **more: Any) -> str:
     found = Outcome("R1", [*findings], False, [], {"lake": Path()})
     return summary(found, "mine", "/my data", before, **more)
 
@@ -47,7 +47,7 @@ def commands(told: str) -> list[list[str]]:
 
 
 def test_what_became_worse_comes_first_in_words_with_its_test():
-    told = page(finding(), before=Before([change("worse", ODD), change("better")], []))
+    told = page(finding(), before=EarlierRuns([change("worse", ODD), change("better")], []))
     sentence = (
         r"- **equal \*treatment\*, it's \|all\|** of a/x passes 75.0% of the 1,200 prompts that both runs judged, "
         "90.0% before (McNemar, q = 0.0012)"
@@ -58,7 +58,7 @@ def test_what_became_worse_comes_first_in_words_with_its_test():
 
 
 def test_a_command_that_is_copied_names_the_finding_the_run_and_the_data():
-    told = page(finding(ODD, "not met"), finding("other"), before=Before([change("better")], []))
+    told = page(finding(ODD, "not met"), finding("other"), before=EarlierRuns([change("better")], []))
     report, compare, sql, trace = commands(told)
     assert report == ["biasgrid", "report", "R1", "--data", "/my data"]
     assert compare == ["biasgrid", "compare", "R0", "R1", "--data", "/my data"]
@@ -85,7 +85,7 @@ def test_a_night_links_who_asked():
 
 
 def test_the_page_beside_the_run_before_says_so_where_nothing_is_worse():
-    told = changed_page(Before([change("no difference shown")], []), "R1")
+    told = changed_page(EarlierRuns([change("no difference shown")], []), "R1")
     assert "Run `R1` beside `R0`" in told
     assert "Nothing is worse by a test." in told
     assert "| a/x | alike | no difference shown | 90.0% → 75.0% | 1,200 | 0.0012 | McNemar |" in told

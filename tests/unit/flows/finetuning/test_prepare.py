@@ -8,7 +8,7 @@ import pytest
 
 from biasgrid.catalogs.schema.models import Prices
 from biasgrid.flows.finetuning.options import TuningOptions
-from biasgrid.flows.finetuning.prepare import confirm, in_short, outcome, prepare_tuning
+from biasgrid.flows.finetuning.prepare import confirm, describe_order, outcome, prepare_tuning
 from biasgrid.flows.forecast.confirmation import Declined
 from biasgrid.tasks.finetuning.jobs import Job
 from biasgrid.tasks.finetuning.order import Order
@@ -41,12 +41,12 @@ def test_what_it_takes_is_told_in_one_line_and_an_unknown_price_as_such(order):
     epochs = order.hyperparameters.n_epochs
     assert epochs == 3
     examples = order.dataset.card["train"]
-    assert in_short(order) == (
+    assert describe_order(order) == (
         f"openai/gpt-4o-mini: {examples} examples × 3 epochs, about {order.tokens:,} tokens, price unknown"
     )
     cost = priced(order, 1_000_000).cost_usd
     assert cost == order.tokens
-    assert in_short(priced(order, 1_000_000)).endswith(f"about ${order.tokens:,}.00")
+    assert describe_order(priced(order, 1_000_000)).endswith(f"about ${order.tokens:,}.00")
 
 
 def test_a_person_is_asked_where_much_or_nobody_knows_how_much_is_paid(order, tmp_path, monkeypatch):

@@ -5,8 +5,9 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
-from biasgrid.flows.forecast.benchmark import Forecast, forecast
-from biasgrid.flows.forecast.confirmation import announce, binding_caps, doubt
+from biasgrid.flows.benchmark.forecast import forecast
+from biasgrid.flows.forecast.confirmation import announce, binding_caps, confirmation_question
+from biasgrid.flows.forecast.totals import Forecast
 from biasgrid.flows.runs.prepare import cap_problems
 
 Planned = Callable[..., tuple[ResolvedScenario, Forecast]]
@@ -41,7 +42,7 @@ def test_an_age_needs_the_replies_of_other_runs(planned):
 
 def test_caps_below_the_forecast_are_told(planned, capsys):
     resolved, expected = planned("openai/gpt-4o", max_cost=1e-4, max_requests=3)
-    announce(expected, resolved.settings)
+    announce(expected, resolved)
     said = capsys.readouterr()
     lines = said.err.splitlines()
     assert said.out == ""
@@ -58,37 +59,37 @@ def test_caps_above_the_forecast_are_not(planned):
 def test_money_above_the_threshold_is_a_question(planned, monkeypatch):
     resolved, expected = planned("openai/gpt-4o")
     settings = resolved.settings
-    assert doubt(expected, settings) is None
+    assert confirmation_question(expected, settings) is None
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0")
-    assert "expected to cost" in (doubt(expected, settings) or "")
+    assert "expected to cost" in (confirmation_question(expected, settings) or "")
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "much")
     with pytest.raises(UserError, match="BIASGRID_CONFIRM_USD"):
-        doubt(expected, settings)
+        confirmation_question(expected, settings)
 
 
 def test_a_cap_below_the_threshold_answers_the_question(planned, monkeypatch):
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0.0002")
     resolved, expected = planned("openai/gpt-4o")
-    assert doubt(expected, resolved.settings)
+    assert confirmation_question(expected, resolved.settings)
     capped, same = planned("openai/gpt-4o", max_cost=1e-4)
-    assert doubt(same, capped.scenario.scenario) is None
+    assert confirmation_question(same, capped.scenario.scenario) is None
 
 
 def test_many_requests_of_unknown_price_are_a_question(planned):
     resolved, expected = planned("vllm/mine", samples=1000)
-    assert "price is unknown" in (doubt(expected, resolved.settings) or "")
+    assert "price is unknown" in (confirmation_question(expected, resolved.settings) or "")
     few, same = planned("vllm/mine", samples=1000, max_requests=10)
-    assert doubt(same, few.scenario.scenario) is None
+    assert confirmation_question(same, few.scenario.scenario) is None
     free, local = planned("simulated/fair", samples=1000)
-    assert doubt(local, free.scenario.scenario) is None
+    assert confirmation_question(local, free.scenario.scenario) is None
 
 
 def test_what_earlier_runs_may_answer_makes_it_a_most(planned, capsys, monkeypatch):
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0")
     resolved, expected = planned("openai/gpt-4o", max_cost=1e-4, max_requests=3, reuse="all")
     settings = resolved.settings
-    announce(expected, settings, at_most=True)
+    announce(expected, resolved, at_most=True)
     said = capsys.readouterr().err
     assert "stop short" not in said
     assert "at most: replies of earlier runs" in said
-    assert "cost at most $" in (doubt(expected, settings, at_most=True) or "")
+    assert "cost at most $" in (confirmation_question(expected, settings, at_most=True) or "")

@@ -11,7 +11,7 @@ import yaml
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.scenario.interaction import every_scene
 from biasgrid.flows.interaction.kind import INTERACTION
-from biasgrid.flows.interaction.prepare import planned
+from biasgrid.flows.interaction.prepare import plan_by_cell
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
 from biasgrid.tasks.interaction.task import PlayCell, interact_cell, land_plays
@@ -82,7 +82,7 @@ async def _played(lake: Lake, asked: dict[str, Any]) -> None:
     resolved = INTERACTION.prepare({"interaction": asked, "asking": {"seed": 3}}).resolved
     catalog = resolved.catalog
     run = begin_run(lake, "{}", resolved.as_json(), catalog.hashes, resolved.settings.seed, "interaction")
-    by_cell = list(planned(run.run_id, resolved))
+    by_cell = list(plan_by_cell(run.run_id, resolved))
     record_planned(lake, run.run_id, land_plays(lake, [play for plays in by_cell for play in plays]))
     async with ModelPool(catalog) as model_pool:
         for plays in by_cell:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
-from biasgrid.flows.probe.forecast import left_of, probe_forecast
-from biasgrid.flows.probe.prepare import asked_of, asking, begun_with, catalogued
-from biasgrid.flows.probe.sections import announce_probe
+from biasgrid.flows.probe.forecast import forecast, remaining
+from biasgrid.flows.probe.prepare import asked_models, catalog_stereotypes, first_tests, list_prompts
+from biasgrid.flows.probe.sections import announce
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.probe.cases import land_cases
 from biasgrid.tasks.prompt.prompt import prompt_cell
@@ -19,29 +19,31 @@ def resolved(models: tuple[str, ...] = ("simulated/fair",), **sections: Any) -> 
 
 async def test_it_counts_what_is_then_asked(tmp_path):
     asked, lake = resolved(), Lake(tmp_path)
-    expected = probe_forecast(asked)
+    expected = forecast(asked)
     assert (expected.sure.requests, expected.whole.requests, expected.conditional) == (8, 8 + 3 * 2, 6)
-    cells = land_cases(lake, "a", asking(asked, catalogued(asked), begun_with(asked)), asked_of(asked))
+    cells = land_cases(
+        lake, "a", list_prompts(asked, catalog_stereotypes(asked), first_tests(asked)), asked_models(asked)
+    )
     assert int(cells["planned"].sum()) == expected.sure.instances
     async with ModelPool(asked.catalog) as model_pool:
         for cell in cells["cell_id"]:
             cases = lake.read("cases", "a", cell)
             await prompt_cell(lake, cases, asked.targets["simulated/fair"], model_pool, retries=0)
-    left = left_of(expected, lake, "a")
+    left = remaining(asked, lake, "a")
     assert (left.sure.requests, left.whole.requests) == (0, 6)
     assert expected.sure.input_tokens == lake.read("responses", "a")["input_tokens"].sum()
 
 
 def test_what_is_asked_again_is_another_request_and_detailed_asks_for_sure():
     """Of eight ways to ask a statement, each comes twice in sixteen."""
-    expected = probe_forecast(resolved(probe={"detailed": True, "statements": 16}))
+    expected = forecast(resolved(probe={"detailed": True, "statements": 16}))
     assert (expected.sure.requests, expected.conditional) == (8 + 3 * 16, 0)
 
 
 def test_caps_below_what_is_sure_are_told(monkeypatch, capsys):
     monkeypatch.setenv("OPENAI_API_KEY", "no-matter")
     asked = resolved(("openai/gpt-4o-mini",), asking={"max_requests": 7})
-    announce_probe(probe_forecast(asked), asked.settings)
+    announce(forecast(asked), asked)
     told = capsys.readouterr().err
     assert told.startswith("openai/gpt-4o-mini: 14 prompts, about $")
     assert "`max_requests` of 7 lies below the 8 requests" in told

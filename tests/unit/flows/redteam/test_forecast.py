@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.scenario.targets import ResolvedAttack, resolve_attack
-from biasgrid.flows.forecast.confirmation import doubt
-from biasgrid.flows.redteam.forecast import AttackForecast, attack_forecast, left_of
-from biasgrid.flows.redteam.prepare import planned
-from biasgrid.flows.redteam.sections import announce_attack
+from biasgrid.flows.forecast.confirmation import confirmation_question
+from biasgrid.flows.redteam.forecast import AttackForecast, forecast, remaining
+from biasgrid.flows.redteam.prepare import plan_by_cell
+from biasgrid.flows.redteam.sections import announce
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.redteam.land import verdicts
 from biasgrid.tasks.redteam.task import AttackCell, attack_cell
@@ -28,7 +28,7 @@ def resolved(model: str = "simulated/fair", asking: dict[str, Any] | None = None
 async def play(asked: ResolvedAttack, lake: Lake, cells: int | None = None, *, judged: bool = True) -> None:
     """So many cells of a red team; `judged`: their sessions are over."""
     async with ModelPool(asked.catalog) as model_pool:
-        for parties, sessions in list(planned(RUN, asked))[:cells]:
+        for parties, sessions in list(plan_by_cell(RUN, asked))[:cells]:
             found = await attack_cell(lake, AttackCell(planned=sessions, parties=parties, retries=0), model_pool)
             if judged:
                 rows = verdicts(found, RUN, parties.judge.target, datetime.now(UTC))
@@ -40,7 +40,7 @@ def sent(lake: Lake) -> Counter[str]:
     return Counter(parts.get(purpose, purpose) for purpose in lake.scan("responses", RUN).collect()["purpose"])
 
 
-def forecast(expected: AttackForecast, extent: str) -> dict[str, int]:
+def requests_by_part(expected: AttackForecast, extent: str) -> dict[str, int]:
     return {part.part: getattr(part, extent).requests for part in expected.parts}
 
 
@@ -49,39 +49,43 @@ async def test_what_is_sent_lies_between_least_and_most(tmp_path, model, is_resi
     """The fair one never gives in, nor declines: a crescendo has nothing to take back from it."""
     strategies = {"strategies": ["one_shot", "direct", "separated", "selection", "persona"]} if is_resisted else {}
     asked, lake = resolved(f"simulated/{model}", **strategies), Lake(tmp_path)
-    expected = attack_forecast(asked)
+    expected = forecast(asked)
     await play(asked, lake)
     for part, count in sent(lake).items():
-        assert forecast(expected, "least")[part] <= count <= forecast(expected, "most")[part]
-    assert not is_resisted or sent(lake) == forecast(expected, "resisted")
+        assert requests_by_part(expected, "least")[part] <= count <= requests_by_part(expected, "most")[part]
+    assert not is_resisted or sent(lake) == requests_by_part(expected, "resisted")
 
 
 async def test_input_is_what_is_then_sent_but_for_how_long_replies_are(tmp_path):
     asked, lake = resolved(strategies=["one_shot", "implicit_separated"]), Lake(tmp_path)
     await play(asked, lake)
     tokens = int(lake.scan("responses", RUN).collect().filter(purpose="subject")["input_tokens"].sum())
-    target = next(part for part in attack_forecast(asked).parts if part.part == "target")
+    target = next(part for part in forecast(asked).parts if part.part == "target")
     assert tokens / 3 < target.resisted.input_tokens < 3 * tokens
 
 
 async def test_what_is_left_is_of_open_sessions_and_without_what_was_answered(tmp_path):
     asked, lake = resolved(strategies=["one_shot", "direct"]), Lake(tmp_path)
-    whole = forecast(attack_forecast(asked), "most")
+    whole = requests_by_part(forecast(asked), "most")
     await play(asked, lake, 1)
-    after_one = left_of(asked, lake, RUN)
+    after_one = remaining(asked, lake, RUN)
     assert after_one.sessions == 1
-    assert forecast(after_one, "most") == {"target": 4, "attacker": 12, "judge": 12}
+    assert requests_by_part(after_one, "most") == {"target": 4, "attacker": 12, "judge": 12}
     assert whole == {"target": 7, "attacker": 12, "judge": 21}
     await play(asked, lake, judged=False)
-    assert forecast(left_of(asked, lake, RUN), "most") == {"target": 0, "attacker": 12 - 3, "judge": 12 - 4}
-    assert left_of(asked, lake, RUN).least.requests == 0
+    assert requests_by_part(remaining(asked, lake, RUN), "most") == {
+        "target": 0,
+        "attacker": 12 - 3,
+        "judge": 12 - 4,
+    }
+    assert remaining(asked, lake, RUN).least.requests == 0
     await play(asked, lake)
-    assert left_of(asked, lake, RUN).most.requests == 0
+    assert remaining(asked, lake, RUN).most.requests == 0
 
 
 def test_a_model_in_several_parts_is_told_in_each_and_counted_together(monkeypatch):
     asked = resolved("openai/gpt-4o-mini", attacker="openai/gpt-4o", judge="openai/gpt-4o")
-    expected = attack_forecast(asked)
+    expected = forecast(asked)
     assert [(part.part, part.model) for part in expected.parts] == [
         ("target", "openai/gpt-4o-mini"),
         ("attacker", "openai/gpt-4o"),
@@ -94,7 +98,7 @@ def test_a_model_in_several_parts_is_told_in_each_and_counted_together(monkeypat
     assert expected.resisted.cost_usd == pytest.approx(sum(resisted or 0 for _, resisted, _ in money))
     assert expected.resisted.seconds > 10  # a conversation's parties wait for each other
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0.01")
-    assert "expected to cost about $" in (doubt(expected.resisted, asked.settings) or "")
+    assert "expected to cost about $" in (confirmation_question(expected.resisted, asked.settings) or "")
 
 
 def test_a_price_that_nobody_knows_stays_unknown(capsys):
@@ -107,12 +111,12 @@ def test_a_price_that_nobody_knows_stays_unknown(capsys):
     parts = {"attacker": "simulated/attacker", "judge": "simulated/red-judge", "pairs": ["doctor-nurse"]}
     parts |= {"strategies": ["crescendo"]}
     asked = resolve_attack({"name": "bot", "target": {"endpoint": chatbot}, "redteam": {**parts, "sessions": 9}})
-    expected = attack_forecast(asked)
+    expected = forecast(asked)
     assert expected.resisted.cost_usd is None
     assert (
         expected.by_cell[0]["most_messages"] == 9 * 10
     )  # nothing can be taken back from a chatbot that remembers
-    announce_attack(expected, asked)
+    announce(expected, asked)
     assert "the target: 9 to 90 requests, price unknown" in capsys.readouterr().err
 
 
@@ -125,12 +129,12 @@ def test_a_price_that_nobody_knows_stays_unknown(capsys):
 )
 def test_caps_that_bind_are_told(capsys, cap, told):
     asked = resolved(asking={"max_requests": cap})
-    announce_attack(attack_forecast(asked), asked)
+    announce(forecast(asked), asked)
     assert told in capsys.readouterr().err
 
 
 def test_replies_of_other_runs_do_not_stand_in_and_that_is_told(capsys):
     asked = resolved(asking={"reuse": "all"})
-    announce_attack(attack_forecast(asked), asked)
+    announce(forecast(asked), asked)
     assert "note: `asking.reuse: all` is for probes" in capsys.readouterr().err
     assert not resolved().notices

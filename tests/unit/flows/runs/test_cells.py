@@ -10,7 +10,7 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.flows.runs.cells import cell_label, refuse_changed_models
-from biasgrid.flows.runs.concurrency import together, what_broke
+from biasgrid.flows.runs.concurrency import first_cause, run_concurrently
 from biasgrid.flows.runs.context import Grid
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import NAME
@@ -65,8 +65,8 @@ def test_braces_in_a_name_reach_prefect_as_they_are() -> None:
 
 def test_a_signal_is_what_ended_the_cells_wherever_it_struck() -> None:
     inner = BaseExceptionGroup("inner", [OSError("full"), KeyboardInterrupt()])
-    assert isinstance(what_broke(BaseExceptionGroup("outer", [ValueError(), inner])), KeyboardInterrupt)
-    assert isinstance(what_broke(BaseExceptionGroup("outer", [OSError("full"), ValueError()])), OSError)
+    assert isinstance(first_cause(BaseExceptionGroup("outer", [ValueError(), inner])), KeyboardInterrupt)
+    assert isinstance(first_cause(BaseExceptionGroup("outer", [OSError("full"), ValueError()])), OSError)
 
 
 async def test_what_fails_ends_those_beside_it_before_it_is_told() -> None:
@@ -84,7 +84,7 @@ async def test_what_fails_ends_those_beside_it_before_it_is_told() -> None:
         raise OSError("full")
 
     with pytest.raises(OSError, match="full"):
-        await together([goes_on(), together([breaks()])])
+        await run_concurrently([goes_on(), run_concurrently([breaks()])])
     assert ended == ["beside it"]
 
 
@@ -99,4 +99,4 @@ async def test_results_come_in_the_order_in_which_they_were_asked_for() -> None:
         first.set()
         return "asked second"
 
-    assert await together([later(), sooner()]) == ["asked first", "asked second"]
+    assert await run_concurrently([later(), sooner()]) == ["asked first", "asked second"]

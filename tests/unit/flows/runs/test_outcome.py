@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from biasgrid.flows.benchmark.outcome import Outcome
 from biasgrid.flows.benchmark.sections import sections
 from biasgrid.flows.benchmark.summary import summary
-from biasgrid.flows.runs.outcome import INCOMPLETE, MET, NOT_MET, UNDECIDED, Outcome
+from biasgrid.flows.runs.outcome import INCOMPLETE, MET, NOT_MET, UNDECIDED
 from biasgrid.flows.terminal.encoding import FOR_PEOPLE
 from biasgrid.flows.terminal.tables import show_sections
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from biasgrid.flows.benchmark.previous_runs import Before
-from biasgrid.flows.runs.outcome import Outcome
+from biasgrid.flows.benchmark.outcome import Outcome
+from biasgrid.flows.benchmark.previous_runs import EarlierRuns
 from biasgrid.flows.scheduled.dispatch import Lost
 from biasgrid.flows.scheduled.outcome import final_state
 from biasgrid.flows.scheduled.shards import Shard
@@ -22,8 +22,8 @@ def change(finding: str, requirement: str = "alike") -> dict[str, Any]:
     return {"model": "a/x", "requirement": requirement, "finding": finding, **rates}
 
 
-def before(*changed: dict[str, Any]) -> Before:
-    return Before([*changed], [])
+def before(*changed: dict[str, Any]) -> EarlierRuns:
+    return EarlierRuns([*changed], [])
 
 
 LOST = [Lost(Shard(("a/x",), 10), "Crashed: no heartbeat")]

@@ -38,9 +38,9 @@ def test_whatever_people_read_can_be_written(words):
 
 def test_data_is_escaped_and_json_stays_json():
     program = (
-        "import polars as pl; from biasgrid.flows.terminal.encoding import speak_plainly\n"
+        "import polars as pl; from biasgrid.flows.terminal.encoding import set_plain_output\n"
         "from biasgrid.flows.terminal.tables import show_rows\n"
-        "speak_plainly(); show_rows(pl.DataFrame({'text': ['a … 中😀']}), 'json')"
+        "set_plain_output(); show_rows(pl.DataFrame({'text': ['a … 中😀']}), 'json')"
     )
     settings = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=settings, check=True)

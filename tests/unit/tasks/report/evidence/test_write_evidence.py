@@ -7,6 +7,7 @@ import json
 import shutil
 import zipfile
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,12 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.flows.results.report import ALONE
 from biasgrid.tasks.report.evidence.manifest import read_manifest
 from biasgrid.tasks.report.evidence.verify import verify
 from biasgrid.tasks.report.evidence.write import write_evidence
 from biasgrid.tasks.report.html.probe_pages import write_probe_page
 from biasgrid.tasks.report.html.redteam_pages import write_red_team_page
+from biasgrid.tasks.report.html.run_pages import write_run_pages
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -70,8 +71,8 @@ def test_other_runs_have_no_part_in_a_bundle_nor_in_its_pages(landed, tmp_path):
     for folder in (alone.root / "lake").glob("*/run_id=R[12]"):
         shutil.rmtree(folder)
     build(alone)
-    (with_others,) = write_evidence(landed, "R3", tmp_path / "1", ALONE["benchmark"])
-    (by_itself,) = write_evidence(alone, "R3", tmp_path / "2", ALONE["benchmark"])
+    (with_others,) = write_evidence(landed, "R3", tmp_path / "1", partial(write_run_pages, alone=True))
+    (by_itself,) = write_evidence(alone, "R3", tmp_path / "2", partial(write_run_pages, alone=True))
     assert with_others.read_bytes() == by_itself.read_bytes()
     assert "report/index.html" in files_of(with_others)
 
