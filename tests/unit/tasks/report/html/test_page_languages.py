@@ -91,15 +91,15 @@ def test_a_text_that_a_language_does_not_have_is_an_error():
 
 def test_numbers_are_written_as_in_the_language():
     speech = Speech("es_es")
-    written = (speech.writing(share)(0.5), speech.writing(format_score)(-0.5), speech.writing(small)(0.0001))
+    written = (speech.in_language(share)(0.5), speech.in_language(format_score)(-0.5), speech.in_language(small)(0.0001))
     assert written == ("50,0\u00a0%", "−0,50", "< 0,001")
-    assert speech.counted(12_345, "trials") == "12.345 ensayos"
-    assert speech.counted(1, "trials") == "1 ensayo"
-    assert Speech("en_us").counted(12_345, "trials") == "12,345 trials"
+    assert speech.format_count(12_345, "trials") == "12.345 ensayos"
+    assert speech.format_count(1, "trials") == "1 ensayo"
+    assert Speech("en_us").format_count(12_345, "trials") == "12,345 trials"
 
 
 def test_what_is_filled_in_is_escaped_and_what_only_a_catalog_knows_is_shown():
     speech = Speech("es_es")
     assert speech.text("against", baseline="<i>") == Markup("frente a <bdi>&lt;i&gt;</bdi>")
-    assert speech.worded("biased") == "sesgado"
-    assert speech.worded("<own>", "domain") == "&lt;own&gt;"
+    assert speech.translate("biased") == "sesgado"
+    assert speech.translate("<own>", "domain") == "&lt;own&gt;"
