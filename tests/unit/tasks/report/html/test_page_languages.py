@@ -91,7 +91,11 @@ def test_a_text_that_a_language_does_not_have_is_an_error():
 
 def test_numbers_are_written_as_in_the_language():
     speech = Speech("es_es")
-    written = (speech.in_language(share)(0.5), speech.in_language(format_score)(-0.5), speech.in_language(small)(0.0001))
+    written = (
+        speech.in_language(share)(0.5),
+        speech.in_language(format_score)(-0.5),
+        speech.in_language(small)(0.0001),
+    )
     assert written == ("50,0\u00a0%", "−0,50", "< 0,001")
     assert speech.format_count(12_345, "trials") == "12.345 ensayos"
     assert speech.format_count(1, "trials") == "1 ensayo"
