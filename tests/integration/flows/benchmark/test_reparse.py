@@ -14,35 +14,27 @@ SCORES = "select * from marts.bias_scores order by all"
 FINDINGS = "select * from marts.probe_findings order by all"
 
 
-async def test_what_is_read_anew_counts_and_what_was_read_before_stays(probed, tmp_path):
-    lake = Lake(shutil.copytree(probed.data, tmp_path / "data"))
-    before, found = lake.read("verdicts", probed.run_id), query(lake, FINDINGS)
-    path = lake.files("responses", probed.run_id)[0]
-    replies = lake.read("responses", probed.run_id).height
-    outcome = await read_again(probed.run_id, str(lake.root))
-    assert query(lake, FINDINGS).equals(found)
-    assert outcome.findings
-    landed = lake.read("verdicts", probed.run_id)
+@pytest.mark.parametrize(
+    ("kind", "findings", "readings"),
+    [("probed", FINDINGS, "int_probe_readings"), ("talked", SCORES, "int_assignments")],
+)
+async def test_what_is_read_anew_counts_and_what_was_read_before_stays(
+    request, tmp_path, kind, findings, readings
+):
+    first = request.getfixturevalue(kind)
+    lake = Lake(shutil.copytree(first.data, tmp_path / "data"))
+    before, found = lake.read("verdicts", first.run_id), query(lake, findings)
+    path = lake.files("responses", first.run_id)[0]
+    replies = lake.read("responses", first.run_id).height
+    outcome = await read_again(first.run_id, str(lake.root))
+    assert query(lake, findings).equals(found)
+    assert outcome.findings if kind == "probed" else outcome.bias_scores
+    landed = lake.read("verdicts", first.run_id)
     evaluations = landed["evaluation_id"].unique().sort().to_list()
     assert (len(evaluations), landed.height) == (2, 2 * before.height)
-    assert lake.read("responses", probed.run_id).height == replies
-    assert path.read_bytes() == Lake(probed.data).files("responses", probed.run_id)[0].read_bytes()
-    counted = query(lake, "select distinct evaluation_id from intermediate.int_probe_readings")["evaluation_id"]
-    assert counted.to_list() == evaluations[1:]
-
-
-async def test_assignments_read_anew_count_and_earlier_ones_stay(talked, tmp_path):
-    lake = Lake(shutil.copytree(talked.data, tmp_path / "data"))
-    before, found = lake.read("verdicts", talked.run_id), query(lake, SCORES)
-    replies = lake.read("responses", talked.run_id).height
-    outcome = await read_again(talked.run_id, str(lake.root))
-    assert query(lake, SCORES).equals(found)
-    assert outcome.bias_scores
-    landed = lake.read("verdicts", talked.run_id)
-    evaluations = landed["evaluation_id"].unique().sort().to_list()
-    assert (len(evaluations), landed.height) == (2, 2 * before.height)
-    assert lake.read("responses", talked.run_id).height == replies
-    counted = query(lake, "select distinct evaluation_id from intermediate.int_assignments")["evaluation_id"]
+    assert lake.read("responses", first.run_id).height == replies
+    assert path.read_bytes() == Lake(first.data).files("responses", first.run_id)[0].read_bytes()
+    counted = query(lake, f"select distinct evaluation_id from intermediate.{readings}")["evaluation_id"]
     assert counted.to_list() == evaluations[1:]
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import typer.main
-import yaml
 
 from biasgrid.flows.cli import app
 
@@ -55,11 +54,9 @@ def test_the_commands_are_those_that_were_promised():
 
 
 @pytest.fixture
-def asked(scenario: Any, requirement: Any, tmp_path: Path) -> Path:
+def asked(scenario_file: Any, requirement: Any) -> Path:
     both = [requirement(), requirement(name="ages", concern="ageism", communities="age")]
-    path = tmp_path / "mine.yaml"
-    models = ["openai/gpt-4o-mini", "simulated/fair"]
-    path.write_text(yaml.safe_dump(scenario(models, both, samples=2)), encoding="utf-8")
+    path: Path = scenario_file(["openai/gpt-4o-mini", "simulated/fair"], both, samples=2)
     return path
 
 

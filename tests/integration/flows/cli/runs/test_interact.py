@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
+from support.flows import write_yaml
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Callable[..., Path]:
     def write(**own: Any) -> Path:
-        path = tmp_path / "talks.yaml"
         usual = {"models": ["simulated/conforming"], "scenes": 4, "runs": 2}
-        path.write_text(yaml.safe_dump({"interaction": usual | own}))
-        return path
+        return write_yaml(tmp_path / "talks.yaml", {"interaction": usual | own})
 
     return write
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 Planned = Callable[..., Path]
 LONG = "pay-and-promotion-are-blind-to-gender-everywhere"
@@ -16,14 +15,13 @@ CELLS = [" · ".join(cell) for cell in product(("constrained", "verbose"), ("obs
 
 
 @pytest.fixture
-def planned(scenario: Any, requirement: Any, tmp_path: Path) -> Planned:
+def planned(scenario_file: Any, requirement: Any) -> Planned:
     """A scenario of one requirement per name, each of all cells."""
 
     def write(*names: str, languages: list[str] = LANGUAGES) -> Path:
         both = ["constrained", "verbose"]
         asked = [requirement(name=name, languages=languages, inputs=both) for name in names]
-        path = tmp_path / "mine.yaml"
-        path.write_text(yaml.safe_dump(scenario(["simulated/fair"], asked)), encoding="utf-8")
+        path: Path = scenario_file(["simulated/fair"], asked)
         return path
 
     return write

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import typer
-import yaml
 
 from biasgrid.flows.cli import main
 from biasgrid.warehouse.storage.errors import StorageTrouble
@@ -22,7 +21,7 @@ GONE_S = 20.0
 
 
 @pytest.fixture
-def paid(scenario: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def paid(scenario_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A scenario whose model has no server, costly enough to ask, with a Prefect home of its own."""
     monkeypatch.setenv("OPENAI_API_KEY", "no-matter")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
@@ -30,8 +29,7 @@ def paid(scenario: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     monkeypatch.delenv("BIASGRID_CATALOG", raising=False)
-    path = tmp_path / "paid.yaml"
-    path.write_text(yaml.safe_dump(scenario(["openai/gpt-4o"])), encoding="utf-8")
+    path: Path = scenario_file(["openai/gpt-4o"])
     return path
 
 
