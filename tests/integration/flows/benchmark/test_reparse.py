@@ -14,6 +14,12 @@ SCORES = "select * from marts.bias_scores order by all"
 FINDINGS = "select * from marts.probe_findings order by all"
 
 
+@pytest.fixture
+def first(request, kind):
+    """The finished run of a kind, which is made before a test's event loop runs."""
+    return request.getfixturevalue(kind)
+
+
 @pytest.mark.parametrize(
     ("kind", "findings", "readings"),
     [("probed", FINDINGS, "int_probe_readings"), ("talked", SCORES, "int_assignments")],
@@ -21,7 +27,6 @@ FINDINGS = "select * from marts.probe_findings order by all"
 async def test_what_is_read_anew_counts_and_what_was_read_before_stays(
     request, tmp_path, kind, findings, readings
 ):
-    first = request.getfixturevalue(kind)
     lake = Lake(shutil.copytree(first.data, tmp_path / "data"))
     before, found = lake.read("verdicts", first.run_id), query(lake, findings)
     path = lake.files("responses", first.run_id)[0]
