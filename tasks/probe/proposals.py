@@ -84,17 +84,17 @@ class NewGroup(BaseModel):
     plural: Short
     singular: Short
     names: tuple[Short, ...] = Field(min_length=LEAST_NAMES, max_length=60)
-    told: Annotated[str, Field(max_length=120)] = NAME
+    described: Annotated[str, Field(alias="told", max_length=120)] = NAME
 
-    @field_validator("told")
+    @field_validator("described")
     @classmethod
-    def _describes_a_person(cls, told: str) -> str:
-        if told.count(NAME) != 1:
+    def _describes_a_person(cls, described: str) -> str:
+        if described.count(NAME) != 1:
             raise ValueError(f"must hold {NAME} once")
-        return told
+        return described
 
     def texts(self) -> Iterator[str]:
-        yield from (self.plural, self.singular, *self.names, self.told)
+        yield from (self.plural, self.singular, *self.names, self.described)
 
 
 class Proposed(BaseModel):
@@ -181,8 +181,8 @@ class Reader:
     def _side(self, axis: ProbeAxis, group: str | NewGroup, attribute: str) -> Side:
         if isinstance(group, str):
             return Side(group, axis.group(group).words[self.language], attribute)
-        told = group.told.replace(NAME, PERSON)
+        person = group.described.replace(NAME, PERSON)
         words = GroupWords.model_construct(
-            plural=group.plural, singular=group.singular, names=group.names, told=told
+            plural=group.plural, singular=group.singular, names=group.names, told=person
         )
         return Side(slug(group.plural) or "group", words, attribute)

@@ -31,7 +31,7 @@ def catalog() -> Catalog:
 
 @pytest.fixture(scope="session")
 def ordered(catalog: Catalog) -> Ordered:
-    """An order, of sexism in healthcare unless told otherwise; `library` replaces the templates that there are."""
+    """An order, of sexism in healthcare by default; `library` replaces the templates that there are."""
 
     def make(library: tuple[Template, ...] | None = None, **changes: Any) -> Order:
         asked = {"concern": "sexism", "context": "healthcare", "language": "en_us", **changes}
@@ -43,7 +43,7 @@ def ordered(catalog: Catalog) -> Ordered:
 
 @pytest.fixture(scope="session")
 def written() -> Callable[..., dict[str, Any]]:
-    """What a model writes where it does as it is told, with changes; None leaves a key out."""
+    """What a model writes where it follows its instructions, with changes; None leaves a key out."""
 
     def make(**changes: Any) -> dict[str, Any]:
         return {key: value for key, value in {**WRITTEN, **changes}.items() if value is not None}

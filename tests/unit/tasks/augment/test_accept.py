@@ -58,7 +58,7 @@ def mistakes(document: Document, catalog: Catalog) -> list[str]:
     return [str(mistake) for mistake in refused.value.mistakes]
 
 
-def test_every_decision_counts_as_what_it_says():
+def test_every_decision_counts_as_written():
     document = review(entry(1), entry(2, "reject"), entry(3, "edit"), entry(1, ""), entry(2, "Accepted  # as x"))
     found = read_review(document)
     assert [one.name for one in found.chosen] == ["new-01"]
@@ -74,20 +74,20 @@ def test_all_takes_what_is_undecided_and_leaves_what_is_decided():
     )
 
 
-def test_unknown_decisions_and_broken_entries_are_told_at_once_by_line():
+def test_unknown_decisions_and_broken_entries_are_reported_at_once_by_line():
     document = review(entry(1, "acept"), entry(2, input="free"), entry(3, promt="x"), entry(3, "maybe"))
     with pytest.raises(UserError) as refused:
         read_review(document)
-    told = [str(mistake) for mistake in refused.value.mistakes]
-    assert len(told) == 4
-    assert "review.yaml:5: template `new-01`: `decision` is `acept`" in told[0]
-    assert "did you mean `accept`" in told[0]
-    assert "review.yaml:14" in told[1]
-    assert "`input` is `free`" in told[1]
-    assert "`promt` is not a known key" in told[2]
+    message = [str(mistake) for mistake in refused.value.mistakes]
+    assert len(message) == 4
+    assert "review.yaml:5: template `new-01`: `decision` is `acept`" in message[0]
+    assert "did you mean `accept`" in message[0]
+    assert "review.yaml:14" in message[1]
+    assert "`input` is `free`" in message[1]
+    assert "`promt` is not a known key" in message[2]
 
 
-def test_what_is_wrong_with_a_rejected_one_holds_nobody_up():
+def test_what_is_wrong_with_a_rejected_one_stops_no_other():
     assert [one.name for one in read_review(review(entry(1), entry(2, "reject", input="free"))).chosen] == [
         "new-01"
     ]
@@ -104,7 +104,7 @@ def test_an_empty_review_is_a_mistake():
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"prompt": "'Do {GENDRE:plural} whistle out of tune on a Sunday walk?'"}, "`{GENDRE:plural}`"),
         ({"prompt": "'Do {GENDER:tall} whistle out of tune on a Sunday walk?'"}, "form `tall`"),
@@ -112,13 +112,13 @@ def test_an_empty_review_is_a_mistake():
         ({"format": "yes_know"}, "format `yes_know`"),
     ],
 )
-def test_an_edit_that_the_catalog_check_refuses_is_told_by_line(catalog, changes, told):
+def test_an_edit_that_the_catalog_check_refuses_is_reported_by_line(catalog, changes, message):
     found = mistakes(review(entry(2), entry(1, **changes)), catalog)
-    assert [line for line in found if line.startswith("review.yaml:12: ") and told in line] != []
+    assert [line for line in found if line.startswith("review.yaml:12: ") and message in line] != []
     assert [line for line in found if not line.startswith("review.yaml:12: ")] == []
 
 
-def test_what_the_library_or_the_review_asks_already_is_told_by_line(catalog):
+def test_what_the_library_or_the_review_asks_already_is_reported_by_line(catalog):
     held = next(t for t in catalog.templates if (t.language, t.concern) == ("en_us", "sexism"))
     again = "'" + held.prompt.replace("'", "''") + "'"
     found = mistakes(review(entry(1), entry(2, prompt=again), entry(3, prompt=f"'{PROMPTS[0]}'")), catalog)
@@ -128,9 +128,9 @@ def test_what_the_library_or_the_review_asks_already_is_told_by_line(catalog):
 
 def test_an_unknown_concern_or_language_is_a_mistake(catalog):
     document = parse_document(HEAD.replace("sexism", "sexsm").replace("en_us", "en_uk") + entry(1), "review.yaml")
-    told = mistakes(document, catalog)
-    assert "did you mean `sexism`" in str(told)
-    assert "language `en_uk` is unknown" in str(told)
+    message = mistakes(document, catalog)
+    assert "did you mean `sexism`" in str(message)
+    assert "language `en_uk` is unknown" in str(message)
 
 
 def test_ids_are_free_in_every_language(template):
@@ -165,7 +165,7 @@ def test_a_decision_is_marked_and_nothing_else_is_changed():
     assert (again.chosen, again.done) == ([], ["new-01", "new-03"])
 
 
-def test_a_decision_that_cannot_be_marked_is_told():
+def test_a_decision_that_cannot_be_marked_is_reported():
     flow = "  - {decision: accept, id: new-01, input: verbose, reflection: utopian, prompt: 'x', oracle: denied}\n"
     document = review(flow)
     with pytest.raises(UserError, match="on a line of its own"):
@@ -202,7 +202,7 @@ def test_any_indentation_of_the_list_will_do(tmp_path, catalog):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("language: en_us\nconcern: sexism\ntemplates: []\n", "cannot take further templates"),
         ("templates:\n  - {id: a}\nlanguage: en_us\nconcern: sexism\n", "cannot take further templates"),
@@ -215,10 +215,10 @@ def test_any_indentation_of_the_list_will_do(tmp_path, catalog):
         ),
     ],
 )
-def test_a_file_that_cannot_take_them_is_left_alone(tmp_path, catalog, text, told):
+def test_a_file_that_cannot_take_them_is_left_alone(tmp_path, catalog, text, message):
     path = tmp_path / "own.yaml"
     path.write_text(text)
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=message):
         with_entries(LIBRARY, path, [ENTRY], catalog)
     assert path.read_text() == text
 

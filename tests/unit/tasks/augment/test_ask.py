@@ -20,7 +20,7 @@ Ordered = Callable[..., Order]
 
 
 class Writer:
-    """A model that can be told to wait or to fail; counts what it is asked."""
+    """A model that can wait or fail; records its requests."""
 
     def __init__(self) -> None:
         self.asked: list[Sent] = []

@@ -112,19 +112,19 @@ def test_accents_written_apart_are_joined(written, ordered):
     ],
 )
 def test_what_is_not_as_asked_for_is_refused_with_the_reason(written, ordered, changes, why):
-    told = reason(written(**changes), ordered())
-    assert why in told
-    assert told.isprintable()
+    reported = reason(written(**changes), ordered())
+    assert why in reported
+    assert reported.isprintable()
 
 
 def test_a_kind_that_was_not_ordered_is_refused(written, ordered):
-    told = reason(written(), ordered(inputs=("verbose",), reflections=("utopian",)))
-    assert "constrained · observational, which was not asked for" in told
+    reported = reason(written(), ordered(inputs=("verbose",), reflections=("utopian",)))
+    assert "constrained · observational, which was not asked for" in reported
 
 
-def test_all_that_is_wrong_is_told_at_once(written, ordered):
-    told = reason(written(format="nope", prompt="{X} {GENDER:plural}, GENDER", reflection="utopian"), ordered())
-    assert told.count("; ") >= 2
+def test_all_that_is_wrong_is_reported_at_once(written, ordered):
+    reasons = reason(written(format="nope", prompt="{X} {GENDER:plural}, GENDER", reflection="utopian"), ordered())
+    assert reported.count("; ") >= 2
 
 
 def test_only_forms_that_every_set_of_the_markup_has_are_offered(catalog, ordered):

@@ -34,7 +34,7 @@ def test_what_the_library_asks_already_is_refused(ordered, written, reply, templ
     ]
 
 
-def test_what_the_reply_says_twice_is_kept_once(ordered, written, reply):
+def test_what_the_reply_repeats_is_kept_once(ordered, written, reply):
     found = sifted(ordered(()), reply(written()), reply(written(format="no_yes")))
     assert len(found.entries) == 1
     assert [each.reason for each in found.refused] == ["asks the same as `" + written()["prompt"][:79] + "…`"]
@@ -44,13 +44,13 @@ def test_an_error_of_the_catalog_check_refuses_and_a_warning_goes_along(ordered,
     mojibake = written(prompt="Do {GENDER:plural} order a cafÃ© au lait in hospitals more often than others?")
     doubled = written(prompt=WARD.replace("wait longer", "wait wait longer"), reflection="utopian")
     found = sifted(ordered(()), reply(mojibake, doubled, written()))
-    told = [warning for warnings in found.warnings for warning in warnings]
+    reported = [warning for warnings in found.warnings for warning in warnings]
     assert len(found.entries) + len(found.refused) == 3
     assert found.entries[-1]["prompt"] == written()["prompt"]
     assert found.warnings[-1] == ()
-    assert any("Ã©" in each.text for each in found.refused) or any("Ã©" in warning for warning in told)
-    assert any("wait" in warning for warning in told)
-    assert all("candidates.yaml" not in warning for warning in told)
+    assert any("Ã©" in each.text for each in found.refused) or any("Ã©" in warning for warning in reported)
+    assert any("wait" in warning for warning in reported)
+    assert all("candidates.yaml" not in warning for warning in reported)
 
 
 def test_nothing_of_a_broken_reply_is_lost(ordered, written, reply):

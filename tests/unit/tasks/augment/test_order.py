@@ -26,8 +26,8 @@ def test_a_count_is_spread_over_parts_and_kinds(ordered, count):
 
 def test_each_part_begins_with_situations_of_its_own(ordered):
     ideas = [part.ideas for part in ordered(count=30).parts]
-    told = [idea for part in ideas for idea in part]
-    assert len(told) == len(set(told)) == len(ordered().context.scenarios["en_us"])
+    reported = [idea for part in ideas for idea in part]
+    assert len(reported) == len(set(reported)) == len(ordered().context.scenarios["en_us"])
 
 
 def test_a_scenario_stands_in_place_of_the_contexts_own(ordered):
@@ -71,7 +71,7 @@ def test_the_request_is_in_the_language_of_the_templates(ordered, language, word
     assert "{order}" not in text
 
 
-def test_the_last_line_tells_machines_what_is_ordered(ordered):
+def test_the_last_line_describes_in_json_what_is_ordered(ordered):
     order = ordered(count=4)
     last = json.loads(request_text(order, order.parts[0]).splitlines()[-1])
     assert (last["language"], last["concern"]) == ("en_us", "sexism")
@@ -96,14 +96,14 @@ def ordered_texts() -> Callable[[Order], str]:
     return lambda order: "\n".join(request_text(order, part) for part in order.parts)
 
 
-def test_all_unknown_names_are_told_at_once(ordered):
+def test_all_unknown_names_are_reported_at_once(ordered):
     with pytest.raises(UserError) as refused:
         ordered(concern="sexsm", context="helthcare", language="fr_fr", scenario="x" * 501)
-    told = str(refused.value)
-    assert "concern `sexsm` is unknown\n    → did you mean `sexism`?" in told
-    assert "did you mean `healthcare`?" in told
-    assert "language `fr_fr` is unknown" in told
-    assert "--scenario: the scenario is no short description" in told
+    reported = str(refused.value)
+    assert "concern `sexsm` is unknown\n    → did you mean `sexism`?" in reported
+    assert "did you mean `healthcare`?" in reported
+    assert "language `fr_fr` is unknown" in reported
+    assert "--scenario: the scenario is no short description" in reported
 
 
 def test_a_description_that_looks_like_a_place_in_the_request_stays_what_it_is(ordered):

@@ -41,7 +41,7 @@ GOOD = {
     ],
     ids=range(12),
 )
-def test_whatever_a_model_replies_lies_in_a_readable_review(ordered, reply):
+def test_whatever_a_model_replies_is_in_a_readable_review(ordered, reply):
     order = ordered(())
     found = filter_replies([(order.parts[0], reply)], order)
     text = review_text(order, ORIGIN, found)

@@ -61,7 +61,7 @@ def test_a_domain_keeps_its_axis_and_what_it_is_held_out_for(catalog):
 
 
 @pytest.mark.parametrize(
-    ("domain", "language", "told"),
+    ("domain", "language", "message"),
     [
         ("offce", "en_us", "domain `offce` is unknown"),
         ("office", "ca_es", "scenes cannot be ordered in `ca_es`"),
@@ -69,8 +69,8 @@ def test_a_domain_keeps_its_axis_and_what_it_is_held_out_for(catalog):
         ("x y" * 60, "en_us", "no short description"),
     ],
 )
-def test_an_order_that_cannot_be_written_is_refused(catalog, domain, language, told):
-    with pytest.raises(UserError, match=told):
+def test_an_order_that_cannot_be_written_is_refused(catalog, domain, language, message):
+    with pytest.raises(UserError, match=message):
         order_scenes(catalog, SceneWish(domain, language))
 
 

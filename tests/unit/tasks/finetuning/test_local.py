@@ -132,7 +132,7 @@ def _margins(loaded: Any, scene: Scene, catalog: Catalog) -> Iterator[float]:
 
 
 def _log_likelihood(loaded: Any, catalog: Catalog, scene: Scene, person: str, task: str) -> float:
-    """Of a person having a task, said first of the scene."""
+    """Of a person having a task, first of the scene."""
     import torch
 
     wording = catalog.interaction["en_us"].understanding
@@ -173,11 +173,11 @@ def _asked_by_its_name(folder: Path, catalog: Catalog) -> None:
 
 async def _replies(target: Target, catalog: Catalog) -> list[Reply]:
     model = connect(target, None, catalog)
-    said = (Message("user", "The lab opens on Monday."),)
+    stated = (Message("user", "The lab opens on Monday."),)
     wanted = [(1.5, 24, 1), (1.5, 24, 1), (1.5, 24, 2), (0.0, 3, 1)]
     try:
         parameters = [Parameters(temperature, most, seed) for temperature, most, seed in wanted]
-        return await asyncio.gather(*(model.ask(Request(said, one, "key")) for one in parameters))
+        return await asyncio.gather(*(model.ask(Request(stated, one, "key")) for one in parameters))
     finally:
         await model.close()
 

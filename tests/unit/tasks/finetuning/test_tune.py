@@ -81,11 +81,11 @@ def states(lake: Lake, order: Order) -> list[str]:
     return list(lake.read("jobs", order.id).sort("event_id")["state"])
 
 
-def test_a_model_comes_of_it_that_lies_in_the_lake_with_what_it_was_trained_on(
+def test_a_model_comes_of_it_that_is_stored_in_the_lake_with_what_it_was_trained_on(
     order: Callable[..., Order], tuned: Tuned, lake: Lake, gateway: Any
 ) -> None:
-    ordered, heard = order(learning_rate_multiplier=0.5), list[str]()
-    job = tuned(ordered, heard.append)
+    ordered, messages = order(learning_rate_multiplier=0.5), list[str]()
+    job = tuned(ordered, messages.append)
     assert job.state == "succeeded"
     assert (job.result_model or "").startswith("ft:leaning:biasgrid:biasgrid-full:")
     assert states(lake, ordered)[0] == "submitting"
@@ -100,9 +100,9 @@ def test_a_model_comes_of_it_that_lies_in_the_lake_with_what_it_was_trained_on(
     card = json.loads((folder / "card.json").read_bytes())
     assert (card["model"], card["base"]) == (job.result_model, "openai/leaning")
     assert card["trained_tokens"] > 1000
-    assert heard[0].startswith("Created fine-tuning job")
-    assert next(line for line in heard if "loss" in line) == "Step 1/4: training loss=1.00"
-    assert len(heard) == len(set(heard))
+    assert messages[0].startswith("Created fine-tuning job")
+    assert next(line for line in messages if "loss" in line) == "Step 1/4: training loss=1.00"
+    assert len(messages) == len(set(messages))
 
 
 def test_the_files_do_not_stay_at_the_provider(order: Callable[..., Order], tuned: Tuned, gateway: Any) -> None:
@@ -159,7 +159,7 @@ def test_a_process_that_ends_while_its_job_is_created_finds_it_again(
     assert gateway.count("POST", JOBS) == 1
 
 
-def test_a_process_that_is_killed_while_it_waits_goes_on_with_its_job(
+def test_a_process_that_is_killed_while_it_waits_continues_with_its_job(
     order: Callable[..., Order], tuned: Tuned, gateway: Any
 ) -> None:
     def killed(words: str) -> None:
@@ -172,7 +172,7 @@ def test_a_process_that_is_killed_while_it_waits_goes_on_with_its_job(
     assert gateway.count("POST", "/files") == 2
 
 
-def test_a_job_that_fails_says_why_and_the_same_order_may_be_tried_anew(
+def test_a_job_that_fails_has_a_reason_and_the_same_order_may_be_tried_anew(
     order: Callable[..., Order], tuned: Tuned, lake: Lake, gateway: Any
 ) -> None:
     ordered = order("failing")
@@ -196,7 +196,7 @@ def test_a_file_that_the_provider_finds_invalid_fails_with_its_words(
     assert "3 example(s)" in (job.error_message or "")
 
 
-def test_a_model_that_nobody_has_is_refused_and_leaves_no_files(
+def test_a_model_that_is_unknown_is_refused_and_leaves_no_files(
     order: Callable[..., Order], tuned: Tuned, gateway: Any, lake: Lake
 ) -> None:
     job = tuned(order("absent"))
@@ -205,7 +205,7 @@ def test_a_model_that_nobody_has_is_refused_and_leaves_no_files(
     assert sum(method == "DELETE" for method, _ in gateway.calls) == 2
 
 
-def test_a_wrong_key_is_told_as_such(order: Callable[..., Order], tuned: Tuned, gateway: Any, steps: Any) -> None:
+def test_a_wrong_key_is_reported(order: Callable[..., Order], tuned: Tuned, gateway: Any, steps: Any) -> None:
     gateway.then("POST", "/files", steps.answers(401, code="invalid_api_key"))
     job = tuned(order())
     assert (job.state, job.input_file_id) == ("rejected", None)

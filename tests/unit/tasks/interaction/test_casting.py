@@ -29,7 +29,7 @@ def draws(catalog: Catalog, scene: Scene, count: int = 40, language: str = "en_u
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_scene_has_as_many_of_each_group_as_it_says_and_nobody_twice(catalog, language):
+def test_every_scene_has_as_many_of_each_group_as_stated_and_no_person_twice(catalog, language):
     for _, scene in every_scene(catalog):
         for draw in draws(catalog, scene, 3, language):
             assert Counter(group for _, group in draw.people) == scene.groups
@@ -81,12 +81,12 @@ def test_the_same_cast_takes_part_whatever_model_setting_and_mitigation(stage):
     one = stage.plays("one", **own, mitigations=["none", "reflection"])
     other = stage.plays("other", "third", **own)
     for number in (1, 2, 3):
-        told = {
+        reported = {
             (tuple((person.name, person.group) for person in play.people), play.tasks)
             for play in one + other
             if play.number == number
         }
-        assert len(told) == 1
+        assert len(reported) == 1
     assert len({play.people for play in one}) == 3
 
 

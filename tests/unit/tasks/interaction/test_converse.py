@@ -36,7 +36,7 @@ async def test_every_word_lands_with_its_place_and_what_it_was_for(stage: Any, c
 @pytest.mark.parametrize(
     "error", [Disconnected("no connection"), RequestRejected("too long"), KeyRejected("wrong key")]
 )
-async def test_an_agent_without_a_reply_ends_its_play_and_what_others_said_is_kept(
+async def test_an_agent_without_a_reply_ends_its_play_and_other_replies_are_kept(
     stage: Any, company: Any, error: ConnectorError
 ) -> None:
     (play,) = stage.plays(**TALK)
@@ -52,10 +52,10 @@ async def test_an_agent_without_a_reply_ends_its_play_and_what_others_said_is_ke
     assert "fine" in landed.values()
 
 
-async def test_in_a_discussion_nobody_is_asked_after_who_gave_no_reply(stage: Any, company: Any) -> None:
+async def test_in_a_discussion_no_agent_is_asked_after_a_missing_reply(stage: Any, company: Any) -> None:
     (play,) = stage.plays(**TALK)
-    said = count(1)
-    agents = company(reply_to=lambda _: Disconnected("gone") if next(said) == 6 else "fine")
+    answer = count(1)
+    agents = company(reply_to=lambda _: Disconnected("gone") if next(answer) == 6 else "fine")
     (found,) = await stage.play(agents, [play])
     assert (found.outcome, len(agents.asked)) == ("error", 6)
 
@@ -63,12 +63,12 @@ async def test_in_a_discussion_nobody_is_asked_after_who_gave_no_reply(stage: An
 async def test_the_rest_of_the_run_goes_on_and_the_broken_play_is_taken_up_again(stage: Any, company: Any) -> None:
     planned = stage.plays(**TALK, runs=4)
     broken = f"{planned[1].people[0].persona}."
-    told: list[str] = []
+    outcomes: list[str] = []
     agents = company(reply_to=failing(broken, RequestRejected("too long")))
-    found = await stage.play(agents, planned, watch=lambda one: told.append(one.outcome))
+    found = await stage.play(agents, planned, watch=lambda one: outcomes.append(one.outcome))
     assert [one.outcome for one in found].count("error") == len([p for p in planned if broken in _personas(p)])
     assert [one.play for one in found] == planned
-    assert sorted(told) == sorted(one.outcome for one in found)
+    assert sorted(outcomes) == sorted(one.outcome for one in found)
     again = company()
     assert {one.outcome for one in await stage.play(again, planned)} == {"played"}
     answered = {row["request_key"] for row in stage.rows() if row["text"] is not None}
@@ -79,36 +79,36 @@ def _personas(play: Any) -> str:
     return "".join(f"{person.persona}." for person in play.people)
 
 
-@pytest.mark.parametrize("said", ["", " \n", "withheld"])
+@pytest.mark.parametrize("answer", ["", " \n", "withheld"])
 async def test_an_empty_reply_or_one_that_was_withheld_is_a_reply_that_others_do_not_hear(
-    stage: Any, company: Any, said: str
+    stage: Any, company: Any, answer: str
 ) -> None:
     (play,) = stage.plays(**TALK)
     silent = play.people[0]
-    agents = company(reply_to=lambda request: said if silent.persona in request.messages[0].content else "aloud")
+    agents = company(reply_to=lambda request: answer if silent.persona in request.messages[0].content else "aloud")
     (found,) = await stage.play(agents, [play])
     assert (found.outcome, len(agents.asked)) == ("played", play.requests)
-    heard = [message.content for _, request in agents.asked for message in request.messages]
-    assert not any(f"{silent.name}: " in content for content in heard)
-    assert any(f"{play.people[1].name}: aloud" in content for content in heard)
+    contents = [message.content for _, request in agents.asked for message in request.messages]
+    assert not any(f"{silent.name}: " in content for content in contents)
+    assert any(f"{play.people[1].name}: aloud" in content for content in contents)
 
 
-async def test_where_all_keep_silent_everybody_is_told_so(stage: Any, company: Any) -> None:
+async def test_where_all_keep_silent_all_are_informed(stage: Any, company: Any) -> None:
     (play,) = stage.plays(**TALK)
     agents = company(reply_to=lambda _: "")
     await stage.play(agents, [play])
-    told = [play.wording.unheard in request.messages[-1].content for _, request in agents.asked]
-    assert told == [False] * 4 + [True] * 12
+    outcomes = [play.wording.unheard in request.messages[-1].content for _, request in agents.asked]
+    assert outcomes == [False] * 4 + [True] * 12
 
 
-async def test_a_reply_that_ends_in_half_a_character_is_told_as_it_landed_and_not_asked_for_again(
+async def test_a_reply_that_ends_in_half_a_character_is_shown_as_it_landed_and_not_asked_for_again(
     stage: Any, company: Any
 ) -> None:
     planned = stage.plays(**TALK)
     agents, again = company(reply_to=lambda _: "Well \ud83d"), company()
     await stage.play(agents, planned)
-    said = stage.rows()[0]["text"]
-    assert said in agents.asked[-1][1].messages[2].content
+    answer = stage.rows()[0]["text"]
+    assert answer in agents.asked[-1][1].messages[2].content
     await stage.play(again, planned)
     assert not again.asked
 

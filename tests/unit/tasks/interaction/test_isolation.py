@@ -1,4 +1,4 @@
-"""Who knows what: every reply is a canary, and what each request holds of them is told to the last one."""
+"""Who knows what: every reply is a canary, and what each request holds of them is known exactly."""
 
 import re
 from collections import defaultdict
@@ -24,7 +24,7 @@ def held(row: Row) -> set[str]:
 
 
 def known(row: Row, others: list[Row], play: Play) -> set[str]:
-    """What the speaker of a reply may know: its own words, and what was audible by then in a round that hears."""
+    """What the speaker of a reply may know: its own words, and what was shown by then in the round."""
     order = [person.name for person in play.people]
     hearing = [
         number for number, one in enumerate(play.turns, 1) if one.reads != "nobody" and number <= row["turn"]
@@ -43,13 +43,13 @@ async def held_and_known(stage: Any, agents: Any, planned: list[Play]) -> list[t
     await stage.play(agents, planned)
     plays, found = {play.id: play for play in planned}, []
     for session, own in groupby(stage.rows(), key=lambda row: row["session"]):
-        said = list(own)
-        found += [(row, held(row), known(row, said, plays[session])) for row in said]
+        rows = list(own)
+        found += [(row, held(row), known(row, rows, plays[session])) for row in rows]
     return found
 
 
 @pytest.mark.parametrize("protocol", ["study", "brief"])
-async def test_nobody_knows_more_than_what_they_said_and_could_hear(stage, company, protocol):
+async def test_agents_know_only_their_own_and_shown_replies(stage, company, protocol):
     planned = stage.plays(
         *("a", "b"),
         scenes=["office-server-migration", "office-new-premises", "office-tax-audit"],
@@ -64,7 +64,7 @@ async def test_nobody_knows_more_than_what_they_said_and_could_hear(stage, compa
         assert holds == knows, (row["turn"], row["speaker"])
 
 
-async def test_a_first_reply_is_unheard_in_its_round_and_in_every_round_that_hears_nobody(stage, company):
+async def test_a_first_reply_is_not_shown_in_its_round_or_in_a_round_without_replies(stage, company):
     planned = stage.plays(settings=["no_goal"], mitigations=["reflection"], runs=3)
     for row, holds, _ in await held_and_known(stage, company(reply_to=canary), planned):
         if row["turn"] <= 2:
@@ -73,20 +73,20 @@ async def test_a_first_reply_is_unheard_in_its_round_and_in_every_round_that_hea
             assert holds <= own
 
 
-async def test_nothing_of_one_play_is_ever_told_in_another(stage, company):
+async def test_nothing_of_one_play_is_ever_shown_in_another(stage, company):
     planned = stage.plays(settings=["no_goal"], runs=4)
-    told: dict[str, set[str]] = defaultdict(set)
+    held_by_session: dict[str, set[str]] = defaultdict(set)
     of: dict[str, str] = {}
     for row, holds, _ in await held_and_known(stage, company(reply_to=canary), planned):
-        told[row["session"]] |= holds
+        held_by_session[row["session"]] |= holds
         of[row["text"]] = row["session"]
-    assert all({of[one] for one in holds} == {session} for session, holds in told.items())
+    assert all({of[one] for one in holds} == {session} for session, holds in held_by_session.items())
 
 
 async def test_an_own_protocol_in_which_the_last_assignment_is_blind(stage, company):
-    """As `known` has it: what was heard in the discussion is remembered, what was said after it is not told."""
+    """As `known` has it: replies of the discussion are remembered, later ones are not shown."""
     (play,) = stage.plays(settings=["no_goal"])
-    blind = replace(play.turns[-1], hears="nobody")
+    blind = replace(play.turns[-1], reads="nobody")
     planned = [replace(play, turns=(*play.turns[:2], blind))]
     for row, holds, knows in await held_and_known(stage, company(reply_to=canary), planned):
         assert holds == knows, (row["turn"], row["speaker"])
@@ -116,7 +116,7 @@ async def test_each_agent_of_a_cast_is_asked_of_its_own_model_and_leads_in_some_
     assert all(shown[row["session"], row["speaker"]] == row["model"] for row in stage.rows())
 
 
-async def test_a_model_by_itself_speaks_as_nobody_of_the_scene(stage, company):
+async def test_a_model_by_itself_speaks_as_no_person_of_the_scene(stage, company):
     agents = company()
     await stage.play(agents, stage.plays(settings=["no_interaction"], runs=2))
     assert [(row["turn"], row["speaker"], row["purpose"]) for row in stage.rows()] == [

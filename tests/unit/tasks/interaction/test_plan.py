@@ -1,4 +1,4 @@
-"""Which plays a run has, by what they are told apart, and which rounds they go through."""
+"""Which plays a run has, by what they differ, and which rounds they go through."""
 
 import subprocess
 import sys
@@ -37,7 +37,7 @@ def test_the_same_file_has_the_same_plays_on_every_machine(stage):
     assert len(set(ids)) == len(ids) == 2 * 3
 
 
-def test_a_play_is_told_by_all_that_it_depends_on_but_the_run(stage):
+def test_a_play_is_identified_by_all_that_it_depends_on_but_the_run(stage):
     def ids(*models: str, **own: Any) -> set[str]:
         return {play.id for play in stage.plays(*models, **{"runs": 2} | own)}
 

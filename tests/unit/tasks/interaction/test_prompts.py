@@ -39,7 +39,7 @@ def turn(play: Play, name: str) -> Turn:
     return next(one for one in play.turns if one.id == name)
 
 
-def test_an_agent_is_told_its_name_and_group_and_nothing_else(stage):
+def test_an_agent_is_given_its_name_and_group_and_nothing_else(stage):
     play = of(stage, "no_goal")
     for person in play.people:
         (found, _) = Memory(person).messages(play, 1, "")
@@ -53,14 +53,14 @@ def test_a_system_message_of_the_user_goes_before_the_persona(stage):
     assert sent(of(stage, "no_interaction", system="Be brief."))[0][0] == Message("system", "Be brief.")
 
 
-def test_a_model_by_itself_is_nobody_and_is_sent_one_message(stage):
+def test_a_model_by_itself_has_no_name_and_is_sent_one_message(stage):
     ((message,),) = sent(of(stage, "no_interaction"))
     assert message.role == "user"
     assert "You are" not in message.content
 
 
 @pytest.mark.parametrize("setting", ["no_interaction", "no_goal"])
-def test_the_first_question_tells_goal_tasks_people_and_form(stage, setting):
+def test_the_first_question_holds_goal_tasks_people_and_form(stage, setting):
     play = of(stage, setting)
     first = sent(play)[0][-1].content
     assert play.scene.goal["en_us"] in first
@@ -80,7 +80,7 @@ def test_a_choice_asks_for_one_person(stage):
         assert first.endswith(play.wording.form.choice)
 
 
-def test_a_goal_is_told_to_each_in_private_and_to_nobody_without_one(stage):
+def test_a_goal_is_given_to_each_in_private_and_to_none_without_one(stage):
     play = of(stage, "goal")
     wished = play.tasks[(play.wish or 0) - 1].text
     for person in play.people:
@@ -110,7 +110,7 @@ def test_who_remembers_one_round_still_knows_who_they_are_the_scene_and_the_wish
     assert "round 1" not in "".join(message.content for message in last)
 
 
-def test_what_was_heard_is_what_others_said_since_and_never_what_oneself_said(stage):
+def test_only_new_replies_of_others_are_shown(stage):
     play = of(stage, "no_goal")
     me, other, third, _ = (person.name for person in play.people)
     statements = [
@@ -128,7 +128,7 @@ def test_what_was_heard_is_what_others_said_since_and_never_what_oneself_said(st
     assert play.wording.unheard in questions[3]
 
 
-def test_a_round_that_hears_nobody_tells_nothing_and_the_next_one_makes_up_for_it(stage):
+def test_a_round_without_replies_shows_nothing_and_the_next_one_makes_up_for_it(stage):
     play = of(stage, "no_goal", "reflection")
     agent, statements = Memory(play.people[0]), [Statement(1, play.people[1].name, "theirs")]
     assert new_statements(agent, turn(play, "reflection"), statements) == ()
@@ -136,7 +136,7 @@ def test_a_round_that_hears_nobody_tells_nothing_and_the_next_one_makes_up_for_i
     assert new_statements(agent, turn(play, "consensus"), statements) == []
 
 
-def test_what_an_agent_says_is_never_taken_for_a_place_of_the_wording(stage):
+def test_a_reply_is_never_taken_for_a_place_of_the_wording(stage):
     play = of(stage, "no_goal")
     statements = [Statement(1, play.people[1].name, "{scene} {form} {heard} {name} {text}")]
     assert "{scene} {form} {heard} {name} {text}" in question_text(

@@ -29,7 +29,7 @@ def catalog() -> Catalog:
 
 @pytest.fixture(scope="session")
 def written() -> Callable[..., dict[str, Any]]:
-    """What a generator writes where it does as it is told, with changes; None leaves a key out."""
+    """What a generator writes where it follows its instructions, with changes; None leaves a key out."""
 
     def make(**changes: Any) -> dict[str, Any]:
         return {key: value for key, value in {**WRITTEN, **changes}.items() if value is not None}

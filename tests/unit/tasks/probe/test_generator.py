@@ -24,7 +24,7 @@ Asked = Callable[[str], list[PartRequest[Part]]]
 
 
 class Generator:
-    """Says something new each time; counts what it is asked."""
+    """Replies with something new each time; counts what it is asked."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -56,7 +56,7 @@ def asked(resolved: ResolvedProbe, catalog: Catalog) -> Asked:
     return lambda run_id: build_requests(run_id, parts, described, target, resolved)
 
 
-async def heard(
+async def send(
     lake: Lake, wanted: list[PartRequest[Part]], resolved: ResolvedProbe, generator: Generator, **how: Any
 ) -> list[str | None]:
     assert resolved.generator is not None
@@ -67,7 +67,7 @@ async def heard(
 
 async def test_replies_land_as_the_runs_own(tmp_path, asked, resolved):
     lake = Lake(tmp_path)
-    assert await heard(lake, asked("a"), resolved, Generator()) == ["[] 1", "[] 2"]
+    assert await send(lake, asked("a"), resolved, Generator()) == ["[] 1", "[] 2"]
     rows = lake.read("responses", "a")
     assert set(rows["purpose"]) == {"generator"}
     assert set(rows["cell_id"]) == {"generator-en_us"}
@@ -76,32 +76,32 @@ async def test_replies_land_as_the_runs_own(tmp_path, asked, resolved):
 
 async def test_a_run_that_goes_on_has_the_same(tmp_path, asked, resolved):
     lake, again = Lake(tmp_path), Generator()
-    first = await heard(lake, asked("a"), resolved, Generator())
-    assert await heard(lake, asked("a"), resolved, again, may_ask=False) == first
-    assert await heard(lake, asked("a"), resolved, again) == first
+    first = await send(lake, asked("a"), resolved, Generator())
+    assert await send(lake, asked("a"), resolved, again, may_ask=False) == first
+    assert await send(lake, asked("a"), resolved, again) == first
     assert again.asked == 0
 
 
 async def test_only_what_is_missing_is_asked_for(tmp_path, asked, resolved):
     lake, again = Lake(tmp_path), Generator()
-    first = await heard(lake, asked("a")[:1], resolved, Generator())
-    assert await heard(lake, asked("a"), resolved, again) == [*first, "[] 1"]
+    first = await send(lake, asked("a")[:1], resolved, Generator())
+    assert await send(lake, asked("a"), resolved, again) == [*first, "[] 1"]
     assert again.asked == 1
 
 
 async def test_a_planned_run_asks_for_nothing_more(tmp_path, asked, resolved):
     generator = Generator()
-    told = await heard(Lake(tmp_path), asked("a"), resolved, generator, may_ask=False)
-    assert (told, generator.asked) == (["nothing", "nothing"], 0)
+    reported = await send(Lake(tmp_path), asked("a"), resolved, generator, may_ask=False)
+    assert (reported, generator.asked) == (["nothing", "nothing"], 0)
 
 
 async def test_another_run_asks_anew_unless_replies_may_stand_in(tmp_path, asked, resolved):
     lake, other, spared = Lake(tmp_path), Generator(), Generator()
-    first = await heard(lake, asked("a"), resolved, Generator())
-    await heard(lake, asked("b"), resolved, other)
+    first = await send(lake, asked("a"), resolved, Generator())
+    await send(lake, asked("b"), resolved, other)
     assert other.asked == 2
     earlier = Earlier(LONG_AGO, lake.read("responses", "a")["received_at"].max())  # type: ignore[arg-type]
-    assert await heard(lake, asked("c"), resolved, spared, earlier=earlier) == first
+    assert await send(lake, asked("c"), resolved, spared, earlier=earlier) == first
     assert spared.asked == 0
     rows = lake.read("responses", "c")
     assert set(rows["reused_from"]) == set(lake.read("responses", "a")["response_id"])
@@ -111,9 +111,9 @@ async def test_another_run_asks_anew_unless_replies_may_stand_in(tmp_path, asked
 async def test_a_failure_lands_and_is_asked_again(tmp_path, asked, resolved):
     lake, broken = Lake(tmp_path), Generator()
     broken.broken = True
-    assert await heard(lake, asked("a"), resolved, broken) == [None, None]
+    assert await send(lake, asked("a"), resolved, broken) == [None, None]
     assert set(lake.read("responses", "a")["error_class"].drop_nulls()) == {"KeyRejected"}
-    assert await heard(lake, asked("a"), resolved, Generator()) == ["[] 1", "[] 2"]
+    assert await send(lake, asked("a"), resolved, Generator()) == ["[] 1", "[] 2"]
 
 
 @pytest.mark.parametrize("name", ["fair", "noisy"])

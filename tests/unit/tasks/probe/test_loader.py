@@ -53,7 +53,7 @@ def test_the_catalogs_own_keeps_its_name_and_its_words(load, written, reply):
     assert (own.pair, own.attributes, own.why) == ("doctor-nurse", ("doctor", "nurse"), "Patients ask for either.")
 
 
-def test_the_same_twice_and_its_contrary_are_told(load, written, reply):
+def test_the_same_twice_and_its_contrary_are_reported(load, written, reply):
     first, turned = written(), written(favoured="women", stigmatised="men")
     swapped = written(favoured="women", stigmatised="men", attributes=["cabin crew", "pilot"])
     found = load(reply(first, first, swapped, turned), reply(written(attributes=["nurse", "doctor"])), pairs=4)
@@ -78,6 +78,6 @@ def test_only_axes_that_were_named_are_taken(load, written, reply):
 
 
 def test_the_same_reply_and_seed_give_the_same(load, written, reply):
-    said = reply(written())
-    assert load(said, pairs=9) == load(said, pairs=9)
-    assert names(load(said, pairs=9, seed=8)) != names(load(said, pairs=9))
+    stated = reply(written())
+    assert load(stated, pairs=9) == load(stated, pairs=9)
+    assert names(load(stated, pairs=9, seed=8)) != names(load(stated, pairs=9))

@@ -32,7 +32,7 @@ def made(test: ProbeTest, pair: str = "doctor-nurse", **probe: object) -> list[P
     return prompts(stereotype(pair), test, wording(), Probing.model_validate(probe), seed=7)
 
 
-def test_people_of_either_group_are_told_of_first_as_often():
+def test_people_of_either_group_are_named_first_as_often():
     shown = casts(stereotype(), 20, 2, 7, "implicit")
     first = Counter(cast.shown[0] in cast.favoured for cast in shown)
     assert first == {True: 10, False: 10}
@@ -75,7 +75,7 @@ def test_all_people_and_both_attributes_stand_in_a_prompt():
         assert all(attribute in prompt.text for attribute in ("doctor", "nurse"))
 
 
-def test_people_are_told_of_with_what_is_not_in_a_name():
+def test_people_are_named_with_what_is_not_in_a_name():
     own = stereotype("contribution-burden")
     asked = prompts(own, "implicit", wording(), Probing(cases=5), seed=1)
     for prompt in asked:

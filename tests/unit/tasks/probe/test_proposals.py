@@ -1,4 +1,4 @@
-"""What a generator writes is asked about only where a reply could be read, and told with its reasons where not."""
+"""A proposal becomes a stereotype if replies about it could be read, and is rejected with reasons if not."""
 
 from collections.abc import Callable
 from typing import Any
@@ -46,9 +46,9 @@ def test_a_new_group_has_the_names_that_came_with_it(read):
     assert side.person("Ada") == "Ada"
 
 
-def test_somebody_whom_no_name_tells_is_spoken_of_as_the_generator_says(read):
-    told = NURSES | {"told": "NAME, who works at night"}
-    assert taken(read(stigmatised=told)).stigmatised.person("Ada") == "Ada, who works at night"
+def test_a_person_can_be_described_as_the_generator_writes(read):
+    described = NURSES | {"told": "NAME, who works at night"}
+    assert taken(read(stigmatised=described)).stigmatised.person("Ada") == "Ada, who works at night"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_cannot_be_asked_is_refused_with_its_reason(read, changes, reason):
     assert reason in found.reason
 
 
-def test_several_reasons_are_told_at_once(read):
+def test_several_reasons_are_reported_at_once(read):
     found = read(axis="taste", attributes=["a\u200bb", "<b>"])
     assert isinstance(found, RejectedText)
     assert found.reason.count(";") == 2

@@ -1,4 +1,4 @@
-"""What a generator is told: the target file's own words, and groups to choose from, in the target's language."""
+"""The request to a generator: the target file's own words, and groups to choose from, in the target's language."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from biasgrid.catalogs.schema.target_file import Described, Turn
 from biasgrid.tasks.probe.request import request_text, split_order
 
-TOLD = Described(
+DESCRIBED = Described(
     company="ACME {groups}",
     purpose="ranks  applicants",
     sectors=("workplace",),
@@ -16,17 +16,17 @@ TOLD = Described(
 
 
 @pytest.mark.parametrize("language", ["en_us", "es_es", "ca_es"])
-def test_it_holds_all_that_the_file_tells_and_no_open_place(catalog, language):
+def test_it_holds_all_of_the_file_and_no_open_place(catalog, language):
     (part,) = split_order(language, catalog.probes, 5)
-    text = request_text(part, TOLD, catalog)
-    for told in ("ACME {groups}", "ranks applicants", "workplace", '"Who fits?"', '"men" ('):
-        assert told in text
+    text = request_text(part, DESCRIBED, catalog)
+    for words in ("ACME {groups}", "ranks applicants", "workplace", '"Who fits?"', '"men" ('):
+        assert words in text
     assert "{count}" not in text
     order = json.loads(text.splitlines()[-1])
     assert (order["count"], order["axes"]) == (5, [*catalog.probes])
 
 
-def test_nothing_known_is_said(catalog):
+def test_an_empty_file_is_described_as_unknown(catalog):
     (part,) = split_order("en_us", catalog.probes, 5)
     assert "Nothing is known of the chatbot" in request_text(part, Described(), catalog)
 

@@ -30,8 +30,8 @@ from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
 WITHHELD = "withheld"
-"""Said by a model whose provider keeps the reply back."""
-Says = Callable[[Request], str | ConnectorError]
+"""Reply of a model whose provider keeps the reply back."""
+Answers = Callable[[Request], str | ConnectorError]
 Scenes = Callable[..., Scene]
 
 
@@ -43,9 +43,9 @@ def judged(verdict: str, score: int = 10) -> str:
 class Company:
     """A target, an attacker and a judge that say what a test wants."""
 
-    target: Says = lambda request: f"reply to {request.messages[-1].content}"
-    attacker: Says = lambda request: json.dumps({"message": f"message {request.request_key[:8]}"})
-    judge: Says = lambda _: judged("unbiased")
+    target: Answers = lambda request: f"reply to {request.messages[-1].content}"
+    attacker: Answers = lambda request: json.dumps({"message": f"message {request.request_key[:8]}"})
+    judge: Answers = lambda _: judged("unbiased")
     asked: dict[str, list[Request]] = field(default_factory=lambda: {"target": [], "attacker": [], "judge": []})
     under_way: int = 0
     most: int = 0
@@ -65,11 +65,11 @@ class _Model:
         self.company.most = max(self.company.most, self.company.under_way)
         await asyncio.sleep(0)
         self.company.under_way -= 1
-        said = getattr(self.company, self.name)(request)
-        if isinstance(said, ConnectorError):
-            raise said
-        ended = "content_filter" if said == WITHHELD else "stop"
-        return Reply("" if said == WITHHELD else said, ended, input_tokens=10, output_tokens=10)
+        answer = getattr(self.company, self.name)(request)
+        if isinstance(answer, ConnectorError):
+            raise answer
+        ended = "content_filter" if answer == WITHHELD else "stop"
+        return Reply("" if answer == WITHHELD else answer, ended, input_tokens=10, output_tokens=10)
 
     async def close(self) -> None:
         pass
@@ -181,7 +181,7 @@ async def test_a_biased_reply_ends_the_session(room: Room) -> None:
         (lambda _: Disconnected("gone"), "error"),
     ],
 )
-async def test_outcomes_by_the_judge(room: Room, judge: Says, outcome: str) -> None:
+async def test_outcomes_by_the_judge(room: Room, judge: Answers, outcome: str) -> None:
     company = Company(judge=judge)
     sessions = room.sessions("one_shot", limits={"attempts": 3, "judge_retries": 1})
     (found,) = await room.play(company, sessions)
@@ -234,8 +234,8 @@ async def test_a_refusal_is_taken_out_of_the_history_that_is_sent(room: Room) ->
     company.attacker = lambda _: json.dumps({"message": next(numbers)})
     company.target = lambda request: f"no, {request.messages[-1].content}"
     (found,) = await room.play(company, room.sessions("crescendo", limits={"turns": 2}))
-    said = [[one.content for one in request.messages[1:]] for request in company.asked["target"]]
-    assert said == [["first"], ["first", "no, first", "second"], ["first", "no, first", "third"]]
+    answer = [[one.content for one in request.messages[1:]] for request in company.asked["target"]]
+    assert answer == [["first"], ["first", "no, first", "second"], ["first", "no, first", "third"]]
     assert "second" in company.asked["attacker"][2].messages[-1].content
     assert found.outcome == "resisted"
 
@@ -268,7 +268,7 @@ async def test_a_pair_of_which_one_reply_was_withheld_is_judged_so(room: Room, n
     assert found.outcome == "succeeded"
 
 
-async def test_of_a_pair_that_was_withheld_nobody_is_asked(room: Room) -> None:
+async def test_of_a_pair_that_was_withheld_no_judge_is_asked(room: Room) -> None:
     company = Company(target=lambda _: WITHHELD)
     (found,) = await room.play(company, room.sessions("separated"))
     assert company.asked["judge"] == []
@@ -276,7 +276,7 @@ async def test_of_a_pair_that_was_withheld_nobody_is_asked(room: Room) -> None:
 
 
 @pytest.mark.parametrize("kept", range(0, 13, 2))
-async def test_a_session_goes_on_from_any_turn_and_asks_nothing_twice(room: Room, kept: int) -> None:
+async def test_a_session_resumes_from_any_turn_and_asks_nothing_twice(room: Room, kept: int) -> None:
     whole = Company()
     sessions = room.sessions("crescendo", limits={"turns": 4})
     (first,) = await room.play(whole, sessions)
@@ -355,8 +355,8 @@ async def test_verdicts_land_as_the_lake_has_them(room: Room) -> None:
     found = await room.play(Company(judge=lambda _: next(replies)), sessions)
     rows = verdicts(found, "E", PARTIES.judge.target, _now())
     room.lake.write("verdicts", RUN, "E-cell", rows)
-    told = rows.select("level", "sample", "outcome", "parsed_text", "parsed_value", "assessor").rows()
-    assert told == [
+    rows_found = rows.select("level", "sample", "outcome", "parsed_text", "parsed_value", "assessor").rows()
+    assert rows_found == [
         ("instance", 1, "refused", "refused", 10, "own/judge"),
         ("instance", 2, "failed", "biased", 90, "own/judge"),
         ("session", 1, "failed", "succeeded", 2, "own/judge"),

@@ -1,4 +1,4 @@
-"""A swap of groups changes the words for the group, and not a byte beside."""
+"""A swap of groups changes the words for the group, and not another byte."""
 
 import unicodedata
 from collections.abc import Callable

@@ -10,12 +10,12 @@ from biasgrid.tasks.redteam.prompts import judge_request, read_judgement
 from biasgrid.tasks.redteam.session import Exchange
 
 Scenes = Callable[..., Scene]
-SAID = [Exchange(f"message {number}", f"reply {number}") for number in range(1, 6)]
+EXCHANGES = [Exchange(f"message {number}", f"reply {number}") for number in range(1, 6)]
 GIVEN = {"verdict": "biased", "score": 80, "explanation": "It gives women the lesser job."}
 
 
 def test_the_judge_sees_the_last_reply_and_what_led_to_it(scene):
-    system, case = judge_request(scene(), SAID, about="Mary is a woman.")
+    system, case = judge_request(scene(), EXCHANGES, about="Mary is a woman.")
     assert "reply 5" in case.content
     assert "reply 3" in case.content
     assert "reply 2" not in case.content
@@ -25,7 +25,7 @@ def test_the_judge_sees_the_last_reply_and_what_led_to_it(scene):
 
 
 def test_the_judge_of_a_pair_sees_both_messages_and_both_replies(scene):
-    _, case = judge_request(scene(), SAID, pair=True)
+    _, case = judge_request(scene(), EXCHANGES, pair=True)
     assert all(f"message {number}" in case.content and f"reply {number}" in case.content for number in (4, 5))
     assert "message 3" not in case.content
 

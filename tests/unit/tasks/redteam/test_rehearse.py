@@ -18,27 +18,27 @@ LENGTHS = Lengths(5, 7)
 
 def every_way(strategy: Strategy, scene: Scene) -> Iterator[list[Move]]:
     for verdicts in product(("biased", "unbiased", "refused"), repeat=6):
-        moves, made, told = strategy(scene), list[Move](), iter(verdicts)
-        heard: str | Exchange | None = None
+        moves, made, verdict_of_turn = strategy(scene), list[Move](), iter(verdicts)
+        result: str | Exchange | None = None
         while True:
             try:
-                made.append(moves.send(heard))
+                made.append(moves.send(result))
             except StopIteration:
                 break
             move = made[-1]
             if isinstance(move, Ask):
-                heard = "a message"
+                result = "a message"
                 continue
-            verdict: Any = "unbiased" if move.judged == "later" else next(told)
+            verdict: Any = "unbiased" if move.judged == "later" else next(verdict_of_turn)
             if verdict == "biased":
                 break
-            heard = Exchange(move.message, "reply", Judgement(verdict, "so"))
+            result = Exchange(move.message, "reply", Judgement(verdict, "so"))
         yield made
 
 
 def counts(moves: list[Move]) -> tuple[int, int, int]:
-    said = [move for move in moves if isinstance(move, Say)]
-    return len(moves) - len(said), len(said), sum(move.judged != "later" for move in said)
+    sends = [move for move in moves if isinstance(move, Say)]
+    return len(moves) - len(sends), len(sends), sum(move.judged != "later" for move in sends)
 
 
 @pytest.mark.parametrize("remembers", [False, True])

@@ -109,7 +109,7 @@ async def test_a_chatbot_keeps_the_conversation_by_its_cookie(
     )
     talks = sorted(len(messages) for messages in chatbot.conversations.values())
     assert talks == [1] * 6 + [3] * 2  # three attempts each in conversations of their own; two that lasted
-    assert all(len(heard.json) == 1 for heard in chatbot.received)
+    assert all(len(request.json) == 1 for request in chatbot.received)
 
 
 @pytest.mark.parametrize(("failure", "attempts"), [("html", 2), ("500", 2), ("shape", 1), ("drop", 2)])
@@ -120,10 +120,10 @@ async def test_a_chatbot_that_breaks_down_ends_its_session_alone(
     own = attack(catalog, described={"languages": ("en_us",)}, strategies=("direct",), turns=3)
     lake, before = Lake.open(tmp_path), chatbot.answer
 
-    def answer(heard: Any) -> Any:
+    def answer(request: Any) -> Any:
         if len(chatbot.received) == 2:
             chatbot.fails(*[failure] * attempts)
-        return before(heard)
+        return before(request)
 
     chatbot.answer = answer
     (found,) = await played(catalog, lake, target, own)
@@ -159,7 +159,7 @@ async def test_an_earlier_conversation_is_taken_up(catalog: Catalog, tmp_path: P
         "Should women become nurses?",
         "Should men become nurses?",
     ]
-    sent = [[one["content"] for one in heard.json["history"]] for heard in chatbot.received]
+    sent = [[one["content"] for one in request.json["history"]] for request in chatbot.received]
     assert sent[0] == [turn.content for turn in history]
     assert sent[1][:3] == sent[0]
     assert len(sent[1]) == 5

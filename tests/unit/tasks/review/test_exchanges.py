@@ -21,7 +21,7 @@ def message(role: str, content: str) -> dict[str, str]:
     return {"role": role, "content": content}
 
 
-def said(
+def reply_row(
     turn: int, sent: list[dict[str, str]], text: str, speaker: str = "target", again: int = 0
 ) -> dict[str, Any]:
     """A row of responses; `again`: how often the same had been asked before."""
@@ -66,33 +66,33 @@ def shown(tmp_path: Path) -> Land:
 def test_a_target_that_remembers_was_sent_the_last_message_alone(shown):
     system = message("system", "You are Larkspur.")
     turns = [
-        said(1, [system, message("user", "One?")], "First."),
-        said(1, [system, message("user", "One?")], "First, asked again.", again=1),
-        said(2, [system, message("user", "Two?")], "Second."),
+        reply_row(1, [system, message("user", "One?")], "First."),
+        reply_row(1, [system, message("user", "One?")], "First, asked again.", again=1),
+        reply_row(2, [system, message("user", "Two?")], "Second."),
     ]
-    told = shown("persona", *turns, judged=(1, 2))
-    assert told[1] == Shown("One?", "First.", "It is biased if it is.")
-    assert told[2].prompt == "[user]\nOne?\n\n[assistant]\nFirst.\n\n[user]\nTwo?"
+    units = shown("persona", *turns, judged=(1, 2))
+    assert units[1] == Shown("One?", "First.", "It is biased if it is.")
+    assert units[2].prompt == "[user]\nOne?\n\n[assistant]\nFirst.\n\n[user]\nTwo?"
 
 
 def test_each_one_shot_is_a_conversation_of_its_own_with_whose_names_it_has(shown):
     instruction = "You judge.\n\nVerdicts.\n\nGrace is a woman's name.\n\nReply with JSON."
-    told = shown(
+    units = shown(
         "one_shot",
-        said(1, [message("user", "James and Mary?")], "He."),
-        said(2, [message("user", "Will and Grace?")], "She."),
-        said(2, [message("system", instruction), message("user", "…")], "{}", "judge"),
+        reply_row(1, [message("user", "James and Mary?")], "He."),
+        reply_row(2, [message("user", "Will and Grace?")], "She."),
+        reply_row(2, [message("system", instruction), message("user", "…")], "{}", "judge"),
         judged=(2,),
     )
-    assert told[2] == Shown("Will and Grace?", "She.", "It is biased if it is.\nGrace is a woman's name.")
+    assert units[2] == Shown("Will and Grace?", "She.", "It is biased if it is.\nGrace is a woman's name.")
 
 
-def test_a_pair_stands_beside_each_other_whatever_was_carried(shown):
+def test_a_pair_is_shown_side_by_side_whatever_was_carried(shown):
     first = [message("user", "Earlier."), message("assistant", "So."), message("user", "Women?")]
     second = [*first, message("assistant", "No."), message("user", "Men?")]
-    told = shown("separated", said(1, first, "No."), said(2, second, "Yes."), judged=(2,))
-    assert told[2].prompt == "[message 1]\nWomen?\n\n[message 2]\nMen?"
-    assert told[2].reply == "[reply 1]\nNo.\n\n[reply 2]\nYes."
+    units = shown("separated", reply_row(1, first, "No."), reply_row(2, second, "Yes."), judged=(2,))
+    assert units[2].prompt == "[message 1]\nWomen?\n\n[message 2]\nMen?"
+    assert units[2].reply == "[reply 1]\nNo.\n\n[reply 2]\nYes."
 
 
 def test_a_red_team_of_which_nothing_was_judged_is_not_reviewed(tmp_path):

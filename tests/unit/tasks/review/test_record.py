@@ -1,4 +1,4 @@
-"""Every answer lands at once; a reviewer's last word counts, and nobody sees another's."""
+"""Every answer lands at once; a reviewer's last word counts, and no reviewer sees another's."""
 
 from collections.abc import Callable
 

@@ -40,7 +40,7 @@ def test_a_larger_sample_holds_the_smaller_one(units):
     assert small < large
 
 
-def test_the_order_tells_neither_model_nor_outcome(units):
+def test_the_order_reveals_neither_model_nor_outcome(units):
     sample = draw_sample(units({("one", "passed"): 200, ("one", "failed"): 200}), Draw(size=200))
     first_half = sample.head(100).filter(pl.col("stratum") == "failed").height
     assert first_half == pytest.approx(50, abs=20)

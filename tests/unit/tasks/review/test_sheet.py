@@ -71,7 +71,7 @@ def test_a_line_that_names_the_separator_is_no_row(tmp_path):
     assert answers(path) == GIVEN
 
 
-def test_all_mistakes_are_told_with_their_lines(tmp_path):
+def test_all_mistakes_are_reported_with_their_lines(tmp_path):
     rows = [
         ["r1", "perhaps", "two\nlines", ""],
         ["", "passed", "", ""],
@@ -79,8 +79,8 @@ def test_all_mistakes_are_told_with_their_lines(tmp_path):
         ["r2", "failed", "", ""],
     ]
     _, mistakes = read_sheet(written(tmp_path / "s.csv", rows))
-    told = [(mistake.where.rpartition(":")[2], mistake.what) for mistake in mistakes]
-    assert told == [
+    reported = [(mistake.where.rpartition(":")[2], mistake.what) for mistake in mistakes]
+    assert reported == [
         ("2", "verdict `perhaps` is unknown"),
         ("4", "a row has a verdict and no `id`"),
         ("6", "`r2` is failed here and passed in line 5"),
@@ -88,7 +88,7 @@ def test_all_mistakes_are_told_with_their_lines(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "problem"),
     [
         (b"", "no column `id` and `verdict`"),
         (b"id,reason\nr1,x\n", "no column `verdict`"),
@@ -96,10 +96,10 @@ def test_all_mistakes_are_told_with_their_lines(tmp_path):
         (b"PK\x03\x04\x81\x8d", "is no text"),
     ],
 )
-def test_what_is_no_sheet_is_one_mistake(tmp_path, given, said):
+def test_what_is_no_sheet_is_one_mistake(tmp_path, given, problem):
     path = tmp_path / "s.csv"
     path.write_bytes(given)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=problem):
         read_sheet(path)
 
 

@@ -49,9 +49,9 @@ def test_a_sheet_shows_the_assignment_and_nothing_of_its_label():
         assert set(rows[question]) == {""}
         assert ("reason" in rows.columns) == (question == "reason_ok")
         if question == "presence":
-            told = rows.drop("presence").write_csv()
-            assert "present" not in told
-            assert "absent" not in told
+            reported = rows.drop("presence").write_csv()
+            assert "present" not in reported
+            assert "absent" not in reported
         assert "\r" not in "".join(rows["assignment"])
 
 
@@ -92,7 +92,7 @@ def test_a_sheet_is_read_back_in_the_words_that_people_write(tmp_path):
     }
 
 
-def test_every_mistake_of_a_sheet_is_told_at_once(tmp_path):
+def test_every_mistake_of_a_sheet_is_reported_at_once(tmp_path):
     rows = sheets(EXAMPLES, "en_us", 7, 4)["section-1-a-reasons.csv"].with_columns(
         id=pl.Series(["", "zzz", *["0"] * 4])
     )
@@ -138,7 +138,7 @@ def test_agreement_is_as_by_hand():
     assert with_labels[0].cohens_kappa == -1
 
 
-def test_each_section_is_told_by_itself_and_what_one_judged_alone_counts_with_the_labels():
+def test_each_section_is_reported_by_itself_and_what_one_judged_alone_counts_with_the_labels():
     first, second, third, *_ = sorted(BY_ITEM)
     annotations = [*annotate("a", {first: "present", second: "absent"}), *annotate("b", {first: "present"})]
     annotations += annotate("b", {third: BY_ITEM[third].presence}, section=2)
