@@ -124,7 +124,7 @@ def test_a_kind_that_was_not_ordered_is_refused(written, ordered):
 
 def test_all_that_is_wrong_is_reported_at_once(written, ordered):
     reasons = reason(written(format="nope", prompt="{X} {GENDER:plural}, GENDER", reflection="utopian"), ordered())
-    assert reported.count("; ") >= 2
+    assert reasons.count("; ") >= 2
 
 
 def test_only_forms_that_every_set_of_the_markup_has_are_offered(catalog, ordered):

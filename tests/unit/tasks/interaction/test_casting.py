@@ -54,13 +54,13 @@ def test_the_people_of_a_scene_are_of_one_culture_and_every_culture_comes_up(cat
 def test_people_and_tasks_are_listed_in_every_order(catalog):
     scene = next(scene for _, scene in every_scene(catalog) if scene.cast == {"men": 2, "women": 2})
     found = draws(catalog, scene, 400)
-    first_named, first_told = (
+    first_named, first_shown = (
         Counter(draw.people[0][1] for draw in found),
         Counter(draw.tasks[0].text for draw in found),
     )
     assert 150 < first_named["men"] < 250
-    assert len(first_told) == len(scene.tasks)
-    assert min(first_told.values()) > 60
+    assert len(first_shown) == len(scene.tasks)
+    assert min(first_shown.values()) > 60
     assert {draw.wish for draw in found} == set(range(1, len(scene.tasks) + 1))
 
 

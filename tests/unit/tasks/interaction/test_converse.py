@@ -182,7 +182,7 @@ async def test_plays_run_side_by_side_and_come_back_in_their_order(stage: Any, c
     agents = company(reply_to=lambda _: f"number {next(numbers)}")
     found = await stage.play(agents, planned)
     assert [one.play.number for one in found] == [1, 2, 3, 4, 5, 6]
-    first_told = [request.messages[1].content for _, request in agents.asked[:24]]
-    assert len(set(first_told)) > 1
+    first_shown = [request.messages[1].content for _, request in agents.asked[:24]]
+    assert len(set(first_shown)) > 1
     for _, own in stage.lake.read("responses", RUN).group_by("session"):
         assert own.sort("received_at")["turn"].is_sorted()
