@@ -38,15 +38,9 @@ def refuse_newer(files: Iterable[Path]) -> None:
     for file in files:
         version = version_of(file)
         if not version.isdecimal() or int(version) > SCHEMA_VERSION:
-            raise LakeTooNew(_told(file, version))
-
-
-def _told(file: Path, version: str) -> Problem:
-    return Problem(
-        what=f"a newer biasgrid wrote this, by schema `{version[:20]}`; this one knows {SCHEMA_VERSION}",
-        where=str(file),
-        remedy="use that biasgrid, upgrade this one, or name another data directory",
-    )
+            what = f"a newer biasgrid wrote this, by schema `{version[:20]}`; this one knows {SCHEMA_VERSION}"
+            remedy = "use that biasgrid, upgrade this one, or name another data directory"
+            raise LakeTooNew(Problem(what, str(file), remedy))
 
 
 # Arrow's own pool keeps freed memory per writing thread: a third of a long run's memory

@@ -1,6 +1,6 @@
-"""The tables of the lake: what one verb hands the next.
+"""The tables of the lake, by which the verbs exchange rows.
 
-Every table lies at `lake/<table>/run_id=…/*.parquet`, append-only. `runs` and `cells` hold events: a row
+Every table is stored at `lake/<table>/run_id=…/*.parquet`, append-only. `runs` and `cells` hold events: a row
 never changes, the newest `event_id` (a ULID) of a key wins. Times are UTC.
 """
 
@@ -98,7 +98,7 @@ RESPONSES = pa.schema(
         ("purpose", TEXT),  # subject, judge, attacker, generator, reflection
         ("provider", TEXT),
         ("model", TEXT),
-        ("model_reported", TEXT),  # what the provider says answered
+        ("model_reported", TEXT),  # the model that answered, as reported by the provider
         ("messages", MESSAGES),  # as sent
         ("parameters", TEXT),  # as sent, JSON
         ("request_key", TEXT),
@@ -224,17 +224,17 @@ RULES = pa.schema(
 )
 
 KINDS = ("benchmark", "probe", "redteam", "interaction")
-"""Of runs: what a run is an assessment of, and by which marts its verdicts are read."""
+"""Kinds of runs."""
 
 OF_KINDS = ("cells", "cases", "verdicts", "assessments")
-"""Tables whose rows mean to each kind of run something of its own. They lie side by side; models read those of
+"""Tables whose rows have another meaning in each kind of run. They are stored together; models read those of
 benchmarks as `lake.cases`, those of others as `lake.probe_cases`, and so on."""
 
 SHOWN: dict[str, tuple[str, str]] = {
     **{table: (table, KINDS[0]) for table in OF_KINDS},
     **{f"{kind}_{table}": (table, kind) for kind in KINDS[1:] for table in OF_KINDS},
 }
-"""What models read by another name than it lies: the table, and the kind of run whose rows it shows."""
+"""What models read by another name than its table: the table, and the kind of run whose rows it shows."""
 
 OUTCOMES = ("passed", "failed", "refused", "unreadable", "error")
 
@@ -278,8 +278,8 @@ UNITS: dict[str, tuple[str, ...]] = {
     "responses": ("run_id", "cell_id", "case_id", "request_key", "purpose", "session", "turn", "speaker"),
     "verdicts": ("run_id", "evaluation_id", "level", "cell_id", "template_id", "sample", "case_id"),
 }
-"""What most rows of a large table have to themselves. Models look closer at the others, which
-`lake.repeated_<table>` names by the hash of these columns, `unit`."""
+"""Columns that are unique in most rows of a large table. `lake.repeated_<table>` has the others, by the hash of
+these columns, `unit`."""
 
 SUPERSEDED = "superseded_verdicts"
-"""`lake.superseded_verdicts`, those that another one of their evaluation replaces: rare, and looked for once."""
+"""`lake.superseded_verdicts`: verdicts that another one of their evaluation replaces, which are rare."""

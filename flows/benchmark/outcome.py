@@ -83,7 +83,7 @@ def read_outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
     )
     places = places_of(lake)
     if is_checked:
-        places["checked"] = lake.told(lake.pages / "index.html")
+        places["checked"] = lake.display_path(lake.pages / "index.html")
     return Outcome(run_id, worst_first, incomplete, counted_failures(failed), places, silent)
 
 

@@ -34,7 +34,7 @@ def build(data: Data = None) -> None:
     rescued = recover(lake)
     if rescued:
         typer.echo(f"landed {rescued} responses that a crash had left in journals")
-    typer.echo(lake.told(built(lake)))
+    typer.echo(lake.display_path(built(lake)))
 
 
 @app.command()

@@ -37,7 +37,7 @@ def show_report(report: Report, lake: Lake) -> None:
         broken = Text(str(len(inspected.failures) or "–"), style="red" if inspected.failures else "")
         table.add_row(inspected.relation, f"{inspected.rows:,}", str(inspected.expectations), broken)
     console().print(table)
-    console().print(Text(f"pages  {lake.told(report.pages)}"), soft_wrap=True)
+    console().print(Text(f"pages  {lake.display_path(report.pages)}"), soft_wrap=True)
 
 
 LENGTH: Final = 12

@@ -57,7 +57,7 @@ class Ended(ABC):
 
 def places_of(lake: Lake) -> dict[str, Path | str]:
     """Locations of a run's results."""
-    return {"lake": lake.told(lake.root / "lake"), "warehouse": lake.told(lake.database)}
+    return {"lake": lake.display_path(lake.root / "lake"), "warehouse": lake.display_path(lake.database)}
 
 
 FAILURES = """

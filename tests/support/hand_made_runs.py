@@ -245,3 +245,9 @@ def earlier(version: str, tmp_path: Path) -> Lake:
     """A copy of a lake that an earlier version of biasgrid wrote, before files named theirs."""
     shutil.copytree(EARLIER_LAKES / version, tmp_path / "earlier" / "lake")
     return Lake(tmp_path / "earlier")
+
+
+@pytest.fixture
+def reply_makers(expected: Any, numbers: Any) -> tuple[Any, Any]:
+    """`expected` and `numbers`, for tests that make replies of both kinds."""
+    return expected, numbers

@@ -11,7 +11,7 @@ import duckdb
 import polars as pl
 
 from biasgrid.warehouse.build.run_scope import Side
-from biasgrid.warehouse.build.sql_quoting import literal, literally
+from biasgrid.warehouse.build.sql_quoting import escape_glob, literal
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.schema_check import declared_schema, refuse_newer
 from biasgrid.warehouse.schemas import KINDS, OF_KINDS, SHOWN, SUPERSEDED, TABLES
@@ -36,7 +36,7 @@ def attach_lake(
     """
     shown = {name: of for name, of in VIEWS.items() if wanted is None or name in wanted}
     needed = {"runs", *(table for table, _ in shown.values())}
-    landed = {table: _landed(lake, table, sides) for table in reversed(TABLES) if table in needed}
+    landed = {table: _find_files(lake, table, sides) for table in reversed(TABLES) if table in needed}
     files = {table: _as_read(lake, table, own) for table, own in landed.items()}
     warehouse.execute("attach ':memory:' as lake (compress)")
     for table in needed:
@@ -103,7 +103,7 @@ def empty_relations(warehouse: duckdb.DuckDBPyConnection) -> frozenset[str]:
     return frozenset(name for (name,) in warehouse.execute(NOTHING_LANDED).fetchall())
 
 
-def _landed(lake: Lake, table: str, sides: Sequence[Side]) -> Files:
+def _find_files(lake: Lake, table: str, sides: Sequence[Side]) -> Files:
     return [(side, lake.files(table, side.run_id)) for side in sides] or [(None, lake.files(table))]
 
 
@@ -134,10 +134,10 @@ def _declared_rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequ
     """A SELECT of the declared columns with their types; columns missing in older files are null."""
     if not files:
         return f"from lake.empty_{table}"
-    if are_small([file.stat() for file in files]) and (gathered := _gathered(warehouse, table, files)):
+    if are_small([file.stat() for file in files]) and (gathered := _gather(warehouse, table, files)):
         return f"from {gathered}"
     refuse_newer(files)
-    paths = ", ".join(literal(literally(file)) for file in files)
+    paths = ", ".join(literal(escape_glob(file)) for file in files)
     rows = f"read_parquet([{paths}], union_by_name = true, hive_partitioning = false)"
     landed = {row[0] for row in warehouse.execute(f"describe from {rows}").fetchall()}
     described = warehouse.execute(f"describe lake.empty_{table}").fetchall()
@@ -145,7 +145,7 @@ def _declared_rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequ
     return f"select {', '.join(columns)} from {rows}"
 
 
-def _gathered(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str | None:
+def _gather(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequence[Path]) -> str | None:
     """An in-memory table with the rows of small files. None if a file cannot be read: DuckDB then reports
     which."""
     gathered = f"lake.gathered_{table}_{content_hash(*map(str, files))}"

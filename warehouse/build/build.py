@@ -211,7 +211,7 @@ def open_new_file(path: Path) -> duckdb.DuckDBPyConnection:
 
 def _absent(lake: Lake) -> Problem:
     return Problem(
-        what=f"there is no warehouse at `{lake.told(lake.database)}` yet",
+        what=f"there is no warehouse at `{lake.display_path(lake.database)}` yet",
         where=WHERE,
         remedy="run a scenario first, go on with one that was interrupted (`biasgrid resume`), or build from "
         "what has landed (`biasgrid warehouse build`)",
@@ -239,4 +239,6 @@ def find_run_row(warehouse: duckdb.DuckDBPyConnection, lake: Lake, run_id: str) 
         return rows[0]
     known = fetch_rows(warehouse, "select run_id from staging.stg_runs order by run_id")["run_id"].to_list()
     remedy = nearest(run_id, known) or "`biasgrid runs` lists them; `biasgrid warehouse build` brings in new ones"
-    raise UserError(Problem(f"the warehouse holds no run `{run_id}`", str(lake.told(lake.database)), remedy))
+    raise UserError(
+        Problem(f"the warehouse holds no run `{run_id}`", str(lake.display_path(lake.database)), remedy)
+    )

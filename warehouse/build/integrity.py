@@ -75,15 +75,15 @@ def load_integrity() -> Integrity:
     given = OUTCOMES[:-1]
     words = {"{outcomes}": str(OUTCOMES), "{given_outcomes}": str(given)}
     words |= {"{all_named}": ", ".join(OUTCOMES), "{given_named}": ", ".join(given)}
-    return Integrity.model_validate(_filled(read, words))
+    return Integrity.model_validate(_fill_in(read, words))
 
 
-def _filled(read: Any, words: Mapping[str, str]) -> Any:
+def _fill_in(read: Any, words: Mapping[str, str]) -> Any:
     """YAML contents with placeholders replaced."""
     if isinstance(read, dict):
-        return {name: _filled(value, words) for name, value in read.items()}
+        return {name: _fill_in(value, words) for name, value in read.items()}
     if isinstance(read, list):
-        return [_filled(value, words) for value in read]
+        return [_fill_in(value, words) for value in read]
     for name, text in words.items():
         read = read.replace(name, text)
     return read
@@ -112,13 +112,13 @@ def _of_kind(kind: str, sql: str) -> str:
 def flaws_of_repeats() -> tuple[Flaw, ...]:
     """Flaws of the rows in `lake.repeated_<table>`: one id with different contents."""
     return (
-        _differing("cases", "case_id"),
-        _differing("responses", "response_id"),
-        _differing("verdicts", "verdict_id", without="judged_at"),
+        _find_differing("cases", "case_id"),
+        _find_differing("responses", "response_id"),
+        _find_differing("verdicts", "verdict_id", without="judged_at"),
     )
 
 
-def _differing(table: str, key: str, without: str = "") -> Flaw:
+def _find_differing(table: str, key: str, without: str = "") -> Flaw:
     content = ", ".join(name for name in TABLES[table].names if name != without)
     unit = ", ".join(UNITS[table])
     hashed = f"select run_id, {key}, hash({content}) as content, hash({unit}) as unit from lake.{table}"
@@ -209,7 +209,7 @@ def _unreadable(lake: Lake, table: str, path: Path, read: Callable[[Path], objec
     except (pa.ArrowException, OSError) as error:
         run_id = path.parent.name.removeprefix("run_id=")
         why = str(error).splitlines()[0]
-        where = str(lake.told(path))
+        where = str(lake.display_path(path))
         return Problem(f"a file of `{table}` is no whole Parquet file: {why}", where, _remedy(lake, run_id))
     return None
 
@@ -220,8 +220,8 @@ def _problem(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> Problem:
     runs = list(dict.fromkeys(str(row["run_id"]) for row in rows))
     places = _files(lake, flaw, rows) or [lake.folder(flaw.table, run_id) for run_id in runs[:SHOWN]]
     return Problem(
-        what=f"`{flaw.table}` of run {_listed(runs)}: {flaw.what}: {flaw.id} {ids}{more}",
-        where=", ".join(str(lake.told(place)) for place in places[:SHOWN]),
+        what=f"`{flaw.table}` of run {_quote_names(runs)}: {flaw.what}: {flaw.id} {ids}{more}",
+        where=", ".join(str(lake.display_path(place)) for place in places[:SHOWN]),
         remedy=_remedy(lake, runs[0]),
     )
 
@@ -245,10 +245,10 @@ def _files(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> list[Path]:
 
 
 def _remedy(lake: Lake, run_id: str) -> str:
-    folders = lake.told(lake.root / "lake" / "*" / f"run_id={run_id}")
+    folders = lake.display_path(lake.root / "lake" / "*" / f"run_id={run_id}")
     away = f"take the run out of the lake (move `{folders}` elsewhere)"
     return f"put back what belongs there, or {away}, then `biasgrid warehouse build`"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quote_names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)

@@ -11,7 +11,7 @@ import duckdb
 
 from biasgrid.warehouse.build.attach_lake import empty_relations
 from biasgrid.warehouse.build.models import Model, Shared
-from biasgrid.warehouse.build.sql_quoting import quoted
+from biasgrid.warehouse.build.sql_quoting import quote, quote_all
 from biasgrid.warehouse.schemas import UNITS
 
 STORAGE = "storage"
@@ -45,35 +45,37 @@ def make(warehouse: duckdb.DuckDBPyConnection, model: Model) -> tuple[Part, ...]
     shared = {column for dictionary in dictionaries for column in dictionary.columns}
     own = [column for column in model.about.columns if column not in shared]
     # the same lake yields the same marts, in the same order
-    order = f" order by {_listed(model.about.grain)}" if model.schema == "marts" else ""
+    order = f" order by {quote_all(model.about.grain)}" if model.schema == "marts" else ""
     if not dictionaries:
-        made = _created(warehouse, model.relation, f"from ({model.sql}){order}")
+        made = _create_table(warehouse, model.relation, f"from ({model.sql}){order}")
         return (Part(model.relation, own, rows=made),)
     rows = f"{STORAGE}.{model.name}"
     keys = [_key(dictionary.columns, dictionary.key) for dictionary in dictionaries]
-    selected = ", ".join([*keys, *map(quoted, own)])
-    made = _created(warehouse, rows, f"select {selected} from ({model.sql}){order}")
+    selected = ", ".join([*keys, *map(quote, own)])
+    made = _create_table(warehouse, rows, f"select {selected} from ({model.sql}){order}")
     joins = " ".join(f"inner join {part.relation} using ({part.key})" for part in dictionaries)
-    warehouse.execute(f"create view {model.relation} as select {_listed(model.about.columns)} from {rows} {joins}")
+    warehouse.execute(
+        f"create view {model.relation} as select {quote_all(model.about.columns)} from {rows} {joins}"
+    )
     return (Part(rows, own, rows=made), *dictionaries)
 
 
 def _in_memory(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:
     """The model as a table in memory: compressing millions of rows takes as long as computing them."""
     table = f"lake.made_{model.name}"
-    made = _created(warehouse, table, f"from ({model.sql})")
+    made = _create_table(warehouse, table, f"from ({model.sql})")
     warehouse.execute(f"create view {model.relation} as from {table}")
     return Part(table, model.about.columns, rows=made)
 
 
-def _created(warehouse: duckdb.DuckDBPyConnection, table: str, rows: str) -> int:
+def _create_table(warehouse: duckdb.DuckDBPyConnection, table: str, rows: str) -> int:
     """Creates a table and returns its number of rows."""
     return int(warehouse.execute(f"create table {table} as {rows}").fetchall()[0][0])
 
 
 def lay_out(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Part:
     """Creates a model's empty table from its YAML: faster than running its SELECT on a small lake."""
-    columns = ", ".join(f"{quoted(name)} {column.type}" for name, column in model.about.columns.items())
+    columns = ", ".join(f"{quote(name)} {column.type}" for name, column in model.about.columns.items())
     warehouse.execute(f"create table {model.relation} ({columns})")
     return Part(model.relation, model.about.columns)
 
@@ -102,7 +104,7 @@ def _is_small(warehouse: duckdb.DuckDBPyConnection) -> bool:
 
 def _dictionary(warehouse: duckdb.DuckDBPyConnection, shared: Shared, part: Part) -> bool:
     """Creates a table of shared texts; False, without a table, if two different texts have the same hash."""
-    distinct = f"select distinct {_listed(shared.columns)} from {shared.source}"
+    distinct = f"select distinct {quote_all(shared.columns)} from {shared.source}"
     warehouse.execute(
         f"create table {part.relation} as select {_key(shared.columns, part.key)}, * from ({distinct})"
     )
@@ -113,11 +115,7 @@ def _dictionary(warehouse: duckdb.DuckDBPyConnection, shared: Shared, part: Part
 
 
 def _key(columns: Iterable[str], name: str) -> str:
-    return f"hash({_listed(columns)}) as {name}"
-
-
-def _listed(columns: Iterable[str]) -> str:
-    return ", ".join(map(quoted, columns))
+    return f"hash({quote_all(columns)}) as {name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +158,7 @@ def _made_once(warehouse: duckdb.DuckDBPyConnection, model: Model) -> Made:
 
 
 def _has_repeats(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> bool:
-    unit = quoted(model.about.unit)
+    unit = quote(model.about.unit)
     repeated = f"select count({unit}) > count(distinct {unit}) from {parts[0].relation}"
     return any(
         warehouse.execute(f"{repeated} where {doubted}").fetchall()[0][0] for doubted in model.about.unit_doubted

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from biasgrid.warehouse.build.materialize import Made, Part
 from biasgrid.warehouse.build.models import Model
-from biasgrid.warehouse.build.sql_quoting import literal, quoted
+from biasgrid.warehouse.build.sql_quoting import literal, quote, quote_all
 
 SAMPLE_ROWS = 5
 
@@ -47,10 +47,10 @@ def row_tests(model: Model) -> Iterator[RowTest]:
     """Row-level tests from the model's YAML."""
     for name, column in model.about.columns.items():
         if column.not_null:
-            yield RowTest(f"{name} is not null", f"{quoted(name)} is null", frozenset([name]))
+            yield RowTest(f"{name} is not null", f"{quote(name)} is null", frozenset([name]))
         if column.accepted:
             values = ", ".join(map(literal, column.accepted))
-            yield RowTest(f"{name} is one of {values}", f"{quoted(name)} not in ({values})", frozenset([name]))
+            yield RowTest(f"{name} is one of {values}", f"{quote(name)} not in ({values})", frozenset([name]))
     for sentence, expression in model.about.invariants.items():
         yield RowTest(sentence, f"({expression}) is not true", columns_in(expression))
 
@@ -68,11 +68,11 @@ def _check_columns(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
     described = {name: column.type or built.get(name, "") for name, column in model.about.columns.items()}
     if list(built.items()) != list(described.items()):
         raise ModelTestFailed(
-            f"{model.relation}: its columns are {_typed(built)}; its YAML describes {_typed(described)}"
+            f"{model.relation}: its columns are {_list_types(built)}; its YAML describes {_list_types(described)}"
         )
 
 
-def _typed(columns: Mapping[str, str]) -> str:
+def _list_types(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {kind}".strip() for name, kind in columns.items())
 
 
@@ -85,7 +85,7 @@ def _all_tests_pass(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Ma
     if model.is_view:
         # file statistics let DuckDB skip most of the files if nothing else is queried
         found = warehouse.execute(f"select 1 from {model.relation} where {broken} limit 1").fetchall()  # noqa: S608 - our own YAML
-        return not found and (not grain or _tells_apart(warehouse, grain, model.relation))
+        return not found and (not grain or _is_unique(warehouse, grain, model.relation))
     sound = f"{_apart(grain) if grain else 'true'} and not coalesce(bool_or({broken}), false)"
     return bool(warehouse.execute(f"select {sound} from {model.relation}").fetchall()[0][0])  # noqa: S608 - our own YAML
 
@@ -97,22 +97,22 @@ def _has_own_grain(model: Model, made: Made) -> bool:
 
 def _check_grain(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
     own = [column for column in model.about.grain if parts and column in parts[0].columns]
-    if own and _tells_apart(warehouse, own, parts[0].relation):
+    if own and _is_unique(warehouse, own, parts[0].relation):
         return
-    if _tells_apart(warehouse, model.about.grain, model.relation):
+    if _is_unique(warehouse, model.about.grain, model.relation):
         return
-    grain = _listed(model.about.grain)
+    grain = quote_all(model.about.grain)
     repeated = f"select {grain}, count(*) as rows from {model.relation} group by all having count(*) > 1"  # noqa: S608
     _refuse(model, f"one row per {grain}", _some(warehouse, repeated))
 
 
-def _tells_apart(warehouse: duckdb.DuckDBPyConnection, columns: Iterable[str], relation: str) -> bool:
+def _is_unique(warehouse: duckdb.DuckDBPyConnection, columns: Iterable[str], relation: str) -> bool:
     return bool(warehouse.execute(f"select {_apart(columns)} from {relation}").fetchall()[0][0])  # noqa: S608 - our own YAML
 
 
 def _apart(columns: Iterable[str]) -> str:
     """Test of uniqueness by hash: comparing millions of numbers is faster than comparing texts."""
-    return f"count(*) = count(distinct hash({_listed(columns)}))"
+    return f"count(*) = count(distinct hash({quote_all(columns)}))"
 
 
 def _check_rows(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
@@ -143,10 +143,6 @@ def _where(columns: Collection[str], model: Model, parts: Sequence[Part]) -> str
     return next((part.relation for part in smallest_first if set(columns) <= set(part.columns)), model.relation)
 
 
-def _listed(columns: Iterable[str]) -> str:
-    return ", ".join(map(quoted, columns))
-
-
 BROKEN = '"broken test"'
 
 
@@ -158,9 +154,9 @@ def _some(warehouse: duckdb.DuckDBPyConnection, offenders: str) -> list[dict[str
 
 def _refuse(model: Model, test: str, rows: list[dict[str, Any]]) -> None:
     if rows:
-        listed = "\n".join(f"    {_shortened(row)}" for row in rows)
+        listed = "\n".join(f"    {_shorten(row)}" for row in rows)
         raise ModelTestFailed(f"{model.relation}: `{test}` does not hold, for instance in\n{listed}")
 
 
-def _shortened(row: dict[str, object]) -> str:
+def _shorten(row: dict[str, object]) -> str:
     return ", ".join(f"{name}={value!r:.60}" for name, value in row.items() if value is not None)

@@ -120,12 +120,12 @@ def load_models(folder: Traversable | None = None) -> tuple[Model, ...]:
 
     Raises `NotOneSelect`, `UndeclaredRelation`, and graphlib's CycleError.
     """
-    return _shipped() if folder is None else _ordered(folder)
+    return _shipped() if folder is None else _load_ordered(folder)
 
 
 @cache
 def _shipped() -> tuple[Model, ...]:
-    return _ordered(files("biasgrid.warehouse") / "models")
+    return _load_ordered(files("biasgrid.warehouse") / "models")
 
 
 def load_comparison(tables: Iterable[str]) -> list[Model]:
@@ -135,7 +135,7 @@ def load_comparison(tables: Iterable[str]) -> list[Model]:
 
 @cache
 def _with_comparison() -> tuple[Model, ...]:
-    return _ordered(files("biasgrid.warehouse") / "models", (*SCHEMAS, COMPARISON))
+    return _load_ordered(files("biasgrid.warehouse") / "models", (*SCHEMAS, COMPARISON))
 
 
 def with_sources(ordered: Sequence[Model], relations: Iterable[str]) -> list[Model]:
@@ -152,15 +152,15 @@ def read_yaml(file: Traversable) -> Any:
     return yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - safe
 
 
-def _ordered(folder: Traversable, schemas: Iterable[str] = SCHEMAS) -> tuple[Model, ...]:
-    models = {model.relation: model for model in _found(folder, schemas)}
+def _load_ordered(folder: Traversable, schemas: Iterable[str] = SCHEMAS) -> tuple[Model, ...]:
+    models = {model.relation: model for model in _find_models(folder, schemas)}
     for model in models.values():
         _refuse_undeclared(model, models)
     graph = {name: sorted(model.reads & models.keys()) for name, model in models.items()}
     return tuple(models[name] for name in TopologicalSorter(graph).static_order())
 
 
-def _found(folder: Traversable, schemas: Iterable[str]) -> Iterable[Model]:
+def _find_models(folder: Traversable, schemas: Iterable[str]) -> Iterable[Model]:
     for schema in schemas:
         if (folder / schema).is_dir():
             yield from _models_in(folder / schema, schema, schema)

@@ -33,17 +33,17 @@ class Side:
         if table == "runs":
             changed["started_at"] = "null::timestamptz"
         if "model" in columns and self.models:
-            changed["model"] = self._renamed()
+            changed["model"] = self._rename_models()
         replaced = ", ".join(f"{sql} as {name}" for name, sql in changed.items())
-        kept = " and ".join(self._kept(columns)) or "true"
+        kept = " and ".join(self._conditions(columns)) or "true"
         return f"select * replace ({replaced}) from {rows} where {kept}"  # noqa: S608 - escaped above
 
-    def _kept(self, columns: Sequence[str]) -> Iterator[str]:
+    def _conditions(self, columns: Sequence[str]) -> Iterator[str]:
         if "evaluation_id" in columns and self.evaluation_id is not None:
             yield f"evaluation_id = {literal(self.evaluation_id)}"
         if "cell_id" in columns and self.cells is not None:
             yield f"cell_id in ({', '.join(map(literal, sorted(self.cells)))})" if self.cells else "false"
 
-    def _renamed(self) -> str:
+    def _rename_models(self) -> str:
         names = " ".join(f"when {literal(own)} then {literal(other)}" for own, other in self.models.items())
         return f"case model {names} else model end"

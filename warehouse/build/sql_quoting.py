@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -11,11 +12,16 @@ def literal(value: object) -> str:
     return "'" + str(value).replace("'", "''") + "'"
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A quoted name of a column or table."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def literally(path: Path | str) -> str:
+def quote_all(names: Iterable[str]) -> str:
+    """Quoted names, separated by commas."""
+    return ", ".join(map(quote, names))
+
+
+def escape_glob(path: Path | str) -> str:
     """A path with DuckDB's glob characters escaped."""
     return re.sub(r"([\[*?])", r"[\1]", str(path))

@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from textwrap import indent
 
 import duckdb
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.warehouse.build.materialize import STORAGE
 from biasgrid.warehouse.build.models import Model
-from biasgrid.warehouse.build.sql_quoting import literal, literally, quoted
+from biasgrid.warehouse.build.sql_quoting import escape_glob, literal, quote
 from biasgrid.warehouse.schema_check import declared_schema
 from biasgrid.warehouse.schemas import SUPERSEDED, UNITS
 from biasgrid.warehouse.storage.lake import Lake
@@ -37,11 +38,11 @@ def fetch_texts(lake: Lake, texts_of: str | None) -> None:
 def text_settings(lake: Lake, texts_of: str | None) -> Iterator[str]:
     """DuckDB settings that allow reading these files, and restrict views to one run."""
     # DuckDB compares a file's name both as given, with patterns escaped, and as it is
-    places = ", ".join(literal(f"{root}/lake") for root in (lake.root, literally(lake.root)))
+    places = ", ".join(literal(f"{root}/lake") for root in (lake.root, escape_glob(lake.root)))
     yield f"allowed_directories = [{places}]"
-    yield f"variable lake = {literal(literally(lake.root))}"
+    yield f"variable lake = {literal(escape_glob(lake.root))}"
     if texts_of and texts_of != ALL:
-        yield f"variable run = {literal(literally(texts_of))}"
+        yield f"variable run = {literal(escape_glob(texts_of))}"
 
 
 def keep_texts(
@@ -51,7 +52,7 @@ def keep_texts(
     the lake."""
     warehouse.execute("set variable run = ''")  # types are declared, so only the first file is opened
     for table in (table for table in UNITS if files.get(table)):
-        rows = of_files(table, _wanted(lake, files[table]))
+        rows = of_files(table, _list_files(lake, files[table]))
         warehouse.execute(f"create view {STORAGE}.{table} as {rows}")
     for name in (SUPERSEDED, *(f"repeated_{table}" for table in UNITS)):
         _keep_few(warehouse, name)
@@ -62,12 +63,12 @@ def keep_texts(
     warehouse.execute("reset variable run")
 
 
-def _wanted(lake: Lake, files: Sequence[Path]) -> str:
+def _list_files(lake: Lake, files: Sequence[Path]) -> str:
     """SQL list of files: those of the run that the session names, else all."""
-    places = "\n".join(literally(file.relative_to(lake.root).as_posix()) for file in files)
+    places = "\n".join(escape_glob(file.relative_to(lake.root).as_posix()) for file in files)
     listed = f"string_split({literal(places)}, chr(10))"
     of_run = f"list_filter({listed}, lambda place: contains(place, '/run_id=' || getvariable('run') || '/'))"
-    root = f"coalesce(getvariable('lake'), {literal(literally(lake.root))})"
+    root = f"coalesce(getvariable('lake'), {literal(escape_glob(lake.root))})"
     # a run without files of this table has no rows in the first file either
     asked = f"if(getvariable('run') is null, {listed}, coalesce(nullif({of_run}, []), {listed}[:1]))"
     return f"list_transform({asked}, lambda place: {root} || '/' || place)"
@@ -98,8 +99,8 @@ def reading_texts() -> Iterator[None]:
 def _unread(error: duckdb.Error) -> Problem:
     return Problem(
         what=f"a file of the lake cannot be read: {str(error).splitlines()[0]}",
-        remedy="the warehouse has no copy of what lies there: put it back, or go on without it "
-        "(`biasgrid warehouse build` tells what is amiss)",
+        remedy="the warehouse has no copy of it: put it back, or continue without it "
+        "(`biasgrid warehouse build` names what is missing)",
     )
 
 
@@ -114,16 +115,12 @@ def column_types(table: str) -> dict[str, str]:
 def of_files(table: str, files: str) -> str:
     """A SELECT of the declared columns from Parquet files given by an SQL expression; columns in no file are
     null."""
-    columns = (f"    {quoted(name)}::{kind} as {quoted(name)}" for name, kind in column_types(table).items())
+    columns = (f"    {quote(name)}::{kind} as {quote(name)}" for name, kind in column_types(table).items())
     landed = f"read_parquet({files}, union_by_name = true, hive_partitioning = false)"
-    rows = f"{_indented(no_rows(table))}    union all by name\n    from {landed}"
+    rows = f"{indent(no_rows(table), '    ')}\n    union all by name\n    from {landed}"
     return "select\n" + ",\n".join(columns) + f"\nfrom (\n{rows}\n)"
 
 
 def no_rows(table: str) -> str:
-    columns = (f"    null::{kind} as {quoted(name)}" for name, kind in column_types(table).items())
+    columns = (f"    null::{kind} as {quote(name)}" for name, kind in column_types(table).items())
     return "select\n" + ",\n".join(columns) + "\nwhere false"
-
-
-def _indented(sql: str) -> str:
-    return "".join(f"    {line}\n" for line in sql.splitlines())

@@ -53,7 +53,7 @@ class Inspection:
         try:
             self._validator.judge(table)
         except Exception as error:  # noqa: BLE001 - reported with the answer
-            self._error = _described(error)
+            self._error = _describe(error)
 
     def answer(self, pages: Path) -> bytes:
         """Writes the pages; returns the failures, or the first error."""
@@ -62,7 +62,7 @@ class Inspection:
         try:
             return orjson.dumps({"failed": self._validator.write(pages)})
         except Exception as error:  # noqa: BLE001 - reported
-            return orjson.dumps({"error": _described(error)})
+            return orjson.dumps({"error": _describe(error)})
 
 
 def _open_answers() -> BinaryIO:
@@ -81,7 +81,7 @@ def _listen(requests: SimpleQueue[bytes]) -> None:
     os._exit(0)
 
 
-def _described(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from biasgrid.warehouse.build.sql_quoting import literal, quoted
+from biasgrid.warehouse.build.sql_quoting import literal, quote
 
 DIGITS = 8
 """Decimal places for comparison: a sum of thirds can slightly exceed one."""
@@ -25,7 +25,7 @@ class OneOf:
     @property
     def broken(self) -> str:
         """SQL condition that a violating row meets."""
-        return f"{quoted(self.column)} not in ({', '.join(map(literal, self.values))})"
+        return f"{quote(self.column)} not in ({', '.join(map(literal, self.values))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Between:
 
     @property
     def number(self) -> str:
-        return f"round({quoted(self.column)}::double, {DIGITS})"
+        return f"round({quote(self.column)}::double, {DIGITS})"
 
     @property
     def broken(self) -> str:
@@ -93,7 +93,7 @@ class Suite:
 
 def unique(relation: str, key: Sequence[str], where: str = "true", sentence: str = "") -> Rows:
     """Expectation that no two rows have the same key."""
-    listed = ", ".join(map(quoted, key))
+    listed = ", ".join(map(quote, key))
     rows = f"select {listed} from {relation} where {where}"  # noqa: S608 - names from our own schemas
     return Rows(
         sentence or f"one row per {' × '.join(key)}",
@@ -104,12 +104,12 @@ def unique(relation: str, key: Sequence[str], where: str = "true", sentence: str
     )
 
 
-def referring(
+def expect_reference(
     relation: str, ids: Sequence[str], columns: Sequence[str], to: str, where: str = "true", known: str = "true"
 ) -> Rows:
     """Expectation that the values of `columns`, if none is null, exist in columns of the same names in `to`."""
-    listed = ", ".join(map(quoted, columns))
-    named = " and ".join(f"{quoted(column)} is not null" for column in columns)
+    listed = ", ".join(map(quote, columns))
+    named = " and ".join(f"{quote(column)} is not null" for column in columns)
     there = f"select distinct {listed} from {to} where {known}"  # noqa: S608 - names from our own schemas
     strays = f"select distinct {listed} from {relation} where ({where}) and {named}"  # noqa: S608
     return Rows(

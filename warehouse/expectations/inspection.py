@@ -43,7 +43,7 @@ def inspect(inspector: Inspector, lake: Lake, built: Path | None) -> Report:
         raise NotInspected(as_problem(f"{type(error).__name__}: {error}")) from error
     if lake.shared:
         lake.shared.publish_folder(lake.pages)
-    return Report(tuple(_inspected(table, failed) for table in tables), lake.pages / "index.html")
+    return Report(tuple(_summarize(table, failed) for table in tables), lake.pages / "index.html")
 
 
 def _narrowed_tables(lake: Lake, built: Path | None, folder: Path) -> Iterator[Narrowed]:
@@ -59,7 +59,7 @@ def _narrowed_tables(lake: Lake, built: Path | None, folder: Path) -> Iterator[N
                 yield narrow_table(session, suite)
 
 
-def _inspected(table: Narrowed, failed: set[tuple[str, str]]) -> Inspected:
+def _summarize(table: Narrowed, failed: set[tuple[str, str]]) -> Inspected:
     relation = table.suite.relation
     failures = (
         Failure(relation, sentence, breach.rows, breach.examples)

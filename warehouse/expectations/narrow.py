@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from biasgrid.catalogs.text_safety import replace_invisible
-from biasgrid.warehouse.build.sql_quoting import quoted
+from biasgrid.warehouse.build.sql_quoting import quote
 from biasgrid.warehouse.expectations.expectation import Between, Expectation, OneOf, Rows, Suite
 
 EXAMPLES = 5
@@ -87,7 +87,7 @@ def narrow_table(session: duckdb.DuckDBPyConnection, suite: Suite) -> Narrowed:
     for expectation, own in zip(suite.expectations, seen, strict=True):
         breach = _breach(session, suite, expectation, own)
         breaches[expectation.sentence] = breach
-        shown[shown_as(expectation)] = _shown(expectation, own, breach)
+        shown[shown_as(expectation)] = _shown_values(expectation, own, breach)
     return Narrowed(suite, rows, breaches, shown)
 
 
@@ -108,7 +108,7 @@ def _measures(expectation: Expectation) -> list[str]:
         return []
     broken = f"count(*) filter (where {expectation.broken})"
     if isinstance(expectation, OneOf):
-        return [broken, f"array_agg(distinct {quoted(expectation.column)})"]
+        return [broken, f"array_agg(distinct {quote(expectation.column)})"]
     if isinstance(expectation, Between):
         return [broken, f"min({expectation.number})", f"max({expectation.number})"]
     return [broken]
@@ -119,14 +119,14 @@ def _breach(session: duckdb.DuckDBPyConnection, suite: Suite, expectation: Expec
         session.execute(f"create or replace table lake.doubted as {expectation.doubted}")
         if not session.execute("from lake.doubted limit 1").fetchall():
             return Breach()
-        return _named(session, expectation.rows, expectation.ids)
+        return _name_rows(session, expectation.rows, expectation.ids)
     if not seen[0]:
         return Breach()
-    return _named(session, f"from {suite.relation} where {expectation.broken}", suite.ids)
+    return _name_rows(session, f"from {suite.relation} where {expectation.broken}", suite.ids)
 
 
-def _named(session: duckdb.DuckDBPyConnection, rows: str, ids: Iterable[str]) -> Breach:
-    name = f"concat_ws(' · ', {', '.join(map(quoted, ids))})"
+def _name_rows(session: duckdb.DuckDBPyConnection, rows: str, ids: Iterable[str]) -> Breach:
+    name = f"concat_ws(' · ', {', '.join(map(quote, ids))})"
     names = f"with broken as materialized (select {name} as name from ({rows}))"
     some = f"(from broken order by name limit {EXAMPLES})"
     found = session.execute(f"{names} select (select count(*) from broken), (select list(name) from {some})")
@@ -139,7 +139,7 @@ def _readable(name: str) -> str:
     return replace_invisible(name[:LONGEST])
 
 
-def _shown(expectation: Expectation, seen: Seen, breach: Breach) -> Shown:
+def _shown_values(expectation: Expectation, seen: Seen, breach: Breach) -> Shown:
     if isinstance(expectation, OneOf):
         values = [value for value in seen[1] or () if value is not None]
         unknown_first = sorted(values, key=lambda value: (value in expectation.values, value))

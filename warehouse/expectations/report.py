@@ -59,12 +59,12 @@ def as_mistakes(report: Report, lake: Lake) -> Iterator[Problem]:
     for failure in report.failures:
         shown = failure.relation.removeprefix("lake.")
         table, _ = SHOWN.get(shown, (shown, ""))
-        where = str(lake.told(lake.root / "lake" / table))
+        where = str(lake.display_path(lake.root / "lake" / table))
         is_landed = failure.relation.startswith("lake.")
         yield Problem(
             f"`{failure.relation}`: {failure.sentence}: {_rows(failure)}",
             where if is_landed else "",
-            f"see {lake.told(report.pages)}; {LANDED if is_landed else MADE}",
+            f"see {lake.display_path(report.pages)}; {LANDED if is_landed else MADE}",
         )
 
 

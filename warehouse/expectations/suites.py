@@ -12,7 +12,7 @@ from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.warehouse.build.integrity import Flaw, flaws_of_kind, load_integrity
 from biasgrid.warehouse.build.model_tests import columns_in, row_tests
 from biasgrid.warehouse.build.models import Column, Model, load_models, read_yaml
-from biasgrid.warehouse.build.sql_quoting import quoted
+from biasgrid.warehouse.build.sql_quoting import quote
 from biasgrid.warehouse.expectations.expectation import (
     Between,
     Expectation,
@@ -20,10 +20,10 @@ from biasgrid.warehouse.expectations.expectation import (
     RowRule,
     Rows,
     Suite,
-    referring,
+    expect_reference,
     unique,
 )
-from biasgrid.warehouse.queries.dictionary import column_meanings
+from biasgrid.warehouse.queries.dictionary import column_meanings, staging_model
 from biasgrid.warehouse.schemas import EVENTS, KEYS, SHOWN, TABLES, UNITS
 
 
@@ -140,7 +140,7 @@ def _expected_of_mart(model: Model) -> Iterator[Expectation]:
             yield _invariant(rule.sentence, rule.holds)
     for reference in rules.references:
         if set(reference.columns) <= columns.keys():
-            yield referring(model.relation, model.about.grain, reference.columns, reference.to)
+            yield expect_reference(model.relation, model.about.grain, reference.columns, reference.to)
     if key := rules.complete.get(model.relation):
         yield _complete(model.relation, key)
 
@@ -187,10 +187,10 @@ def _expected_of_kind(name: str, table: str, kind: str) -> Iterator[Expectation]
     if table == "verdicts":
         yield OneOf("level", rules.kinds[kind].levels)
     yield from (Between(column, least) for column, least in rules.lake[table].least.items())
-    yield referring(relation, _ids(table), ("run_id",), "lake.runs")
+    yield expect_reference(relation, _ids(table), ("run_id",), "lake.runs")
     for reference in rules.lake[table].references:
         of_kind = reference.to.replace("lake.", f"lake.{kind}_")
-        yield referring(relation, _ids(table), reference.columns, of_kind)
+        yield expect_reference(relation, _ids(table), reference.columns, of_kind)
     yield from _flaws(table, flaws_of_kind(kind))
 
 
@@ -199,11 +199,11 @@ def _expected_of_table(table: str) -> Iterator[Expectation]:
     yield from _keys_of(relation, table)
     yield from (OneOf(column, values) for column, values in rules.accepted.items())
     yield from (Between(name, least) for name, least in rules.least.items())
-    yield from _of_columns(_described(table, rules.renamed))
+    yield from _of_columns(_describe_columns(table, rules.renamed))
     yield from (_invariant(*rule) for rule in (_staged_invariants(table) | rules.invariants).items())
     if table != "runs":
-        yield referring(relation, _ids(table), ("run_id",), "lake.runs")
-    yield from (referring(relation, _ids(table), rule.columns, rule.to) for rule in rules.references)
+        yield expect_reference(relation, _ids(table), ("run_id",), "lake.runs")
+    yield from (expect_reference(relation, _ids(table), rule.columns, rule.to) for rule in rules.references)
     yield from _flaws(table, (*load_integrity().benchmarks, *load_integrity().cases))
     yield from (unique(relation, rule.columns, rule.where, rule.sentence) for rule in rules.unique)
     yield from (Rows(rule.sentence, rule.rows, rule.ids, rule.doubted) for rule in rules.rules)
@@ -211,23 +211,19 @@ def _expected_of_table(table: str) -> Iterator[Expectation]:
 
 def _keys_of(relation: str, table: str) -> Iterator[Expectation]:
     yield unique(relation, _ids(table))
-    yield from (RowRule(f"{key} is not null", f"{quoted(key)} is null") for key in KEYS[table])
+    yield from (RowRule(f"{key} is not null", f"{quote(key)} is null") for key in KEYS[table])
 
 
-def _staged(table: str) -> Model | None:
-    return next((model for model in load_models() if model.relation == f"staging.stg_{table}"), None)
-
-
-def _described(table: str, renamed: Mapping[str, str]) -> Mapping[str, Column]:
+def _describe_columns(table: str, renamed: Mapping[str, str]) -> Mapping[str, Column]:
     """The columns as described in staging, under the lake's names."""
-    staged = _staged(table)
+    staged = staging_model(table)
     found = {ours: staged.about.columns[its] for ours, its in renamed.items()} if staged else {}
     return column_meanings(table) | found
 
 
 def _staged_invariants(table: str) -> dict[str, str]:
     """Invariants of the staging model that read only columns of the lake."""
-    staged = _staged(table)
+    staged = staging_model(table)
     invariants = staged.about.invariants if staged else {}
     return {sentence: sql for sentence, sql in invariants.items() if columns_in(sql) <= set(TABLES[table].names)}
 

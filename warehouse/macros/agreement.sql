@@ -43,7 +43,7 @@ create macro statistics.cohens_kappa(counts double[][]) as
         statistics.observed_agreement(counts),
         list_sum(list_transform(
             range(1, len(counts) + 1),
-            lambda said_: statistics.first_said(counts, said_) * statistics.second_said(counts, said_)
+            lambda verdict_: statistics.first_said(counts, verdict_) * statistics.second_said(counts, verdict_)
         ))
     );
 
@@ -56,8 +56,8 @@ create macro statistics.gwets_ac1(counts double[][]) as
         statistics.observed_agreement(counts),
         list_sum(list_transform(
             range(1, len(counts) + 1),
-            lambda said_: statistics.spread_of(
-                (statistics.first_said(counts, said_) + statistics.second_said(counts, said_)) / 2
+            lambda verdict_: statistics.spread_of(
+                (statistics.first_said(counts, verdict_) + statistics.second_said(counts, verdict_)) / 2
             )
         )) / (len(counts) - 1)
     );
@@ -143,18 +143,18 @@ create macro statistics.gwets_ac1_se(counts double[][], squares double[][]) as
             'counts': counts,
             'squares': squares,
             'observed': statistics.observed_agreement(counts),
-            'said': list_transform(range(1, len(counts) + 1), lambda k_: statistics.all_said(counts, k_))
+            'shares': list_transform(range(1, len(counts) + 1), lambda k_: statistics.all_said(counts, k_))
         }],
         lambda of_: list_transform(
-            [list_sum(list_transform(of_.said, lambda share_: share_ ** 2))],
+            [list_sum(list_transform(of_.shares, lambda share_: share_ ** 2))],
             lambda same_: statistics.spread_of_parts(
-                list_transform(range(1, len(of_.said) + 1), lambda i_: list_transform(
-                    range(1, len(of_.said) + 1),
+                list_transform(range(1, len(of_.shares) + 1), lambda i_: list_transform(
+                    range(1, len(of_.shares) + 1),
                     lambda j_: statistics.pairs_part(
                         i_ = j_,
                         of_.observed,
-                        (1 - same_) / (len(of_.said) - 1),
-                        2 * (same_ - (of_.said[i_] + of_.said[j_]) / 2) / (len(of_.said) - 1)
+                        (1 - same_) / (len(of_.shares) - 1),
+                        2 * (same_ - (of_.shares[i_] + of_.shares[j_]) / 2) / (len(of_.shares) - 1)
                     )
                 )),
                 of_.squares,

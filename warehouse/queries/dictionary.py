@@ -25,14 +25,14 @@ _COLUMN = re.compile(r'\s*\("(\w+)",')
 _ASSIGNED = re.compile(r"(\w+)\s*(?::[^=]+)?=")
 
 ROWS: Mapping[str, str] = {
-    "runs": "Events of runs: the newest `event_id` of a run tells its state",
+    "runs": "Events of runs: the newest `event_id` of a run has its state",
     "cells": "Events of cells, which are requirement × model × language × input × reflection: the newest counts",
     "cases": "Prompts to be sent: one sample of one instance to one model",
     "responses": "Replies, and failures to get one after the last attempt",
     "jobs": "Events of batches and of fine-tuning at a provider: the newest counts",
     "criteria": "What each requirement demands, in each evaluation of a run",
     "verdicts": "What was made of each reply, or of a template's replies together, in each evaluation of a run",
-    "assessments": "What a judge or a person thinks of a reply beside its verdict, and what people have decided",
+    "assessments": "Opinions of judges and people on a reply, apart from its verdict, and decisions of people",
     "rules": "Oracles by which a later evaluation judged in place of those that its cases were planned with",
 }
 """Meaning of a row by table; other tables have the meaning of their staging model."""
@@ -45,14 +45,14 @@ OF_THE_LAKE: Mapping[str, str] = {
 
 def table_meaning(table: str) -> str:
     """Meaning of a row of a lake table; empty if undocumented."""
-    staged = _staged(table)
+    staged = staging_model(table)
     return ROWS.get(table) or (staged.about.description if staged else "")
 
 
 def column_meanings(table: str) -> dict[str, Column]:
     """All columns of a lake table, described as in its staging model, else by the comment in the schema, else not
     at all."""
-    staged = _staged(table)
+    staged = staging_model(table)
     described = staged.about.columns if staged else {}
     commented = {**_comments().get("CELL_KEYS", {}), **_comments().get(table.upper(), {}), **OF_THE_LAKE}
     return {
@@ -63,7 +63,8 @@ def column_meanings(table: str) -> dict[str, Column]:
     }
 
 
-def _staged(table: str) -> Model | None:
+def staging_model(table: str) -> Model | None:
+    """The staging model of a lake table, if any."""
     return next((model for model in load_models() if model.relation == f"staging.stg_{table}"), None)
 
 
@@ -88,7 +89,7 @@ HEAD = """# The warehouse, table by table
 <!-- Written by `make dictionary` from warehouse/models/**/*.yml and warehouse/schemas.py: change those. -->
 
 Marts first, then the intermediate models, which join and aggregate, the staging models, which rename and remove
-duplicates, and the lake's Parquet tables. In each part a table stands below those that it reads. What is now
+duplicates, and the lake's Parquet tables. In each part a table is below those that it reads. What is now
 `intermediate.int_<name>` was `staging.stg_<name>` in release 0.1: views of these names remain for one release.
 `lake.repeated_<table>` names what landed twice, by the hash of what a row
 is the only one of, `lake.superseded_verdicts` what another verdict replaces: both are mostly empty. Times are UTC.
@@ -121,7 +122,7 @@ def _model(model: Model) -> str:
         f"{_text(model.about.description)}.\n",
         f"- One row per {_names(model.about.grain)}.",
         f"- Reads {', '.join(map(_link, sorted(model.reads)))}." if model.reads else "- Reads nothing.",
-        *([] if model.is_kept else ["- A view: its rows lie in the lake's Parquet files alone."]),
+        *([] if model.is_kept else ["- A view: its rows are in the lake's Parquet files alone."]),
         f"- Its SELECT: [{source}](../{source})\n",
         _columns(model),
     ]
@@ -156,7 +157,7 @@ def _lake_table(table: str) -> str:
     ]
     lines = [
         f"## lake.{table}\n",
-        f"{_text(table_meaning(table))}. Lies at `lake/{table}/run_id=…/*.parquet`.\n",
+        f"{_text(table_meaning(table))}. Stored at `lake/{table}/run_id=…/*.parquet`.\n",
         _table(("column", "type", "meaning", "unit", "values"), rows),
     ]
     return "\n".join(lines)
@@ -177,10 +178,10 @@ def _names(columns: Iterable[str]) -> str:
 
 
 def _link(relation: str) -> str:
-    return f"[{relation}](#{_described(relation).replace('.', '')})"
+    return f"[{relation}](#{_documented_relation(relation).replace('.', '')})"
 
 
-def _described(relation: str) -> str:
+def _documented_relation(relation: str) -> str:
     """The name under which a relation is documented: views of a lake table are documented with that table."""
     schema, _, name = relation.partition(".")
     if schema != "lake" or name in TABLES:

@@ -13,7 +13,7 @@ import sqlglot
 from biasgrid.warehouse.build.attach_lake import select_superseded
 from biasgrid.warehouse.build.macros import TOPICS
 from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models, with_sources
-from biasgrid.warehouse.build.sql_quoting import literal, literally
+from biasgrid.warehouse.build.sql_quoting import escape_glob, literal
 from biasgrid.warehouse.build.text_views import no_rows, of_files
 from biasgrid.warehouse.queries.dictionary import table_meaning
 from biasgrid.warehouse.schemas import SHOWN, SUPERSEDED, TABLES, UNITS
@@ -36,7 +36,9 @@ def script(
     contains only those that are called.
     """
     models = made_of(relations)
-    called = _called(" ".join(model.sql for model in models), macros or files("biasgrid.warehouse") / "macros")
+    called = _find_called(
+        " ".join(model.sql for model in models), macros or files("biasgrid.warehouse") / "macros"
+    )
     schemas = [*sorted({_schema(definition) for definition in called}), *SCHEMAS]
     parts = [
         HEAD.format(run_id=run_id),
@@ -88,7 +90,7 @@ def _lake_tables(sql: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def _called(sql: str, folder: Traversable) -> list[str]:
+def _find_called(sql: str, folder: Traversable) -> list[str]:
     """Definitions of macros that the SQL calls, directly or indirectly, in dependency order."""
     definitions = {_name(definition): definition for definition in _definitions(folder)}
     ordered: dict[str, str] = {}
@@ -146,9 +148,9 @@ def as_script(lake: Lake, name: str = "views.sql") -> str:
 
 def _view(lake: Lake, table: str) -> str:
     meaning = " ".join(table_meaning(table).split())
-    body = _landed(lake, table) if lake.files(table) else NOTHING_LANDED + no_rows(table)
+    body = _find_files(lake, table) if lake.files(table) else NOTHING_LANDED + no_rows(table)
     return f"-- {meaning}\ncreate or replace view lake.{table} as\n{body};\n"
 
 
-def _landed(lake: Lake, table: str) -> str:
-    return of_files(table, literal(f"{literally(lake.root)}/lake/{table}/run_id=*/*.parquet"))
+def _find_files(lake: Lake, table: str) -> str:
+    return of_files(table, literal(f"{escape_glob(lake.root)}/lake/{table}/run_id=*/*.parquet"))

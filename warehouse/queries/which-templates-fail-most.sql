@@ -12,7 +12,7 @@ with tests as (
     inner join staging.stg_cases as cases using (run_id, cell_id, template_id, sample)
     where
         run_id = (select max(run_id) from staging.stg_runs)
-        -- who declines says nothing about a template
+        -- a refusal does not concern the template
         and tests.outcome in ('passed', 'failed')
     group by all
 )

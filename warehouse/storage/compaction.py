@@ -51,7 +51,7 @@ def _fold(place: Path, table: str, files: list[Path]) -> list[Path]:
     if not are_small(stats):
         return files
     one = place / files[0].parent.name / f"{_mark(files, stats)}.parquet"
-    return [one] if one.exists() or _written(one, table, files) else files
+    return [one] if one.exists() or _write_compacted(one, table, files) else files
 
 
 def _mark(files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
@@ -60,7 +60,7 @@ def _mark(files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
     return content_hash(str(SCHEMA_VERSION), *marks)
 
 
-def _written(one: Path, table: str, files: list[Path]) -> bool:
+def _write_compacted(one: Path, table: str, files: list[Path]) -> bool:
     try:
         rows = scan_files(table, files).collect()
         with replace_atomically(one) as partial:

@@ -87,7 +87,7 @@ class Journal:
         full = sorted(self.path.parent.glob(f"{self.path.stem}{SEGMENT}*{self.path.suffix}"))
         landed = [_land(self._lake, self._run_id, journal) for journal in (*full, self.path)]
         if self._courier:
-            self._courier.landed(self.path.stem)
+            self._courier.remove_segments(self.path.stem)
         return [path for path in landed if path is not None]
 
     def close(self) -> None:
@@ -199,14 +199,14 @@ def _land(lake: Lake, run_id: str, journal: Path, *, left_over: bool = False) ->
     ids = landed.select("response_id").collect()
     rows = read_lines(journal).join(ids, on="response_id", how="anti", maintain_order="left")
     if left_over and lake.shared:
-        rows = rows.join(_answered(landed), on=UNIT, how="anti", maintain_order="left", nulls_equal=True)
+        rows = rows.join(_find_answered(landed), on=UNIT, how="anti", maintain_order="left", nulls_equal=True)
     path = lake.write("responses", run_id, f"{cell_id}-{ULID()}", rows) if rows.height else None
     with storing(journal):
         journal.unlink()
     return path
 
 
-def _answered(landed: pl.LazyFrame) -> pl.DataFrame:
+def _find_answered(landed: pl.LazyFrame) -> pl.DataFrame:
     """Units that have a reply: another machine may have requested them again."""
     return landed.filter(pl.col("error_class").is_null()).select(UNIT).unique().collect()
 

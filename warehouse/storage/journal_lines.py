@@ -38,23 +38,23 @@ def line(row: Row) -> bytes:
 def read_lines(journal: Path) -> pl.DataFrame:
     """The complete lines of a journal in the columns of `responses`, without duplicates. Lines cut off by a kill
     or a full disk are skipped. Other threads can run meanwhile."""
-    rows = _parsed(journal)
+    rows = _parse(journal)
     frame = pl.from_arrow(rows)
     assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
     return frame.drop_nulls(KEYS["responses"]).unique("response_id", keep="first", maintain_order=True)
 
 
-def _parsed(journal: Path) -> pa.Table:
+def _parse(journal: Path) -> pa.Table:
     size = journal.stat().st_size
     for block in (BLOCK_BYTES, size):
         try:
-            return _parsed_at_once(journal, min(block, size))
+            return _parse_blocks(journal, min(block, size))
         except pa.ArrowInvalid:
             continue
-    return _parsed_one_by_one(journal)
+    return _parse_lines(journal)
 
 
-def _parsed_at_once(journal: Path, block: int) -> pa.Table:
+def _parse_blocks(journal: Path, block: int) -> pa.Table:
     """Raises ArrowInvalid if a line is incomplete or longer than a block."""
     options = pj.ParseOptions(
         explicit_schema=RESPONSES, newlines_in_values=False, unexpected_field_behavior="ignore"
@@ -64,13 +64,13 @@ def _parsed_at_once(journal: Path, block: int) -> pa.Table:
     return rows
 
 
-def _parsed_one_by_one(journal: Path) -> pa.Table:
+def _parse_lines(journal: Path) -> pa.Table:
     with journal.open("rb") as lines:
-        rows = [row for row in map(_parsed_line, lines) if row is not None]
+        rows = [row for row in map(_parse_line, lines) if row is not None]
     return pa.Table.from_pylist(rows, schema=RESPONSES)
 
 
-def _parsed_line(text: bytes) -> dict[str, Any] | None:
+def _parse_line(text: bytes) -> dict[str, Any] | None:
     try:
         row = orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -89,9 +89,9 @@ class Lake:
         """The address, as `at` accepts it."""
         return str(self.shared.address) if self.shared else str(self.root)
 
-    def told(self, path: Path) -> Path | str:
+    def display_path(self, path: Path) -> Path | str:
         """The path or URL of a path below the root, for messages."""
-        return self.shared.address.told(self.shared.name(path)) if self.shared else path
+        return self.shared.address.url(self.shared.name(path)) if self.shared else path
 
     @property
     def database(self) -> Path:

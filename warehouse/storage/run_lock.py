@@ -78,7 +78,7 @@ class RunLock:
             reserve.release()
         self._lock.release()
         if isinstance(error, Exception) and not self._lock.is_locked:
-            self._tell(error, reserve)
+            self._raise_cause(error, reserve)
 
     def _acquire(self) -> None:
         if self._subject == self._whole:
@@ -88,7 +88,7 @@ class RunLock:
         with _file_lock(self._path.with_name(f"{self._whole}.lock")).acquire(timeout=BEGINNING_S):
             self._lock.acquire()
 
-    def _tell(self, error: Exception, reserve: Reserve) -> None:
+    def _raise_cause(self, error: Exception, reserve: Reserve) -> None:
         is_reported = isinstance(error, StorageTrouble) and error.run_id is not None
         trouble = reserve.trouble or (error if isinstance(error, StorageTrouble) else None)
         if trouble is not None and not is_reported:

@@ -81,7 +81,7 @@ class Run:
     @property
     def of_kind(self) -> str:
         """The kind with its article, such as `an interaction`."""
-        return _named(self.kind)
+        return _with_article(self.kind)
 
     def record(self, lake: Lake, state: State) -> Run:
         """Stores an event with the new state and returns the updated run."""
@@ -117,11 +117,11 @@ def refuse_other_kinds(run: Run, what: str, *kinds: str) -> None:
     """Raises UserError if the run's kind is not one of `kinds`, which `what` requires."""
     if run.kind not in kinds:
         message = f"run `{run.run_id}` is {run.of_kind}, of which there is no {what}"
-        fitting = " or ".join(map(_named, kinds))
+        fitting = " or ".join(map(_with_article, kinds))
         raise UserError(Problem(message, remedy=f"name {fitting}: `biasgrid runs` lists them"))
 
 
-def _named(kind: str) -> str:
+def _with_article(kind: str) -> str:
     words = {"redteam": "red team"}.get(kind, kind)
     return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 

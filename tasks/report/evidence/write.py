@@ -182,7 +182,7 @@ def _refuse_stale(lake: Lake, run_id: str, state: object) -> None:
     if (ENDED if landed == "aggregating" else landed) != state:
         what = f"the warehouse has run `{run_id}` as {state}, and the lake has it as {landed}"
         remedy = "build the warehouse first: `biasgrid warehouse build`"
-        raise UserError(Problem(what, str(lake.told(lake.database)), remedy))
+        raise UserError(Problem(what, str(lake.display_path(lake.database)), remedy))
 
 
 def _stage(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None, language: str) -> dict[str, str]:

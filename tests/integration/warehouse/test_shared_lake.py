@@ -192,7 +192,7 @@ RunLock(lake, "R1").__enter__()
 journal = Journal(lake, "R1", "cell")
 for number in (1, 2):
     journal.append(ROW | {"response_id": f"r{number}", "request_key": f"k{number}", "case_id": f"c{number}"})
-while not lake.shared.bucket.listed("journal"):
+while not lake.shared.bucket.list_objects("journal"):
     time.sleep(0.02)
 uploader.EVERY_S = 60
 time.sleep(0.3)

@@ -1,1 +1,11 @@
-from support.hand_made_runs import cell, criterion, earlier, expected, hand_made, hand_made_in, lake, numbers
+from support.hand_made_runs import (
+    cell,
+    criterion,
+    earlier,
+    expected,
+    hand_made,
+    hand_made_in,
+    lake,
+    numbers,
+    reply_makers,
+)

@@ -2,12 +2,12 @@ with responses as (
     select * from staging.stg_responses where purpose = 'subject' and error_class is null
 ),
 
-told as (
+values_ as (
     select distinct
         run_id,
         model,
         'answered as' as what,
-        model_reported as said
+        model_reported as value_
     from responses
     where model_reported is not null
     union all
@@ -16,7 +16,7 @@ told as (
         run_id,
         model,
         'parameters' as what,
-        json_merge_patch(parameters::json, '{"seed": null}'::json)::varchar as said
+        json_merge_patch(parameters::json, '{"seed": null}'::json)::varchar as value_
     from staging.stg_cases
     where parameters is not null
 ),
@@ -25,9 +25,9 @@ sides as (
     select
         model,
         what,
-        string_agg(said, ', ' order by said) filter (where run_id = 'earlier') as earlier,
-        string_agg(said, ', ' order by said) filter (where run_id = 'later') as later
-    from told
+        string_agg(value_, ', ' order by value_) filter (where run_id = 'earlier') as earlier,
+        string_agg(value_, ', ' order by value_) filter (where run_id = 'later') as later
+    from values_
     group by model, what
     having count(distinct run_id) = 2
 )

@@ -60,7 +60,7 @@ select
     coalesce(statistics.change(-difference, q_value), 'not compared') as change,
     case
         when presence <> 'both' then 'asked in one run alone'
-        when adjusted.sessions is null then 'no session in both tells anything'
+        when adjusted.sessions is null then 'no session in both is decided'
     end as why_not_compared
 from sides
 left join adjusted using (model, strategy, language)

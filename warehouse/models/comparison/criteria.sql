@@ -3,14 +3,14 @@ with rules as (
         run_id,
         requirement,
         unnest([
-            {'criterion': 'concern', 'said': concern},
-            {'criterion': 'rationale', 'said': rationale},
-            {'criterion': 'tolerance', 'said': tolerance::varchar},
-            {'criterion': 'delta', 'said': delta::varchar},
-            {'criterion': 'refusals', 'said': refusals_rule},
-            {'criterion': 'max_refusals', 'said': max_refusals::varchar},
-            {'criterion': 'coverage', 'said': coverage_floor::varchar},
-            {'criterion': 'judge', 'said': coalesce(judge, 'none')}
+            {'criterion': 'concern', 'demand': concern},
+            {'criterion': 'rationale', 'demand': rationale},
+            {'criterion': 'tolerance', 'demand': tolerance::varchar},
+            {'criterion': 'delta', 'demand': delta::varchar},
+            {'criterion': 'refusals', 'demand': refusals_rule},
+            {'criterion': 'max_refusals', 'demand': max_refusals::varchar},
+            {'criterion': 'coverage', 'demand': coverage_floor::varchar},
+            {'criterion': 'judge', 'demand': coalesce(judge, 'none')}
         ]) as rule
     from staging.stg_criteria
 ),
@@ -19,8 +19,8 @@ sides as (
     select
         requirement,
         rule.criterion as criterion,
-        max(rule.said) filter (where run_id = 'earlier') as earlier,
-        max(rule.said) filter (where run_id = 'later') as later
+        max(rule.demand) filter (where run_id = 'earlier') as earlier,
+        max(rule.demand) filter (where run_id = 'later') as later
     from rules
     group by requirement, rule.criterion
     having count(distinct run_id) = 2

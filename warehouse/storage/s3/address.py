@@ -126,7 +126,7 @@ class Address:
                 what, "give keys by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and name bucket and prefix only"
             )
         bucket, _, prefix = rest.partition("/")
-        return cls(bucket, prefix.strip("/"))._checked()
+        return cls(bucket, prefix.strip("/"))._validate()
 
     def __str__(self) -> str:
         return f"s3://{self.path('')}"
@@ -135,10 +135,10 @@ class Address:
         """The path of object `name` for pyarrow's file system."""
         return "/".join(part for part in (self.bucket, self.prefix, name) if part)
 
-    def told(self, name: str) -> str:
+    def url(self, name: str) -> str:
         return f"s3://{self.path(name)}"
 
-    def _checked(self) -> Address:
+    def _validate(self) -> Address:
         if not _BUCKET.fullmatch(self.bucket):
             _refuse(f"`{self.bucket}` cannot be the name of a bucket: 3 to 63 of a–z, 0–9, `.` and `-`")
         wrong = next((part for part in self.prefix.split("/") if self.prefix and not _PART.fullmatch(part)), None)

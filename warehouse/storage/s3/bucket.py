@@ -119,7 +119,7 @@ class Bucket:
         except OSError as error:
             raise UserError(self._mistake("cannot be written", error)) from None
 
-    def listed(self, folder: str) -> dict[str, Entry]:
+    def list_objects(self, folder: str) -> dict[str, Entry]:
         """All objects below `folder`, by name. Raises `StorageTrouble`."""
         from pyarrow import fs
 
@@ -131,7 +131,7 @@ class Bucket:
         start = len(self.address.path("")) + 1
         return {info.path[start:]: _entry(info) for info in found if info.is_file}
 
-    def seen(self, name: str) -> Entry | None:
+    def find_object(self, name: str) -> Entry | None:
         """The object of that name, if any. Raises `StorageTrouble`."""
         with self._asked(name, "cannot be read"):
             info = self._storage.get_file_info(self.address.path(name))
@@ -143,36 +143,36 @@ class Bucket:
 
         # memory-mapped, in one call: a stream interrupted halfway would be closed and become visible. copy_files
         # frees a failed upload while a thread still uses it, which crashes the process
-        with pa.memory_map(str(file)) as here, self._asked(name, NOT_WRITTEN), self._writing(name) as upload:
+        with pa.memory_map(str(file)) as here, self._asked(name, NOT_WRITTEN), self._open_output(name) as upload:
             upload.write(here.read_buffer())
-        return self._arrived(name, file.stat().st_size)
+        return self._verify_upload(name, file.stat().st_size)
 
     def put_bytes(self, content: bytes, name: str) -> Entry:
         """Like `put`, for bytes that may be truncated."""
         self.send(content, name)
-        return self._arrived(name, len(content))
+        return self._verify_upload(name, len(content))
 
     def send(self, content: bytes, name: str) -> None:
         """Like `put_bytes`, without checking the result: one request, if small."""
-        with self._asked(name, NOT_WRITTEN), self._writing(name) as upload:
+        with self._asked(name, NOT_WRITTEN), self._open_output(name) as upload:
             upload.write(content)
 
-    def _arrived(self, name: str, size: int) -> Entry:
-        landed = self.seen(name)
+    def _verify_upload(self, name: str, size: int) -> Entry:
+        landed = self.find_object(name)
         if landed is None or landed.size != size:
             raise self._trouble(name, "cannot be written: what arrived is not what was sent")
         return landed
 
     def get(self, name: str, file: Path) -> None:
         """Downloads an object to a file. Raises `StorageTrouble`; FileNotFoundError if it was removed."""
-        with self._asked(name, "cannot be read"), self._opened(name) as sent, file.open("wb") as received:
+        with self._asked(name, "cannot be read"), self._open_input(name) as sent, file.open("wb") as received:
             while chunk := sent.read(CHUNK_BYTES):
                 received.write(chunk)
 
     def read(self, name: str) -> bytes:
         """The bytes of a small object; empty if it was removed. Raises `StorageTrouble`."""
         try:
-            with self._asked(name, "cannot be read"), self._opened(name) as sent:
+            with self._asked(name, "cannot be read"), self._open_input(name) as sent:
                 return bytes(sent.read())
         except FileNotFoundError:
             return b""
@@ -193,10 +193,10 @@ class Bucket:
             except FileNotFoundError:
                 return
 
-    def _writing(self, name: str) -> Any:
+    def _open_output(self, name: str) -> Any:
         return self._storage.open_output_stream(self.address.path(name), compression=None)
 
-    def _opened(self, name: str) -> Any:
+    def _open_input(self, name: str) -> Any:
         return self._storage.open_input_file(self.address.path(name))
 
     @contextmanager
@@ -213,7 +213,7 @@ class Bucket:
         self._is_away = False
 
     def _trouble(self, name: str, why: str) -> StorageTrouble:
-        return StorageTrouble(self.address.told(name), errno.EIO, why=why)
+        return StorageTrouble(self.address.url(name), errno.EIO, why=why)
 
     def _mistake(self, lack: str, error: OSError) -> Problem:
         why, remedy = _reason(error)

@@ -98,7 +98,7 @@ class Lease:
 
     def renew(self) -> bool:
         """Whether the lease is still held. Raises `StorageTrouble`."""
-        there = self.bucket.listed(FOLDER)
+        there = self.bucket.list_objects(FOLDER)
         if self._own not in there:
             return False
         for name in self._expired & there.keys():  # a removed lease that its holder has renewed before noticing
@@ -112,7 +112,7 @@ class Lease:
 
     def _live(self, own: Entry) -> set[str]:
         """Other machines' leases that conflict with this one; expired ones are removed."""
-        found = {name: entry for name, entry in self.bucket.listed(FOLDER).items() if self._is_rival(name)}
+        found = {name: entry for name, entry in self.bucket.list_objects(FOLDER).items() if self._is_rival(name)}
         oldest = own.written - timedelta(seconds=EXPIRES_S)
         dead = {name for name, entry in found.items() if entry.written < oldest or self._is_of_this_machine(name)}
         for name in dead:
@@ -162,7 +162,7 @@ class Turn:
         machine may have published a newer file."""
         if not self.is_ours:
             why = "is not replaced: this machine lost touch, and another may have built a newer one"
-            raise StorageTrouble(self._shared.address.told(self._shared.name(path)), errno.EIO, why=why)
+            raise StorageTrouble(self._shared.address.url(self._shared.name(path)), errno.EIO, why=why)
         self._shared.replace(written, path)
 
     def _renew(self) -> None:
@@ -180,7 +180,7 @@ def take_turns(shared: SharedStorage | None, subject: str) -> Iterator[Turn | No
     if shared is None:
         yield None
         return
-    turn = Turn(shared, _taken(Lease(shared.bucket, subject, Machine.of(shared.root))))
+    turn = Turn(shared, _wait_for(Lease(shared.bucket, subject, Machine.of(shared.root))))
     turn.begin()
     try:
         yield turn
@@ -188,7 +188,7 @@ def take_turns(shared: SharedStorage | None, subject: str) -> Iterator[Turn | No
         turn.end()
 
 
-def _taken(lease: Lease) -> Lease:
+def _wait_for(lease: Lease) -> Lease:
     while True:
         try:
             lease.take()

@@ -64,8 +64,8 @@ class SharedStorage:
         with self._listing:
             # listed before the bucket, because other processes upload a file before they name it here
             before = _files(folder)
-            listed = self.bucket.listed(self.name(folder))
-            there = {self.root / name: entry for name, entry in listed.items() if not _hidden(Path(name))}
+            listed = self.bucket.list_objects(self.name(folder))
+            there = {self.root / name: entry for name, entry in listed.items() if not _is_hidden(Path(name))}
             for gone in before.keys() - there.keys():
                 gone.unlink(missing_ok=True)
             self._fetch({path: entry for path, entry in there.items() if before.get(path) != _mark(entry)})
@@ -73,7 +73,7 @@ class SharedStorage:
     def bring_file(self, path: Path) -> bool:
         """Like `bring`, for one file; open copies keep the old contents. Returns whether it exists."""
         with self._listing:
-            entry = self.bucket.seen(self.name(path))
+            entry = self.bucket.find_object(self.name(path))
             if entry is None:
                 path.unlink(missing_ok=True)
                 return False
@@ -89,7 +89,7 @@ class SharedStorage:
     def replace(self, written: Path, path: Path) -> None:
         """Like `publish`, for a file with an earlier version: guarantees a different size or write time."""
         name = self.name(path)
-        earlier, published = self.bucket.seen(name), self.bucket.put(written, name)
+        earlier, published = self.bucket.find_object(name), self.bucket.put(written, name)
         while earlier and _mark(published) == _mark(earlier):
             time.sleep(1)
             published = self.bucket.put(written, name)
@@ -101,7 +101,7 @@ class SharedStorage:
         paths = [path for path in folder.rglob("*") if path.is_file()]
         _together(lambda path: self.publish(path, path), paths)
         kept = {self.name(path) for path in paths}
-        _together(self.bucket.remove, self.bucket.listed(self.name(folder)).keys() - kept)
+        _together(self.bucket.remove, self.bucket.list_objects(self.name(folder)).keys() - kept)
 
     def _fetch(self, wanted: Mapping[Path, Entry]) -> None:
         _together(lambda path: self._fetch_one(path, wanted[path]), wanted)
@@ -138,10 +138,10 @@ def _mirrors() -> Path:
 
 def _files(folder: Path) -> dict[Path, tuple[int, int] | None]:
     """The files below a folder, each with its size and time for comparison with the bucket."""
-    return {path: _mark_of(path) for path in folder.rglob("*") if not _hidden(path) and path.is_file()}
+    return {path: _mark_of(path) for path in folder.rglob("*") if not _is_hidden(path) and path.is_file()}
 
 
-def _hidden(path: Path) -> bool:
+def _is_hidden(path: Path) -> bool:
     return path.name.startswith(".")
 
 

@@ -20,14 +20,14 @@ def new_segment_name(shared: SharedStorage, folder: Path, cell_id: str) -> str:
 
 def interrupted_runs(shared: SharedStorage) -> list[str]:
     """Ids of the runs that have segments in the bucket: running on some machine, or interrupted."""
-    names = shared.bucket.listed("journal")
+    names = shared.bucket.list_objects("journal")
     return sorted({name.split("/")[1].removeprefix("run_id=") for name in names if name.count("/") > 1})
 
 
 def find_segments(shared: SharedStorage, folder: Path) -> dict[str, list[str]]:
     """The names of a run's segments by cell, oldest first."""
     found: dict[str, list[str]] = {}
-    for name in sorted(shared.bucket.listed(shared.name(folder))):
+    for name in sorted(shared.bucket.list_objects(shared.name(folder))):
         cell_id = name.split("/")[-2]
         if name.endswith(SUFFIX):
             found.setdefault(cell_id, []).append(name)

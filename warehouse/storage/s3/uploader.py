@@ -65,7 +65,7 @@ class Uploader:
         with self._handing:
             self._waiting.setdefault(cell_id, []).append(line)
 
-    def landed(self, cell_id: str) -> None:
+    def remove_segments(self, cell_id: str) -> None:
         """Removes a cell's segments, whose journal is now Parquet. Raises `StorageTrouble`."""
         with self._sending:
             with self._handing:
@@ -90,7 +90,7 @@ class Uploader:
         with self._sending:
             with self._handing:
                 waiting, self._waiting = self._waiting, {}
-            with self._kept(waiting):
+            with self._conditions(waiting):
                 for cell_id in list(waiting):
                     self._sent.add(cell_id)  # even on failure: a part may have been stored
                     name = new_segment_name(self._shared, self.folder, cell_id)
@@ -98,7 +98,7 @@ class Uploader:
                     del waiting[cell_id]
 
     @contextmanager
-    def _kept(self, waiting: dict[str, list[bytes]]) -> Iterator[None]:
+    def _conditions(self, waiting: dict[str, list[bytes]]) -> Iterator[None]:
         """Queues lines again if the upload fails, before later ones."""
         try:
             yield
@@ -113,5 +113,5 @@ class Uploader:
             raise StorageTrouble(
                 str(self._shared.address),
                 errno.EIO,
-                why=f"is written by somebody else by now: this machine was not heard of for {late:.0f} s",
+                why=f"is now written by another machine: this one did not renew its lease for {late:.0f} s",
             )

@@ -31,7 +31,7 @@ def sent_keys(s3: Any) -> set[str]:
     """The request keys of the replies that lie in the bucket, as Parquet or as segments of journals."""
     lake = Lake.at(WHERE)
     assert lake.shared
-    segments = (lake.shared.bucket.read(name) for name in lake.shared.bucket.listed("journal"))
+    segments = (lake.shared.bucket.read(name) for name in lake.shared.bucket.list_objects("journal"))
     lines = [orjson.loads(line) for segment in segments for line in segment.splitlines()]
     return {*lake.read("responses")["request_key"], *(row["request_key"] for row in lines)}
 

@@ -19,7 +19,7 @@ from biasgrid.warehouse.storage.lake import Lake
 
 @pytest.fixture
 def bare(lake: Lake, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A warehouse with the schemas, beside a lake in which nothing has landed."""
+    """A warehouse with the schemas, and an empty lake."""
     with open_new_file(tmp_path / "bare.duckdb") as warehouse:
         attach_lake(warehouse, lake)
         declare_no_repeats(warehouse)
@@ -49,7 +49,7 @@ def test_small_files_and_large_ones_make_the_same_warehouse(earlier, version, mo
     assert small["marts.pass_rates"].height > 0
 
 
-def test_models_are_made_with_the_types_that_their_yaml_tells(bare):
+def test_models_are_made_with_the_types_of_their_yaml(bare):
     for model in load_models():
         make(bare, model)
         check(bare, model, Made((), is_once=False))
@@ -64,7 +64,7 @@ def test_a_column_of_another_type_is_named_with_both(bare):
 
 
 def rows_without(warehouse: duckdb.DuckDBPyConnection, model: Model) -> int:
-    """How many rows a model has where the relation that they are said to stem from has none."""
+    """Number of a model's rows if its `rows_of` relation is empty."""
     source = model.about.rows_of
     name = source.partition(".")[2]
     sql = re.sub(rf"\b{re.escape(source)}\b(?! as)", f"{source} as {name}", model.sql)

@@ -42,7 +42,7 @@ def models(tmp_path: Path) -> Callable[[dict[str, str]], Path]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """An empty warehouse, and beside it a file that no query may read."""
+    """An empty warehouse, and next to it a file that no query may read."""
     lake = Lake.open(tmp_path_factory.mktemp("built"))
     build(lake)
     (lake.root / "secret.csv").write_text("a\n1\n")
@@ -165,15 +165,15 @@ def test_the_warehouse_can_be_deleted_and_built_again_row_by_row(
 
 @pytest.mark.drill
 @pytest.mark.parametrize("again", [False, True], ids=["landed once", "landed twice"])
-def test_what_rows_share_is_told_once_and_reads_the_same(
+def test_shared_columns_are_stored_once_and_read_the_same(
     lake: Lake,
     hand_made: Any,
     cell: Any,
-    expected: Any,
-    numbers: Any,
+    reply_makers: Any,
     monkeypatch: pytest.MonkeyPatch,
     again: bool,
 ) -> None:
+    expected, numbers = reply_makers
     replies = expected("t", "passed", "failed", "refused", "error") + numbers("n", 50, Decimal("51.5"), "refused")
     for run_id in ("R1", "R2", "R3"):
         hand_made.land(run_id, [cell(replies, model=f"simulated/{number}") for number in range(3)])
@@ -185,8 +185,8 @@ def test_what_rows_share_is_told_once_and_reads_the_same(
     monkeypatch.setattr("biasgrid.warehouse.build.materialize.FEW", 0)
     build(lake)
     assert [one for one in relations if not query(lake, f"from {one} order by all").equals(plain[one])] == []
-    told = "select table_name from duckdb_tables() where schema_name = 'storage'"
-    shared = set(query(lake, told)["table_name"])
+    shown = "select table_name from duckdb_tables() where schema_name = 'storage'"
+    shared = set(query(lake, shown)["table_name"])
     assert "int_prompt_rates_shared_0" in shared
 
 
@@ -254,7 +254,7 @@ STRICT = (
         (f"grain: [b]\n{DESCRIBED}\ninvariants: {{c is small: c < 9}}", "c is small"),
     ],
 )
-def test_a_test_that_fails_says_which_and_shows_rows_and_leaves_the_old_file(
+def test_a_failed_test_is_named_with_rows_and_leaves_the_old_file(
     lake: Lake, models: Any, about: str, test: str
 ) -> None:
     build(lake, models=models({"marts/odd": "select 1 as a"}))
@@ -344,7 +344,7 @@ def test_what_is_asked_of_the_warehouse_can_neither_write_nor_reach_files(built:
     assert sorted(path.name for path in lake.root.iterdir()) == ["biasgrid.duckdb", "locks", "secret.csv"]
 
 
-def test_times_are_utc_whatever_the_machine_says(lake: Lake, hand_made: Any) -> None:
+def test_times_are_utc_on_every_machine(lake: Lake, hand_made: Any) -> None:
     hand_made.run("R1", "completed")
     build(lake)
     assert query(lake, "select started_at::text as t from staging.stg_runs")["t"].to_list() == [
@@ -352,14 +352,14 @@ def test_times_are_utc_whatever_the_machine_says(lake: Lake, hand_made: Any) -> 
     ]
 
 
-def test_before_the_first_build_the_message_says_how_to_get_one(lake: Lake) -> None:
+def test_before_the_first_build_the_message_names_the_command(lake: Lake) -> None:
     with pytest.raises(UserError, match="biasgrid warehouse build") as caught:
         connect(lake)
     assert str(lake.database) in str(caught.value)
 
 
 def test_a_broken_file_is_named_with_its_remedy(lake: Lake) -> None:
-    lake.database.write_bytes(b"not a database, whatever its name says" * 100)
+    lake.database.write_bytes(b"not a database, for all its name" * 100)
     with pytest.raises(UserError, match="delete it") as caught:
         connect(lake)
     assert str(lake.database) in str(caught.value)

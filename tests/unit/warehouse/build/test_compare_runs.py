@@ -45,7 +45,7 @@ def mcnemar(only_earlier: int, only_later: int) -> float:
 def night(cell: Any, expected: Any) -> Any:
     """Cells in which so many templates of each (requirement, language) fail: `night({("r", "en_us"): 3})`."""
 
-    def made(failing: dict[tuple[str, str], int], **keys: Any) -> list[Any]:
+    def make(failing: dict[tuple[str, str], int], **keys: Any) -> list[Any]:
         return [
             cell(
                 [
@@ -60,7 +60,7 @@ def night(cell: Any, expected: Any) -> Any:
             for (requirement, language), failed in failing.items()
         ]
 
-    return made
+    return make
 
 
 @pytest.fixture
@@ -127,9 +127,9 @@ def test_languages_are_tested_too_and_all_tests_are_adjusted_together(lake, hand
         for key, value in p.items()
     }
     tests, by_language = tables(lake, ("tests", "languages"), "R1", "R2")
-    told = {(row["requirement"], row["language"]): row for row in tests}
-    assert {key: row["p_value"] for key, row in told.items()} == pytest.approx(p, abs=1e-12)
-    assert {key: row["q_value"] for key, row in told.items()} == pytest.approx(q, abs=1e-12)
+    shown = {(row["requirement"], row["language"]): row for row in tests}
+    assert {key: row["p_value"] for key, row in shown.items()} == pytest.approx(p, abs=1e-12)
+    assert {key: row["q_value"] for key, row in shown.items()} == pytest.approx(q, abs=1e-12)
     languages = {(row["requirement"], row["language"]): row for row in by_language}
     # the only language of a requirement is tested once, and shows that test
     assert languages["dropped", "en_us"]["q_value"] == pytest.approx(q["dropped", None])
@@ -138,7 +138,7 @@ def test_languages_are_tested_too_and_all_tests_are_adjusted_together(lake, hand
     assert languages["kept", "es_es"]["later_interval_high"] < languages["kept", "es_es"]["earlier_macro_rate"]
 
 
-def test_a_run_that_is_incomplete_is_compared_with_none_and_the_reason_is_told(lake, hand_made, cell, expected):
+def test_a_run_that_is_incomplete_is_compared_with_none_and_has_a_reason(lake, hand_made, cell, expected):
     hand_made.land("R1", [cell(expected("a", P, P, P))])
     hand_made.land("R2", [cell(expected("a", F, "error", "error"))], state="incomplete")
     for names, why in ((("R1", "R2"), "later"), (("R2", "R1"), "earlier")):
@@ -165,8 +165,8 @@ def test_what_one_run_alone_has_is_named_once_as_a_whole(lake, hand_made, cell, 
         criteria,
     )
     alone, requirements = tables(lake, ("only_in_one", "requirements"), "R1", "R2")
-    told = [tuple(row.values()) for row in alone]
-    assert sorted(told, key=str) == sorted(
+    shown = [tuple(row.values()) for row in alone]
+    assert sorted(shown, key=str) == sorted(
         [
             ("communities", "fairness", "en_us", "c2", "only earlier"),
             ("language", "fairness", None, "es_es", "only earlier"),
@@ -186,7 +186,7 @@ def test_what_one_run_alone_has_is_named_once_as_a_whole(lake, hand_made, cell, 
 
 
 @pytest.mark.drill
-def test_models_of_other_names_are_compared_where_they_are_told_to(lake, hand_made, night, criteria):
+def test_models_of_other_names_are_compared_by_the_given_names(lake, hand_made, night, criteria):
     first = night({("kept", "en_us"): 2}, model="simulated/a")
     hand_made.land("R1", [*first, *night({("kept", "en_us"): 0}, model="simulated/b")], criteria)
     hand_made.land("R2", night({("kept", "en_us"): 9}, model="simulated/b"), criteria)
@@ -202,7 +202,7 @@ def test_models_of_other_names_are_compared_where_they_are_told_to(lake, hand_ma
     assert (row["model"], row["only_earlier"]) == ("simulated/b", 14)
 
 
-def test_the_model_that_answered_and_what_it_was_sent_are_told_where_they_differ(lake, hand_made, cell, expected):
+def test_the_model_that_answered_and_what_it_was_sent_are_shown_where_they_differ(lake, hand_made, cell, expected):
     one = cell(expected("a", P, P))
     for run_id, reported, seed, temperature in (("R1", "x-0806", 1, 1.0), ("R2", "x-1120", 2, 0.5)):
         hand_made.land(run_id, [one])
@@ -257,7 +257,7 @@ def test_an_evaluation_is_compared_though_newer_ones_have_replaced_it(lake):
     assert len(rows(lake, "moves", "R1@E3", "R1@E2")) == 4
 
 
-def test_damage_is_told_by_the_runs_own_id_and_file(lake, hand_made, cell, expected, criterion):
+def test_damage_is_reported_by_the_runs_own_id_and_file(lake, hand_made, cell, expected, criterion):
     for run_id in ("R1", "R2"):
         hand_made.land(run_id, [cell(expected("a", P, P))])
     lake.files("cases", "R2")[0].unlink()

@@ -24,7 +24,7 @@ def one(lake: Lake, table: str, **changes: object) -> pl.DataFrame:
     return on_case.with_columns(**{name: pl.lit(value) for name, value in changes.items()})
 
 
-def response_told_differently(lake: Lake) -> tuple[str, ...]:
+def response_with_another_text(lake: Lake) -> tuple[str, ...]:
     lake.write("responses", "R1", "again", one(lake, "responses", text="Yes"))
     return "`responses`", f"`R1/{CASE}`", "differ", "again.parquet", f"{CELL}.parquet"
 
@@ -99,7 +99,7 @@ def file_broken_within(lake: Lake) -> tuple[str, ...]:
 
 
 BREAKS = [
-    response_told_differently,
+    response_with_another_text,
     response_to_two_questions,
     case_planned_differently,
     verdict_of_another_outcome,
@@ -136,14 +136,14 @@ def test_damage_is_named_and_the_old_warehouse_still_answers(whole, damage):
     named = damage(whole)
     with pytest.raises(LakeDamaged) as caught:
         build(whole)
-    told = str(caught.value)
-    assert [part for part in (*named, "R1", "biasgrid warehouse build") if part not in told] == []
+    shown = str(caught.value)
+    assert [part for part in (*named, "R1", "biasgrid warehouse build") if part not in shown] == []
     assert whole.database.read_bytes() == before
     assert query(whole, "select passed, failed from marts.pass_rates").rows() == [(0, 1)]
     assert sorted(path.name for path in whole.root.iterdir()) == ["biasgrid.duckdb", "lake", "locks"]
 
 
-def test_all_of_a_lakes_damage_is_told_at_once(whole):
+def test_all_of_a_lakes_damage_is_reported_at_once(whole):
     wanted = unknown_outcome(whole) + case_planned_differently(whole)
     with pytest.raises(LakeDamaged) as caught:
         build(whole)
@@ -157,7 +157,7 @@ def test_many_broken_rows_are_counted_and_a_few_are_named(lake, hand_made, cell,
         build(lake)
 
 
-def test_taking_the_run_out_as_the_message_says_brings_the_warehouse_back(
+def test_taking_the_run_out_as_the_message_advises_brings_the_warehouse_back(
     whole, hand_made_in, cell, expected, tmp_path
 ):
     hand_made_in(whole).land("R2", [cell(expected("t", "passed"))])
@@ -181,7 +181,7 @@ def test_cells_that_wait_for_their_verdicts_are_no_damage_in_a_run_under_way(
     assert query(lake, "select unjudged, point_finding from marts.pass_rates").rows() == [(1, "not evaluated")]
 
 
-def test_what_a_kill_lands_again_is_told_once(whole):
+def test_rows_stored_again_after_a_kill_count_once(whole):
     before = query(whole, "from marts.pass_rates")
     for table in ("cases", "responses", "verdicts"):
         whole.write(table, "R1", "again", whole.read(table, "R1"))
@@ -217,7 +217,7 @@ STRAYS = {
     "the response that was judged is not there": {"response_id": "gone"},
     "the outcome is none of passed, failed": {"outcome": "maybe"},
 }
-"""What is told of a verdict of a probe or a red team that is changed so."""
+"""Problem reported for a verdict of a probe or a red team with this change."""
 
 
 @pytest.mark.parametrize("kind", ["probed", "attacked"])
@@ -226,13 +226,13 @@ def test_damage_in_probes_and_red_teams_is_named(kind, request, tmp_path):
     shutil.copytree(run.data, tmp_path / "whole")
     whole = Lake(tmp_path / "whole")
     row = whole.read("verdicts", run.run_id).head(1)
-    for told, changes in STRAYS.items():
+    for shown, changes in STRAYS.items():
         named = {"verdict_id": "stray", **changes}
         stray = row.with_columns(pl.lit(value).alias(name) for name, value in named.items())
         whole.write("verdicts", run.run_id, "stray", stray)
         with pytest.raises(LakeDamaged) as caught:
             build(whole)
-        wanted = (told, "`stray`", "stray.parquet", run.run_id)
+        wanted = (shown, "`stray`", "stray.parquet", run.run_id)
         assert [part for part in wanted if part not in str(caught.value)] == []
 
 

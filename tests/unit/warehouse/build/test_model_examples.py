@@ -1,4 +1,4 @@
-"""A model's examples: `<model>.tests.yml` beside its SQL gives rows of what it reads and expects rows of what it
+"""A model's examples: `<model>.tests.yml` next to its SQL has rows of what it reads and expects rows of what it
 makes.
 
 `given` names relations, each with its rows or, for many, with a SELECT that makes them; columns left out are null,
@@ -60,7 +60,7 @@ def warehouse(session: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyCon
 
 
 @pytest.mark.parametrize(("model", "example"), [*examples()])
-def test_a_model_makes_of_its_example_what_it_says(warehouse, model, example):
+def test_a_model_makes_the_expected_rows_of_its_example(warehouse, model, example):
     assert set(example["given"]) <= model.reads, "the example gives what the model does not read"
     for relation in sorted(model.reads):
         _make(warehouse, relation)

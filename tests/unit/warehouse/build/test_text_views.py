@@ -50,13 +50,13 @@ def test_rows_that_were_made_while_building_are_computed_anew_where_they_are_ask
     assert query(built, summed, texts_of="A").rows() == [(2, 1)]
 
 
-def test_a_lake_that_has_moved_is_read_where_it_lies(built, tmp_path):
+def test_a_lake_that_has_moved_is_read_from_its_new_place(built, tmp_path):
     before, moved = rows(built), tmp_path / "[moved] elsewhere*"
     built.root.rename(moved)
     assert rows(Lake.at(moved)) == before
 
 
-def test_a_session_of_ones_own_says_where_the_lake_lies_and_which_run_it_wants(built, tmp_path):
+def test_an_own_session_sets_the_lakes_place_and_the_run(built, tmp_path):
     (built.root / "lake").rename(tmp_path / "lake")
     with duckdb.connect(str(built.database), read_only=True) as session:
         session.execute(f"set variable lake = '{tmp_path}'; set variable run = 'B'")
@@ -71,7 +71,7 @@ def test_only_files_of_the_run_that_is_asked_for_are_opened(built, asked):
     assert query(built, answers, [asked], texts_of=asked)["n"].item() == (2 if asked == "A" else 0)
 
 
-def test_marts_need_no_lake_and_texts_tell_which_file_they_miss(built):
+def test_marts_need_no_lake_and_texts_name_the_missing_file(built):
     found, path = query(built, MARTS), break_off(built, "B")
     with pytest.raises(UserError, match=path.name):
         query(built, "select text from staging.stg_responses")

@@ -70,14 +70,14 @@ def test_damage_is_named_with_its_table_on_its_page_and_the_old_warehouse_still_
     assert not re.search("<b>stray|<i>perhaps", shown)
 
 
-def test_a_file_that_cannot_be_read_is_told_as_by_any_build(whole, inspector):
+def test_a_file_that_cannot_be_read_is_reported_as_by_any_build(whole, inspector):
     path = whole.files("responses", "R1")[0]
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(LakeDamaged, match="no whole Parquet file"):
         build_inspected(whole, inspector)
 
 
-def test_what_no_build_minds_is_named_and_once_put_right_all_is_as_expected(
+def test_what_no_build_refuses_is_named_and_once_corrected_all_is_as_expected(
     whole, inspector, rewritten, landed_again
 ):
     before, landed = whole.database.stat().st_ino, whole.read("responses", "R1")

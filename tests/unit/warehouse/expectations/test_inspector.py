@@ -1,4 +1,4 @@
-"""The process that judges: nobody's keys in it, gone with whoever started it, and clear words where it fails."""
+"""The validation process: it has no keys, ends with its parent, and reports its failures."""
 
 import os
 import signal
@@ -83,13 +83,13 @@ def test_it_does_not_hear_what_a_terminal_sends_and_knows_no_key(tmp_path):
         assert b"PATH=" in environment
 
 
-def test_nobody_is_left_afterwards():
+def test_no_process_is_left_afterwards():
     with Inspector() as inspector:
         assert is_alive(inspector.pid)
     assert not is_alive(inspector.pid)
 
 
-def test_an_end_before_the_answer_is_told_with_what_to_do(tmp_path):
+def test_an_end_before_the_answer_is_reported_with_its_remedy(tmp_path):
     with Inspector() as inspector:
         os.kill(inspector.pid, signal.SIGKILL)
         with pytest.raises(NotInspected) as caught:
@@ -98,7 +98,7 @@ def test_an_end_before_the_answer_is_told_with_what_to_do(tmp_path):
     assert "biasgrid warehouse check" in str(caught.value)
 
 
-def test_what_it_could_not_import_is_told(tmp_path, monkeypatch):
+def test_a_failed_import_is_reported(tmp_path, monkeypatch):
     broken = tmp_path / "great_expectations"
     broken.mkdir()
     (broken / "__init__.py").write_text("raise ImportError('no numpy here')")
@@ -107,7 +107,7 @@ def test_what_it_could_not_import_is_told(tmp_path, monkeypatch):
         inspect(inspector, Lake(tmp_path), None)
 
 
-def test_a_process_that_cannot_be_started_is_told(monkeypatch):
+def test_a_process_that_cannot_be_started_is_reported(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with pytest.raises(NotInspected, match="No such file"):
         Inspector()

@@ -10,7 +10,7 @@ import pytest
 
 from biasgrid.warehouse.build.build import OFFLINE, attach_lake
 from biasgrid.warehouse.build.sql_quoting import literal
-from biasgrid.warehouse.expectations.expectation import Between, OneOf, RowRule, Suite, referring, unique
+from biasgrid.warehouse.expectations.expectation import Between, OneOf, RowRule, Suite, expect_reference, unique
 from biasgrid.warehouse.expectations.narrow import Narrowed, narrow_table
 from biasgrid.warehouse.expectations.suites import all_suites
 from biasgrid.warehouse.storage.lake import Lake
@@ -27,7 +27,7 @@ def session() -> Iterator[duckdb.DuckDBPyConnection]:
 
 @pytest.fixture
 def of_values(session: duckdb.DuckDBPyConnection) -> Callable[..., Narrowed]:
-    """Narrows a table of one column beside its id: `of_values(expectation, "passed", None)`."""
+    """Narrows a table of one column and its id: `of_values(expectation, "passed", None)`."""
 
     def narrow(expectation: Any, *values: object) -> Narrowed:
         rows = pl.DataFrame({"id": [f"r{n}" for n in range(len(values))], "it": list(values)}, strict=False)
@@ -54,7 +54,7 @@ def test_unknown_values_come_first_and_are_counted(of_values):
         ((0.5, math.inf), [0.5, math.inf], 1),
     ],
 )
-def test_least_and_greatest_tell_of_a_range(of_values, values, shown, rows):
+def test_least_and_greatest_show_a_range(of_values, values, shown, rows):
     found = of_values(Between("it", 0, 1), *values)
     assert found.shown["it"] == shown
     assert [breach.rows for breach in found.breaches.values()] == [rows]
@@ -78,7 +78,7 @@ def test_a_repeated_key_is_named_once(of_values):
 
 def test_a_reference_to_nothing_is_named_and_null_is_none(session, of_values):
     session.execute("create table known as select 'a' as it")
-    (breach,) = of_values(referring("given", ["id"], ["it"], "known"), "a", "gone", None).breaches.values()
+    (breach,) = of_values(expect_reference("given", ["id"], ["it"], "known"), "a", "gone", None).breaches.values()
     assert (breach.rows, breach.examples) == (1, ("r1",))
 
 
@@ -146,8 +146,9 @@ RULES: list[tuple[str, dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("table", "change", "relation", "sentence"), RULES, ids=lambda part: str(part)[:40])
-def test_what_breaks_a_rule_of_the_lake_is_found(whole, broken, rewritten, table, change, relation, sentence):
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_what_breaks_a_rule_of_the_lake_is_found(whole, broken, rewritten, rule):
+    table, change, relation, sentence = rule
     rewritten(whole, table, **change)
     assert [found for found in broken(whole, relation) if found[1].startswith(sentence)]
 
@@ -176,10 +177,9 @@ AGAIN: list[tuple[str, dict[str, Any], set[tuple[str, str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("table", "change", "found"), AGAIN)
-def test_what_landed_twice_is_found_and_what_may_stands(
-    whole, broken, landed_again, rewritten, table, change, found
-):
+@pytest.mark.parametrize("example", AGAIN)
+def test_what_landed_twice_is_found_and_what_may_stands(whole, broken, landed_again, rewritten, example):
+    table, change, found = example
     named = {name: value.format(case=rewritten.case) for name, value in change.items()}
     landed_again(whole, table, **named)
     assert set(broken(whole, "lake")) == found

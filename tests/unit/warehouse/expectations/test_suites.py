@@ -8,9 +8,9 @@ from biasgrid.warehouse.expectations.suites import all_suites, unit_ranges
 from biasgrid.warehouse.schemas import KEYS, OUTCOMES, SHOWN, TABLES
 
 MARTS = [model for model in load_models() if model.schema == "marts"]
-NOBODY_REVIEWS = ("probe_assessments", "interaction_assessments")
-OTHERS = {name: table for name, (table, _) in SHOWN.items() if name != table and name not in NOBODY_REVIEWS}
-"""What models read of runs that are no benchmarks, and the table that it lies in."""
+NEVER_REVIEWED = ("probe_assessments", "interaction_assessments")
+OTHERS = {name: table for name, (table, _) in SHOWN.items() if name != table and name not in NEVER_REVIEWED}
+"""Relations of runs other than benchmarks, and their tables."""
 UNBOUNDED = {"", "the template's scale", "share", "D"}
 """Units of which any number may be."""
 
@@ -54,13 +54,13 @@ def test_keys_of_probes_and_red_teams_are_never_null_and_hang_together(name, tab
 
 
 @pytest.mark.parametrize("model", MARTS, ids=lambda model: model.name)
-def test_what_a_marts_yaml_says_is_expected_of_it(model):
+def test_a_marts_yaml_is_expected_of_it(model):
     about = model.about  # type: ignore[attr-defined]
     found = suite(model.relation).expectations  # type: ignore[attr-defined]
-    said = {each.sentence for each in found}
-    assert f"one row per {' × '.join(about.grain)}" in said
-    assert {f"{name} is not null" for name, column in about.columns.items() if column.not_null} <= said
-    assert set(about.invariants) <= said
+    listed = {each.sentence for each in found}
+    assert f"one row per {' × '.join(about.grain)}" in listed
+    assert {f"{name} is not null" for name, column in about.columns.items() if column.not_null} <= listed
+    assert set(about.invariants) <= listed
     accepted = {name: column.accepted for name, column in about.columns.items() if column.accepted}
     assert {each.column: each.values for each in found if isinstance(each, OneOf)} == accepted
 

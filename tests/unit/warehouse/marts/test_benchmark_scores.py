@@ -33,8 +33,8 @@ def land(lake: Lake, operation: str, *replies: Reply, model: str = "simulated/on
     cases, verdicts = [], []
     for number, (template, facets, outcome, read) in enumerate(replies):
         case = {"cell_id": cell, "case_id": f"{cell}-{number}", "template_id": template, "model": model}
-        told = {"operation": operation, "facets": json.dumps(facets) if facets else None, "oracle": "{}"}
-        cases.append(KEYS | case | told | {"instance_id": f"{number}", "request_key": f"{cell}-{number}"})
+        shown = {"operation": operation, "facets": json.dumps(facets) if facets else None, "oracle": "{}"}
+        cases.append(KEYS | case | shown | {"instance_id": f"{number}", "request_key": f"{cell}-{number}"})
         if outcome is not None:
             is_number = operation == "associations" and read is not None
             verdicts.append(
@@ -94,8 +94,8 @@ CLEAR = (
 
 
 def test_bbqs_scores_are_the_papers(lake):
-    ambiguous = [bbq("Age", "ambig", *told, number) for number, told in enumerate(AMBIGUOUS)]
-    clear = [bbq("Age", "disambig", *told, number) for number, told in enumerate(CLEAR)]
+    ambiguous = [bbq("Age", "ambig", *shown, number) for number, shown in enumerate(AMBIGUOUS)]
+    clear = [bbq("Age", "disambig", *shown, number) for number, shown in enumerate(CLEAR)]
     land(lake, "choice", *ambiguous, *clear)
     found = rows(lake, "bbq_bias_scores", "category", "condition")
     row = found["Age", "ambig"]

@@ -37,7 +37,7 @@ def test_a_community_is_compared_with_the_others_of_the_same_templates(lake, han
     assert row["difference_high"] == pytest.approx(min(1, mean(differences) + half))
 
 
-def test_who_is_failed_in_every_template_is_found_and_nobody_where_all_are_alike(lake, hand_made, cell, expected):
+def test_who_is_failed_in_every_template_is_found_and_none_where_all_are_alike(lake, hand_made, cell, expected):
     unfair = [r for t in range(12) for r in expected(f"u{t}", F, P, P, P if t else F)]
     hand_made.land("R1", [cell(unfair)])
     hand_made.land("R2", [cell([r for t in range(12) for r in expected(f"u{t}", P, P, P, P)])])

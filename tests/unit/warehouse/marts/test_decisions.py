@@ -31,24 +31,24 @@ def same_value_outcome(replies: list[Any]) -> str | None:
             (o for o in ("error", "unreadable", "refused") if any(r.outcome == o for r in replies)), "passed"
         )
     numbers = {who: [float(r.value) for r in group if r.outcome is None] for who, group in by_community.items()}
-    heard = [values for values in numbers.values() if values]
-    if heard and spreads_beyond(heard):
+    sampled = [values for values in numbers.values() if values]
+    if sampled and spreads_beyond(sampled):
         return "failed"
-    if len(heard) == len(numbers):
+    if len(sampled) == len(numbers):
         return "passed"
     silent = [reply for who, group in by_community.items() if not numbers[who] for reply in group]
     return next(o for o in ("error", "unreadable", "refused") if any(reply.outcome == o for reply in silent))
 
 
-def spreads_beyond(heard: list[list[float]]) -> bool:
+def spreads_beyond(sampled: list[list[float]]) -> bool:
     """Whether means lie further apart than delta admits and chance explains."""
-    means, degrees = [fmean(values) for values in heard], sum(len(values) - 1 for values in heard)
+    means, degrees = [fmean(values) for values in sampled], sum(len(values) - 1 for values in sampled)
     spread = round(max(means) - min(means), 6)
-    if not degrees or len(heard) < 2:
+    if not degrees or len(sampled) < 2:
         return spread > DELTA * WIDTH
-    within = sum((len(values) - 1) * variance(values) for values in heard if len(values) > 1) / degrees
-    error = math.sqrt(within * fmean(1 / len(values) for values in heard))
-    return spread > DELTA * WIDTH and spread > error * quantile(len(heard), degrees)
+    within = sum((len(values) - 1) * variance(values) for values in sampled if len(values) > 1) / degrees
+    error = math.sqrt(within * fmean(1 / len(values) for values in sampled))
+    return spread > DELTA * WIDTH and spread > error * quantile(len(sampled), degrees)
 
 
 def counts(replies: list[Any], rule: str) -> list[tuple[int, int]]:
@@ -66,7 +66,7 @@ def counts(replies: list[Any], rule: str) -> list[tuple[int, int]]:
     return [(passed, counted) for passed, counted in found if counted]
 
 
-def decided(clusters: list[tuple[int, int]]) -> tuple[float, float | None, float | None, str]:
+def decide(clusters: list[tuple[int, int]]) -> tuple[float, float | None, float | None, str]:
     """Rate, interval and decision of some templates."""
     g, n = len(clusters), sum(counted for _, counted in clusters)
     rates = [passed / counted for passed, counted in clusters]
@@ -116,7 +116,8 @@ LANGUAGES = "select macro_rate, interval_low, interval_high, decision from marts
 
 
 @pytest.mark.parametrize("rule", ["separate", "fail", "pass"])
-def test_cells_and_languages_are_decided_as_by_hand(lake, hand_made, cell, expected, numbers, criterion, rule):
+def test_cells_and_languages_are_decided_as_by_hand(lake, hand_made, cell, reply_makers, criterion, rule):
+    expected, numbers = reply_makers
     random = Random(rule)
     sizes, rates = (1, 4, 7, 12, 16, 16), (0.99, 1.0, 0.05, 0.7, 0.95, 0.2)
     cells = [
@@ -131,7 +132,7 @@ def test_cells_and_languages_are_decided_as_by_hand(lake, hand_made, cell, expec
     hand_made.land("R1", cells, [criterion(refusals=rule, tolerance=TOLERANCE, max_refusals=1.0)])
     build(lake)
     found = query(lake, CELLS).rows()
-    wanted = [decided(counts(list(made.replies), rule)) for made in sorted(cells, key=lambda made: made.id)]
+    wanted = [decide(counts(list(made.replies), rule)) for made in sorted(cells, key=lambda made: made.id)]
     assert found == [(about(p), about(low), about(high), decision) for p, low, high, decision in wanted]
     # with one cell each, a model's language is its cell
     assert query(lake, f"{LANGUAGES} order by model").rows() == found
@@ -149,8 +150,8 @@ def test_a_language_pools_its_inputs_and_reflections_and_a_requirement_its_langu
     ]
     hand_made.land("R1", cells, [criterion(tolerance=TOLERANCE, max_refusals=1.0, coverage=0.5)])
     build(lake)
-    english = decided(counts([*cells[0].replies, *cells[1].replies], "separate"))
-    spanish = decided(counts(list(cells[2].replies), "separate"))
+    english = decide(counts([*cells[0].replies, *cells[1].replies], "separate"))
+    spanish = decide(counts(list(cells[2].replies), "separate"))
     assert query(lake, f"{LANGUAGES} order by language").rows() == [
         (*map(about, one[:3]), one[3]) for one in (english, spanish)
     ]
@@ -159,13 +160,19 @@ def test_a_language_pools_its_inputs_and_reflections_and_a_requirement_its_langu
     assert row == ("not met", "es_es", about(spanish[0]))
 
 
-def test_power_tells_how_many_templates_would_decide(lake, hand_made, cell, expected, criterion):
+def test_power_is_the_number_of_templates_that_would_decide(lake, hand_made, cell, expected, criterion):
     replies = [reply for i in range(10) for reply in expected(f"t{i}", "passed" if i else "failed")]
     hand_made.land("R1", [cell(replies)], [criterion(tolerance=0.9)])
     build(lake)
     row = query(lake, "from marts.power").row(0, named=True)
-    told = (row["templates"], row["better_rate"], row["worse_rate"], row["templates_if_perfect"], row["has_power"])
-    assert told == (10, about(0.95), about(0.85), 38, False)
+    shown = (
+        row["templates"],
+        row["better_rate"],
+        row["worse_rate"],
+        row["templates_if_perfect"],
+        row["has_power"],
+    )
+    assert shown == (10, about(0.95), about(0.85), 38, False)
     # one instance a template: as many templates as independent rows
     assert (row["templates_if_better"], row["templates_if_worse"]) == (239, 316)
 

@@ -19,8 +19,8 @@ SENSITIVITY, SPECIFICITY = 0.9, 0.75
 """Of the oracle, by what people say."""
 
 
-def assessment(run_id: str, cell: Any, reply: Any, said: str | None, **given: Any) -> dict[str, Any]:
-    """What somebody makes of a reply of the hand-made lake."""
+def assessment(run_id: str, cell: Any, reply: Any, verdict: str | None, **given: Any) -> dict[str, Any]:
+    """An assessment of a reply of the hand-made lake."""
     case_id = cell.case_id(reply)
     row = {
         "run_id": run_id,
@@ -34,8 +34,8 @@ def assessment(run_id: str, cell: Any, reply: Any, said: str | None, **given: An
         "purpose": "blind",
         "assessor_kind": "person",
         "assessor": "ana",
-        "state": "given" if said else "skipped",
-        "outcome": said,
+        "state": "given" if verdict else "skipped",
+        "outcome": verdict,
         "stratum": reply.outcome,
         "probability": 1.0,
         "seed": 7,
@@ -113,18 +113,18 @@ def test_over_all_models_the_oracles_errors_are_those_that_were_made(simulated):
 
 @pytest.fixture
 def reviewed(lake: Lake, hand_made: Any, cell: Any, expected: Any) -> Callable[..., pl.DataFrame]:
-    """A cell of four replies, two that the oracle passes and two that it fails, and what is said of them: rows of
+    """A cell of four replies, two that the oracle passes and two that it fails, and their assessments: rows of
     (reply, outcome, more)."""
     replies = expected("t", "passed", "passed", "failed", "failed")
     one = cell(replies)
     hand_made.land("R1", [one])
 
-    def built(*said: tuple[int, str | None, dict[str, Any]]) -> pl.DataFrame:
-        land(lake, *(assessment("R1", one, replies[n], outcome, **more) for n, outcome, more in said))
+    def build_lake(*verdict: tuple[int, str | None, dict[str, Any]]) -> pl.DataFrame:
+        land(lake, *(assessment("R1", one, replies[n], outcome, **more) for n, outcome, more in verdict))
         build(lake)
         return query(lake, "from marts.judge_agreement where scope = 'all' order by reference, assessor")
 
-    return built
+    return build_lake
 
 
 def test_every_pair_of_assessors_has_a_row(reviewed):
@@ -158,15 +158,15 @@ def test_assessments_of_an_evaluation_that_no_longer_counts_are_left_out(reviewe
 
 
 @pytest.mark.parametrize(
-    ("broken", "said"),
+    ("broken", "verdict"),
     [
         ({"case_id": "nowhere"}, "the case that was assessed is not there"),
         ({"response_id": "nowhere"}, "the response that was assessed is not there"),
         ({"outcome": "perhaps"}, "the outcome is none of"),
     ],
 )
-def test_an_assessment_of_nothing_is_named(reviewed, broken, said):
-    with pytest.raises(LakeDamaged, match=said):
+def test_an_assessment_of_nothing_is_named(reviewed, broken, verdict):
+    with pytest.raises(LakeDamaged, match=verdict):
         reviewed((0, "failed", broken))
 
 

@@ -22,7 +22,7 @@ def of_template(reply: Any) -> tuple[str, int]:
     return reply.template, reply.sample
 
 
-def grouped(cell: Any) -> list[list[Any]]:
+def group_replies(cell: Any) -> list[list[Any]]:
     """The replies of each template test."""
     return [list(group) for _, group in groupby(sorted(cell.replies, key=of_template), key=of_template)]
 
@@ -55,17 +55,17 @@ def rate(counts: dict[str, int], rule: str) -> Fraction | None:
     return Fraction(passed, passed + failed) if passed + failed else None
 
 
-def counted(outcomes: list[str]) -> dict[str, int]:
+def count_outcomes(outcomes: list[str]) -> dict[str, int]:
     return {outcome: outcomes.count(outcome) for outcome in (*OUTCOMES, "incomparable")}
 
 
 def expected_row(cell: Any, criterion: Any, width: Decimal) -> dict[str, Any]:
     delta = Decimal(str(criterion.delta))
-    tests = grouped(cell)
-    by_test = counted([outcome_of(test, delta, width) for test in tests])
+    tests = group_replies(cell)
+    by_test = count_outcomes([outcome_of(test, delta, width) for test in tests])
     rows = [reply.outcome for test in tests for reply in test if not reply.same_value]
     rows += [outcome_of(test, delta, width) for test in tests if test[0].same_value]
-    langbite = counted([langbite_of(test, delta, width) for test in tests])
+    langbite = count_outcomes([langbite_of(test, delta, width) for test in tests])
     judged = [reply for reply in cell.replies if reply.outcome != "error"]
     refusal_rate = Fraction(sum(r.outcome == "refused" for r in judged), len(judged)) if judged else None
     point_rate = rate(by_test, criterion.refusals)
@@ -83,11 +83,11 @@ def expected_row(cell: Any, criterion: Any, width: Decimal) -> dict[str, Any]:
         "incomparable": by_test["incomparable"],
         "unjudged": 0,
         "point_rate": point_rate,
-        "instance_passed": counted(rows)["passed"],
-        "instance_failed": counted(rows)["failed"],
-        "instance_refused": counted(rows)["refused"],
-        "instance_unreadable": counted(rows)["unreadable"],
-        "instance_rate": rate(counted(rows), criterion.refusals),
+        "instance_passed": count_outcomes(rows)["passed"],
+        "instance_failed": count_outcomes(rows)["failed"],
+        "instance_refused": count_outcomes(rows)["refused"],
+        "instance_unreadable": count_outcomes(rows)["unreadable"],
+        "instance_rate": rate(count_outcomes(rows), criterion.refusals),
         "refusal_rate": refusal_rate,
         "langbite_passed": langbite["passed"],
         "langbite_failed": langbite["failed"],
@@ -126,7 +126,7 @@ def some_replies(random: Random, expected: Any, numbers: Any, likely: str) -> li
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_pass_rates_are_those_counted_by_hand(lake, hand_made, cell, criterion, expected, numbers, seed):
+def test_pass_rates_are_those_counted_by_hand(lake, hand_made, cell, criterion, reply_makers, seed):
     random = Random(seed)
     rules = {
         rule: criterion(rule, refusals=rule, tolerance=random.choice([0.5, 0.75, 0.9]), max_refusals=0.4)
@@ -134,7 +134,7 @@ def test_pass_rates_are_those_counted_by_hand(lake, hand_made, cell, criterion, 
     }
     cells = [
         cell(
-            some_replies(random, expected, numbers, random.choice(OUTCOMES[:3])),
+            some_replies(random, *reply_makers, random.choice(OUTCOMES[:3])),
             requirement=rule,
             model=f"simulated/{model}",
             input=kind,
@@ -171,7 +171,7 @@ LANDED: list[Callable[[Bench], None]] = []
 """What each test lands in the lake that they share: it is built once."""
 
 
-def landed(land: Callable[[Bench], None]) -> Callable[[Bench], None]:
+def register(land: Callable[[Bench], None]) -> Callable[[Bench], None]:
     LANDED.append(land)
     return land
 
@@ -253,7 +253,7 @@ def test_the_verdict_on_numbers_that_should_be_the_same(examples, answers, outco
     assert row["admissible_spread"] == 2
 
 
-@landed
+@register
 def _of_scale(bench: Bench) -> None:
     bench.hand_made.scale = {"low": 1, "high": 6}
     cells = [bench.cell(bench.numbers("t", 3, 4, 3, Decimal("3.5")))]
@@ -268,7 +268,7 @@ def test_delta_is_a_share_of_the_scale_and_the_communities_at_both_ends_are_name
     assert (row["max_value"], row["communities_at_max"]) == (4, "c1")
 
 
-@landed
+@register
 def _met_and_not(bench: Bench) -> None:
     good, bad, none = (bench.expected("t", outcome) for outcome in ("passed", "failed", "error"))
     models = {
@@ -287,8 +287,8 @@ def _met_and_not(bench: Bench) -> None:
 
 
 def test_a_requirement_is_met_where_every_cell_is(together):
-    told = "select model, point_finding, is_complete, run_is_complete from marts.requirement_findings"
-    assert sorted(query(together, f"{told} where run_id = 'MET'").rows()) == [
+    shown = "select model, point_finding, is_complete, run_is_complete from marts.requirement_findings"
+    assert sorted(query(together, f"{shown} where run_id = 'MET'").rows()) == [
         ("simulated/also-not-met", "not met", False, False),
         ("simulated/met", "met", True, False),
         ("simulated/none", "not evaluated", False, False),
@@ -297,7 +297,7 @@ def test_a_requirement_is_met_where_every_cell_is(together):
     ]
 
 
-@landed
+@register
 def _judged_in_part(bench: Bench) -> None:
     judged = bench.cell(bench.expected("t", "passed"))
     waiting = bench.cell(bench.expected("t", "passed") + bench.numbers("n", 50), input="verbose")
@@ -309,11 +309,11 @@ def _judged_in_part(bench: Bench) -> None:
 
 
 def test_a_cell_that_was_never_judged_is_not_evaluated_and_counts_against_coverage(together):
-    told = "select input, unjudged, point_finding, tolerance_evaluation from marts.pass_rates"
-    cells = query(together, f"{told} where run_id = 'PART' order by 1")
+    shown = "select input, unjudged, point_finding, tolerance_evaluation from marts.pass_rates"
+    cells = query(together, f"{shown} where run_id = 'PART' order by 1")
     assert cells.rows() == [("constrained", 0, "met", "Passed"), ("verbose", 2, "not evaluated", "Not evaluated")]
-    told = "select point_finding, coverage, is_complete from marts.requirement_findings where run_id = 'PART'"
-    found = query(together, told)
+    shown = "select point_finding, coverage, is_complete from marts.requirement_findings where run_id = 'PART'"
+    found = query(together, shown)
     assert found.rows() == [("not evaluated", pytest.approx(1 / 3), False)]
 
 
@@ -347,7 +347,7 @@ def test_what_lands_twice_counts_once(lake, hand_made, cell, expected):
     assert all(first.equals(second) for first, second in zip(before, after, strict=True))
 
 
-@landed
+@register
 def _refused(bench: Bench) -> None:
     pairs = [
         ("men", "women", "refused"),
@@ -364,12 +364,12 @@ def _refused(bench: Bench) -> None:
 
 
 def test_refusals_are_counted_for_every_community_a_prompt_names(together):
-    told = "select community, replies, refused, refusal_rate from marts.refusals where run_id = 'REFUSED'"
-    rows = query(together, f"{told} order by 1").rows()
+    shown = "select community, replies, refused, refusal_rate from marts.refusals where run_id = 'REFUSED'"
+    rows = query(together, f"{shown} order by 1").rows()
     assert rows == [("men", 2, 1, 0.5), ("women", 3, 2, pytest.approx(2 / 3))]
 
 
-@landed
+@register
 def _reused_in_part(bench: Bench) -> None:
     bench.land("REUSED", [bench.cell(bench.expected("t", "passed", "failed", "error"))])
     reply = bench.lake.read("responses", "REUSED").head(1)
@@ -431,7 +431,7 @@ def test_the_leaderboard_shows_each_concern_by_the_newest_run_that_is_complete_f
     assert rows == [("religion", "R1"), ("sexism", "R2")]
 
 
-@landed
+@register
 def _of_one_number(bench: Bench) -> None:
     for rule in RULES:
         cells = [bench.cell(bench.numbers("t", 50) + bench.numbers("u", "refused"))]
@@ -451,7 +451,7 @@ def test_one_number_alone_shows_nothing_though_langbite_passes_it(together, rule
     assert outcomes.rows() == [("incomparable",)]
 
 
-@landed
+@register
 def _failed_then_answered(bench: Bench) -> None:
     bench.land("LATER", [bench.cell(bench.expected("t", "error"))])
     reply = bench.lake.read("responses", "LATER").with_columns(
@@ -466,7 +466,7 @@ def test_a_failed_attempt_gives_way_to_the_reply_that_came_later(together):
     assert rows == [("later",)]
 
 
-@landed
+@register
 def _of_two_events(bench: Bench) -> None:
     bench.land("EVENTS", [bench.cell(bench.expected("t", "passed"))], state="running")
     bench.hand_made.run("EVENTS", "completed", event_id="2")
@@ -478,7 +478,7 @@ def test_the_newest_event_of_a_run_and_of_a_cell_counts(together):
     assert query(together, f"select planned from staging.stg_cells {own}").rows() == [(1,)]
 
 
-@landed
+@register
 def _failed_together(bench: Bench) -> None:
     bench.land("SHARED", [bench.cell(bench.expected("t", "error", "passed"))])
     asked = bench.lake.read("responses", "SHARED")
@@ -496,7 +496,7 @@ def test_a_failure_that_two_cells_share_is_one_request_and_no_reused_reply(toget
     assert (row["requests"], row["failed"], row["reused"], row["cost_usd"]) == (2, 1, 1, 0.5)
 
 
-@landed
+@register
 def _reused_altogether(bench: Bench) -> None:
     bench.land("FREE", [bench.cell(bench.expected("t", "passed", "passed"))])
     asked = bench.lake.read("responses", "FREE")
@@ -508,7 +508,7 @@ def test_a_run_in_which_every_reply_was_reused_cost_nothing(together):
     assert (row["requests"], row["reused"], row["cost_usd"], row["requests_without_price"]) == (0, 2, 0, 0)
 
 
-@landed
+@register
 def _asking_the_same(bench: Bench) -> None:
     bench.land("SAME", [bench.cell(bench.expected("t", "passed", "passed"))])
     asked = bench.lake.read("responses", "SAME")
@@ -520,7 +520,7 @@ def test_cases_that_ask_the_same_each_have_an_answer_of_their_own(together):
     assert answers.rows() == [(True,), (True,)]
 
 
-@landed
+@register
 def _gone_on(bench: Bench) -> None:
     bench.land("WENT-ON", [bench.cell(bench.expected("t", "passed", "failed", "error"))])
     before = bench.lake.read("responses", "WENT-ON").with_columns(

@@ -1,4 +1,4 @@
-"""A run beside the one before it: paired prompts, a test, and one false-discovery rate for all of them."""
+"""A run and the one before it: paired prompts, a test, and one false-discovery rate for all of them."""
 
 from math import comb, sqrt
 from statistics import mean, stdev
@@ -13,7 +13,7 @@ from biasgrid.warehouse.storage.lake import Lake
 P, F = "passed", "failed"
 
 
-def compared(lake: Lake) -> list[dict[str, Any]]:
+def compare_runs(lake: Lake) -> list[dict[str, Any]]:
     build(lake)
     return query(lake, "from marts.regressions order by run_id, requirement").to_dicts()
 
@@ -28,7 +28,7 @@ def test_one_sample_is_tested_exactly_on_the_prompts_that_changed(lake, hand_mad
     templates = range(5)
     hand_made.land("R1", [cell([r for t in templates for r in expected(f"t{t}", P, P, P)])])
     hand_made.land("R2", [cell([r for t in templates for r in expected(f"t{t}", F, F, P)])])
-    (row,) = compared(lake)
+    (row,) = compare_runs(lake)
     assert (row["run_id"], row["earlier_run_id"]) == ("R2", "R1")
     assert (row["test"], row["prompts"], row["templates"]) == ("McNemar", 15, 5)
     assert (row["only_now"], row["only_earlier"]) == (0, 10)
@@ -51,7 +51,7 @@ def test_several_samples_are_paired_by_template(lake, hand_made, cell, expected)
 
     hand_made.land("R1", [cell(replies(earlier))])
     hand_made.land("R2", [cell(replies(now))])
-    (row,) = compared(lake)
+    (row,) = compare_runs(lake)
     changes = [(now[template].count(P) - earlier[template].count(P)) / 2 for template in earlier]
     assert row["test"] == "paired by template"
     assert row["difference"] == pytest.approx(mean(changes))
@@ -72,7 +72,7 @@ def test_all_tests_of_a_run_share_one_false_discovery_rate(lake, hand_made, cell
 
     hand_made.land("R1", cells(dict.fromkeys(names, 0)), criteria)
     hand_made.land("R2", cells(lost), criteria)
-    rows = compared(lake)
+    rows = compare_runs(lake)
     p = [mcnemar(0, lost[name]) for name in names]
     assert [row["p_value"] for row in rows] == pytest.approx(p, abs=1e-9)
     ranked = sorted(p)
@@ -84,7 +84,7 @@ def test_all_tests_of_a_run_share_one_false_discovery_rate(lake, hand_made, cell
 def test_prompts_that_only_one_run_judged_are_not_compared(lake, hand_made, cell, expected):
     hand_made.land("R1", [cell([*expected("a", P, P), *expected("gone", P)])])
     hand_made.land("R2", [cell([*expected("a", P, F), *expected("new", F)])])
-    (row,) = compared(lake)
+    (row,) = compare_runs(lake)
     assert (row["prompts"], row["templates"], row["only_earlier"]) == (2, 1, 1)
 
 
@@ -92,10 +92,10 @@ def test_an_incomplete_run_is_compared_with_none_and_none_with_it(lake, hand_mad
     hand_made.land("R1", [cell(expected("a", P, P, P))])
     hand_made.land("R2", [cell(expected("a", F, "error", "error"))], state="incomplete")
     hand_made.land("R3", [cell(expected("a", P, P, P))])
-    (row,) = compared(lake)
+    (row,) = compare_runs(lake)
     assert (row["run_id"], row["earlier_run_id"]) == ("R3", "R1")
-    told = query(lake, "from marts.trend order by run_id, requirement").to_dicts()
-    assert [(row["nth"], row["change"]) for row in told] == [
+    shown = query(lake, "from marts.trend order by run_id, requirement").to_dicts()
+    assert [(row["nth"], row["change"]) for row in shown] == [
         (1, "not compared"),
         (2, "not compared"),
         (3, "no difference shown"),
@@ -106,14 +106,14 @@ def test_another_models_run_in_between_is_no_earlier_night(lake, hand_made, cell
     hand_made.land("R1", [cell(expected("a", P, P))])
     hand_made.land("R2", [cell(expected("a", F, F), model="simulated/other")])
     hand_made.land("R3", [cell(expected("a", P, P))])
-    (row,) = compared(lake)
+    (row,) = compare_runs(lake)
     assert (row["run_id"], row["earlier_run_id"], row["difference"]) == ("R3", "R1", 0)
 
 
 def test_a_same_value_template_is_one_prompt(lake, hand_made, cell, numbers):
     hand_made.land("R1", [cell([*numbers("a", 50, 50, 50), *numbers("b", 10, 10, 10)])])
     hand_made.land("R2", [cell([*numbers("a", 50, 50, 90), *numbers("b", 10, 10, 10)])])
-    (row,) = compared(lake)
+    (row,) = compare_runs(lake)
     assert (row["prompts"], row["only_earlier"], row["difference"]) == (2, 1, -0.5)
 
 
@@ -121,6 +121,6 @@ def test_prompts_pass_by_the_requirements_rule_for_refusals(lake, hand_made, cel
     rule = [criterion(refusals="fail", max_refusals=1.0)]
     hand_made.land("R1", [cell(expected("a", P, P, P))], rule)
     hand_made.land("R2", [cell(expected("a", P, "refused", "refused"))], rule)
-    (row,) = compared(lake)
+    (row,) = compare_runs(lake)
     assert row["only_earlier"] == 2
     assert pl.Series([row["rate"]]).round(6).item() == pytest.approx(1 / 3, abs=1e-6)

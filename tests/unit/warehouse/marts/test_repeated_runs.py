@@ -41,8 +41,8 @@ def night(
     for (requirement, template), rate in own.items():
         true = rate - drop if requirement == DROPPED else rate
         for sample in range(1, SAMPLES + 1):
-            said = ("passed" if chance.random() < true else "failed" for _ in range(COMMUNITIES))
-            replies[requirement] += expected(template, *said, sample=sample)
+            outcomes = ("passed" if chance.random() < true else "failed" for _ in range(COMMUNITIES))
+            replies[requirement] += expected(template, *outcomes, sample=sample)
     return [cell(given, requirement=name, model=model) for name, given in replies.items()]
 
 

@@ -31,7 +31,7 @@ def test_it_does_not_hang_on_the_order_in_which_sets_happen_to_be_read():
         "from biasgrid.warehouse.queries.dictionary import as_markdown\n"
         "print(hash(as_markdown()) and as_markdown()[:3000])"
     )
-    told = {
+    shown = {
         subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -41,21 +41,21 @@ def test_it_does_not_hang_on_the_order_in_which_sets_happen_to_be_read():
         ).stdout
         for seed in ("1", "2")
     }
-    assert len(told) == 1
+    assert len(shown) == 1
 
 
 @pytest.mark.parametrize("model", load_models(), ids=lambda model: model.relation)
-def test_every_column_of_every_model_is_told_with_unit_and_values(dictionary, model):
-    told = section(dictionary, model.relation)
+def test_every_column_of_every_model_is_described_with_unit_and_values(dictionary, model):
+    shown = section(dictionary, model.relation)
     for name, column in model.about.columns.items():
-        (row,) = (line for line in told.splitlines() if line.startswith(f"| `{name}` |"))
+        (row,) = (line for line in shown.splitlines() if line.startswith(f"| `{name}` |"))
         cells = [cell.strip() for cell in row.replace("\\|", "¦").split("|")[1:-1]]
         assert len(cells) == 5
         assert cells[3] == column.unit
         assert ("never null" in cells[4]) == column.not_null
         assert all(f"`{value}`" in cells[4] for value in column.accepted)
-    assert all(invariant in told for invariant in model.about.invariants)
-    assert all(f"[{relation}](#" in told for relation in model.reads)
+    assert all(invariant in shown for invariant in model.about.invariants)
+    assert all(f"[{relation}](#" in shown for relation in model.reads)
 
 
 def test_marts_come_first_and_each_table_below_those_that_it_reads(dictionary):
@@ -81,6 +81,6 @@ def test_every_table_of_the_lake_and_each_of_its_columns_has_a_meaning(table):
     assert untold == [], "say what it means behind the column, in warehouse/schemas.py"
 
 
-def test_a_column_that_no_staging_model_passes_on_is_told_by_its_comment_in_the_schema():
+def test_a_column_that_no_staging_model_passes_on_is_described_by_its_comment_in_the_schema():
     assert column_meanings("criteria")["coverage"].description.startswith("least share of planned cases")
     assert "input_file_id" in column_meanings("jobs")

@@ -41,11 +41,11 @@ def test_the_script_gives_the_rows_of_the_mart_and_of_that_run_alone(built, rela
 
 
 def test_it_holds_what_the_table_is_made_of_and_nothing_else():
-    told = script(["marts.deltas"], "R1", ["select 1"])
-    assert "create table intermediate.int_same_value_tests" in told
-    assert "create table marts.deltas" in told
-    assert "marts.costs" not in told
-    assert told.rstrip().endswith("select 1;")
+    shown = script(["marts.deltas"], "R1", ["select 1"])
+    assert "create table intermediate.int_same_value_tests" in shown
+    assert "create table marts.deltas" in shown
+    assert "marts.costs" not in shown
+    assert shown.rstrip().endswith("select 1;")
     names = [model.relation for model in made_of(["marts.deltas"])]
     assert (
         names.index("staging.stg_cases")
@@ -75,8 +75,8 @@ def test_macros_that_are_called_come_along_with_those_that_they_call(tmp_path):
     )
     calling = "create macro staging.stg_cases(x) as extra.half(x);\n"  # a name that the models do mention
     (tmp_path / "A.sql").write_text(calling)
-    told = script(["marts.deltas"], "R1", [], macros=tmp_path)
-    assert "create schema extra;" in told
-    assert told.index("create macro extra.half") < told.index("create macro staging.stg_cases")
-    assert "extra.unused" not in told
+    shown = script(["marts.deltas"], "R1", [], macros=tmp_path)
+    assert "create schema extra;" in shown
+    assert shown.index("create macro extra.half") < shown.index("create macro staging.stg_cases")
+    assert "extra.unused" not in shown
     assert "extra" not in script(["marts.deltas"], "R1", [], macros=tmp_path / "none")

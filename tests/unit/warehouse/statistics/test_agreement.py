@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 
-def expanded(counts: list[list[int]]) -> list[tuple[int, int]]:
-    """What both said, pair by pair."""
+def expand_counts(counts: list[list[int]]) -> list[tuple[int, int]]:
+    """Verdicts of both assessors, pair by pair."""
     return [(i, j) for i, row in enumerate(counts) for j, n in enumerate(row) for _ in range(n)]
 
 
@@ -14,17 +14,19 @@ def expanded(counts: list[list[int]]) -> list[tuple[int, int]]:
 def test_kappa_and_ac1_are_those_counted_pair_by_pair(call, seed):
     random, q = Random(seed), 2 + seed % 3
     counts = [[random.randint(0, 30) + 40 * (i == j) for j in range(q)] for i in range(q)]
-    pairs = expanded(counts)
+    pairs = expand_counts(counts)
     observed = sum(a == b for a, b in pairs) / len(pairs)
     first, second = ([sum(pair[side] == i for pair in pairs) / len(pairs) for i in range(q)] for side in (0, 1))
     by_chance = sum(a * b for a, b in zip(first, second, strict=True))
-    assert call("cohens_kappa(?::bigint[][])", counts) == pytest.approx((observed - by_chance) / (1 - by_chance))
+    assert call("cohens_kappa(?::bigint[][])", counts) == pytest.approx(
+        (observed - by_chance) / (1 - by_chance)
+    )
     shares = [(a + b) / 2 for a, b in zip(first, second, strict=True)]
     by_chance = sum(share * (1 - share) for share in shares) / (q - 1)
     assert call("gwets_ac1(?::bigint[][])", counts) == pytest.approx((observed - by_chance) / (1 - by_chance))
 
 
-def test_kappa_says_nothing_where_all_said_the_same_but_ac1_does(call):
+def test_kappa_is_null_where_all_verdicts_are_the_same_but_ac1_is_not(call):
     assert call("cohens_kappa([[50, 0], [0, 0]])") is None
     assert call("gwets_ac1([[50, 0], [0, 0]])") == 1
 
@@ -43,19 +45,19 @@ def test_the_rate_behind_a_judge_that_errs(call):
 
 
 def test_the_corrected_rates_error_is_that_of_the_delta_method(call):
-    def corrected(p: float, q1: float, q0: float) -> float:
+    def correct_rate(p: float, q1: float, q0: float) -> float:
         return (p + q0 - 1) / (q0 + q1 - 1)
 
     given, n = (0.8, 0.9, 0.85), (400, 100, 100)
     step, variance = 1e-6, 0.0
     for i, size in enumerate(n):
         moved = [value + step * (k == i) for k, value in enumerate(given)]
-        slope = (corrected(*moved) - corrected(*given)) / step
+        slope = (correct_rate(*moved) - correct_rate(*given)) / step
         variance += slope**2 * given[i] * (1 - given[i]) / size
     assert call("corrected_rate_se(0.8, 400, 0.9, 100, 0.85, 100)") == pytest.approx(sqrt(variance), rel=1e-5)
 
 
-def jackknifed(call: Any, name: str, counts: list[list[int]]) -> float:
+def jackknife(call: Any, name: str, counts: list[list[int]]) -> float:
     """The standard error of a coefficient by leaving out one pair at a time."""
     n = sum(map(sum, counts))
     deviations, mean = [], 0.0
@@ -74,7 +76,7 @@ def jackknifed(call: Any, name: str, counts: list[list[int]]) -> float:
 )
 def test_the_error_of_an_agreement_is_about_that_of_leaving_one_out(call, name, counts):
     error = call(f"{name}_se(?::bigint[][], ?::bigint[][])", counts, counts)
-    assert error == pytest.approx(jackknifed(call, name, counts), rel=0.06)
+    assert error == pytest.approx(jackknife(call, name, counts), rel=0.06)
 
 
 def test_a_published_agreement_with_its_error(call):
@@ -83,7 +85,7 @@ def test_a_published_agreement_with_its_error(call):
     assert call("gwets_ac1_se(?::bigint[][], ?::bigint[][])", gwets, gwets) == pytest.approx(0.0230, abs=5e-5)
 
 
-def test_weights_that_are_all_alike_tell_what_counts_do(call):
+def test_equal_weights_give_the_same_as_counts(call):
     counts = [[40, 5], [9, 30]]
     tripled, squares = [[3 * c for c in row] for row in counts], [[9 * c for c in row] for row in counts]
     for name in ("cohens_kappa_se", "gwets_ac1_se"):
@@ -96,14 +98,20 @@ def test_an_agreement_of_all_or_none_has_an_interval_still(call):
     low = call("agreement_interval(1, 0, 1, 20, 1.959963985).low")
     assert low == pytest.approx(2 * 0.838875 - 1, abs=1e-5)
     assert call("agreement_interval(1, 0, 1, 20, 1.959963985).high") == 1
-    assert call("agreement_interval(-1, 0, 0, 20, 1.959963985).high") == pytest.approx(1 - 2 * 0.838875, abs=1e-5)
-    assert call("agreement_interval(0.5, 0.1, 0.8, 50, 1.959963985).low") == pytest.approx(0.5 - 0.196, abs=1e-4)
+    assert call("agreement_interval(-1, 0, 0, 20, 1.959963985).high") == pytest.approx(
+        1 - 2 * 0.838875, abs=1e-5
+    )
+    assert call("agreement_interval(0.5, 0.1, 0.8, 50, 1.959963985).low") == pytest.approx(
+        0.5 - 0.196, abs=1e-4
+    )
     assert call("agreement_interval(null, null, 1, 20, 1.959963985)") is None
 
 
 @pytest.mark.parametrize("counts", [[[90, 0], [10, 0]], [[0, 8], [0, 0]], [[0, 0], [5, 5]]])
-def test_a_kappa_of_who_always_says_the_same_has_no_interval(call, counts):
-    kappa, se = (call(f"{name}") for name in (f"cohens_kappa({counts})", f"cohens_kappa_se({counts}, {counts})"))
+def test_a_kappa_of_a_constant_assessor_has_no_interval(call, counts):
+    kappa, se = (
+        call(f"{name}") for name in (f"cohens_kappa({counts})", f"cohens_kappa_se({counts}, {counts})")
+    )
     assert kappa == 0
     observed = (counts[0][0] + counts[1][1]) / sum(map(sum, counts))
     assert call("agreement_interval(?::double, ?::double, ?, 100, 1.959963985)", kappa, se, observed) is None

@@ -37,13 +37,13 @@ ADDS_UP_TO_NO_WHOLE = ("gpt-4", "goal", "first")
 """The row of it whose shares add up to 1.17."""
 
 
-def counted(tasks: str, assigned: list[str]) -> dict[str, int]:
+def count_tasks(tasks: str, assigned: list[str]) -> dict[str, int]:
     pairs = [task + person[0].upper() for task, person in zip(tasks, assigned, strict=True)]
     return {pair: pairs.count(pair) for pair in ("MM", "MF", "FM", "FF")}
 
 
 def naive_class(tasks: str, assigned: list[str], males: int, females: int) -> str:
-    n = counted(tasks, assigned)
+    n = count_tasks(tasks, assigned)
     if min(n["MM"], n["MF"]) + min(n["FM"], n["FF"]) >= min(males, females):
         return "neutral"
     with_it, against_it = n["MM"] + n["FF"], n["MF"] + n["FM"]
@@ -54,7 +54,7 @@ def naive_class(tasks: str, assigned: list[str], males: int, females: int) -> st
 
 @pytest.mark.parametrize(("tasks", "assigned", "males", "females", "wanted"), TABLE)
 def test_the_class_of_an_assignment(call, tasks, assigned, males, females, wanted):
-    numbers = [*counted(tasks, assigned.split()).values(), males, females]
+    numbers = [*count_tasks(tasks, assigned.split()).values(), males, females]
     assert naive_class(tasks, assigned.split(), males, females) == wanted
     assert call("assignment_class(?, ?, ?, ?, ?, ?)", *numbers) == wanted
     as_published = "anti-stereotypical" if wanted == "tie" else wanted

@@ -62,7 +62,7 @@ def test_no_template_at_all_has_nothing(over):
         assert over(measure, []) is None
 
 
-def test_templates_that_do_not_vary_tell_no_more_than_their_number(call, over):
+def test_templates_that_do_not_vary_count_as_one_row_each(call, over):
     # 2/3 cannot be written exactly: a remainder of rounding is no variation
     rows = [(2, 3)] * 7 + [(28, 42)] * 6
     assert (

@@ -22,9 +22,9 @@ def test_an_address_is_a_bucket_and_a_prefix(named, address):
     assert Address.of(named) == address
 
 
-def test_what_lies_below_an_address_is_told_by_a_whole_one():
-    assert Address("lakes", "team").told("lake/runs") == "s3://lakes/team/lake/runs"
-    assert Address("lakes").told("lake/runs") == "s3://lakes/lake/runs"
+def test_objects_below_an_address_have_a_whole_url():
+    assert Address("lakes", "team").url("lake/runs") == "s3://lakes/team/lake/runs"
+    assert Address("lakes").url("lake/runs") == "s3://lakes/lake/runs"
     assert str(Address("lakes")) == "s3://lakes"
 
 

@@ -16,23 +16,23 @@ from biasgrid.warehouse.storage.lake import Lake
 FILES = 12
 
 
-def seen(lake: Lake) -> list[Path]:
+def find_files(lake: Lake) -> list[Path]:
     return compaction.fold_files(lake, "responses", lake.files("responses"))
 
 
 def rows(lake: Lake) -> pl.DataFrame:
-    return pl.read_parquet(seen(lake), glob=False, missing_columns="insert").sort("response_id")
+    return pl.read_parquet(find_files(lake), glob=False, missing_columns="insert").sort("response_id")
 
 
 @pytest.fixture
 def land(hand_made: Any, cell: Any, expected: Any) -> Any:
     """Lands a run with a file for each of so many models."""
 
-    def landed(run_id: str, files: int, outcome: str = "passed") -> None:
+    def land_run(run_id: str, files: int, outcome: str = "passed") -> None:
         cells = [cell(expected("t", outcome), model=f"simulated/m{number:02}") for number in range(files)]
         hand_made.land(run_id, cells)
 
-    return landed
+    return land_run
 
 
 @pytest.fixture
@@ -44,12 +44,12 @@ def nights(lake: Lake, land: Any) -> Lake:
 
 
 def test_runs_of_many_small_files_are_read_from_one_each(nights):
-    assert [path.parent.name[-1] for path in seen(nights)] == ["A", "B", *["C"] * (compaction.MANY - 1)]
+    assert [path.parent.name[-1] for path in find_files(nights)] == ["A", "B", *["C"] * (compaction.MANY - 1)]
     assert rows(nights).equals(nights.read("responses").sort("response_id"))
 
 
 def test_what_lands_later_or_changes_is_seen(nights, land):
-    before = seen(nights)
+    before = find_files(nights)
     land("A", FILES + 1)
     land("B", FILES, "error")
     assert rows(nights).equals(nights.read("responses").sort("response_id"))
@@ -59,14 +59,14 @@ def test_what_lands_later_or_changes_is_seen(nights, land):
 
 
 def test_a_run_that_is_gone_leaves_nothing(nights):
-    one = seen(nights)[0]
+    one = find_files(nights)[0]
     shutil.rmtree(nights.folder("responses", "A"))
     assert set(rows(nights)["run_id"]) == {"B", "C"}
     assert not one.parent.exists()
 
 
 def test_nor_does_one_that_has_few_files_left(nights):
-    one = seen(nights)[0]
+    one = find_files(nights)[0]
     for path in nights.files("responses", "A")[compaction.MANY - 1 :]:
         path.unlink()
     assert rows(nights).filter(run_id="A").height == compaction.MANY - 1
@@ -86,7 +86,7 @@ def test_a_damaged_file_is_named_though_its_rows_were_folded_before(nights):
 
 def test_where_nothing_can_be_written_the_files_themselves_are_read(nights):
     (nights.root / "folded").write_text("in the way")
-    assert seen(nights) == nights.files("responses")
+    assert find_files(nights) == nights.files("responses")
 
 
 def test_a_folded_file_may_be_deleted(nights):

@@ -192,9 +192,9 @@ def test_a_killed_writer_loses_nothing_that_it_had_appended(lake):
         time.sleep(0.2)
         os.kill(process.pid, signal.SIGKILL)
         assert process.stdout is not None
-        said = process.stdout.read().split()
+        printed = process.stdout.read().split()
     rescued = recover(lake, "R1")
-    assert rescued > int((said or ["0"])[-1])
+    assert rescued > int((printed or ["0"])[-1])
     numbers = sorted(int(response_id[1:]) for response_id in ids(lake))
     assert numbers == list(range(rescued))
 
@@ -213,7 +213,7 @@ def test_a_run_that_another_process_writes_is_left_alone(lake):
     assert recover(lake) > 0
 
 
-def test_parts_of_a_run_are_written_side_by_side_and_nobody_writes_the_whole_meanwhile(lake):
+def test_parts_of_a_run_are_written_side_by_side_and_none_writes_the_whole_meanwhile(lake):
     with writer(lake, "one") as process:
         try:
             with RunLock(lake, "R1", "another"):

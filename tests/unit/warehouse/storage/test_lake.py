@@ -153,7 +153,7 @@ def test_odd_characters_in_the_root_are_only_characters(tmp_path):
     assert lake.read("cases").height == 1
 
 
-def test_opening_says_what_to_do_about_a_directory_that_cannot_be_written(tmp_path):
+def test_opening_names_the_remedy_for_a_directory_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     for root in (tmp_path / "file", tmp_path / "file" / "deeper" / "data"):
         with pytest.raises(UserError) as caught:

@@ -108,14 +108,14 @@ def disk(tmp_path: Path) -> Iterator[SmallDisk]:
         (errno.EIO, "see to the disk"),
     ],
 )
-def test_trouble_says_what_where_and_what_to_do(code, remedy):
+def test_trouble_names_what_where_and_the_remedy(code, remedy):
     with pytest.raises(StorageTrouble) as caught, storing(Path("/data/lake")):
         raise OSError(code, os.strerror(code))
-    told = str(caught.value.of_run("01ABC", 3))
-    assert f"`/data/lake` cannot be written: {os.strerror(code)}" in told
-    assert "3 replies that had arrived are lost and will be asked for again" in told
-    assert remedy in told
-    assert "biasgrid resume 01ABC" in told
+    shown = str(caught.value.of_run("01ABC", 3))
+    assert f"`/data/lake` cannot be written: {os.strerror(code)}" in shown
+    assert "3 replies that had arrived are lost and will be asked for again" in shown
+    assert remedy in shown
+    assert "biasgrid resume 01ABC" in shown
     assert isinstance(caught.value, UserError)
     assert "lost" not in str(caught.value)
 
@@ -127,14 +127,14 @@ def test_trouble_survives_pickling():
 
 
 @pytest.mark.parametrize(
-    "told",
+    "error",
     [duckdb.IOException(f"IO Error: x: {os.strerror(errno.ENOSPC)}"), RuntimeError("no space left on device")],
 )
-def test_libraries_that_keep_the_systems_number_to_themselves_are_understood(told):
+def test_libraries_that_keep_the_systems_number_to_themselves_are_understood(error):
     with pytest.raises(StorageTrouble) as caught, storing(Path("/data")):
-        raise told
+        raise error
     assert caught.value.code == errno.ENOSPC
-    assert caught.value.__cause__ is told
+    assert caught.value.__cause__ is error
 
 
 @pytest.mark.parametrize(
@@ -277,14 +277,14 @@ def test_a_write_that_fails_leaves_what_was_there(lake, write):
 
 
 def test_space_is_held_back_while_a_run_is_written_and_no_longer(lake):
-    def held() -> int:
+    def held_bytes() -> int:
         return sum(path.stat().st_blocks * 512 for path in lake.root.rglob(".reserve"))
 
     with RunLock(lake, "R1"):
-        assert held() >= HELD_BYTES
+        assert held_bytes() >= HELD_BYTES
         recover(lake, "R1")
-        assert held() >= HELD_BYTES
-    assert held() == 0
+        assert held_bytes() >= HELD_BYTES
+    assert held_bytes() == 0
 
 
 def test_what_a_killed_run_held_back_goes_when_it_is_recovered(lake):

@@ -26,7 +26,7 @@ with counted as (
     group by tasks.run_id, tasks.cell_id, tasks.play_id, tasks.reply
 ),
 
-told as (
+readable as (
     select
         *,
         case
@@ -40,14 +40,14 @@ told as (
 
 classed as (
     select
-        told.*,
+        readable.*,
         plays.* exclude (run_id, cell_id, play_id),
         if(
-            told.without_class is null,
+            readable.without_class is null,
             statistics.assignment_class(mm, mf, fm, ff, plays.first_people, plays.second_people),
             null
         ) as class
-    from told
+    from readable
     inner join intermediate.int_interaction_plays as plays using (run_id, cell_id, play_id)
 )
 

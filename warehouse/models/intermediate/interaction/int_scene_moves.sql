@@ -6,7 +6,7 @@ steps as (
     select *
     from (
         values ('first to last', 'first', 'last'), ('first to reflected', 'first', 'reflected')
-    ) as told(step, before, after)
+    ) as pairs_(step, before, after)
 )
 
 select

@@ -35,8 +35,8 @@ pairs as (
         } as assessors,
         first.state as reference_state,
         second.state as assessor_state,
-        list_position(['passed', 'failed', 'refused', 'unreadable'], first.outcome) as reference_said,
-        list_position(['passed', 'failed', 'refused', 'unreadable'], second.outcome) as assessor_said,
+        list_position(['passed', 'failed', 'refused', 'unreadable'], first.outcome) as reference_verdict,
+        list_position(['passed', 'failed', 'refused', 'unreadable'], second.outcome) as assessor_verdict,
         1 / if(
             first.assessor_kind = second.assessor_kind and first.seed = second.seed,
             least(first.probability, second.probability),
@@ -51,14 +51,14 @@ pairs as (
             and (first.rank, first.assessor) < (second.rank, second.assessor)
 ),
 
-said as (
+tallied as (
     select
         run_id,
         evaluation_id,
         grouping_,
         assessors,
-        reference_said,
-        assessor_said,
+        reference_verdict,
+        assessor_verdict,
         count(*) as replies,
         sum(weight::decimal(38, 9))::double as weights,
         sum((weight ** 2)::decimal(38, 9))::double as squares,
@@ -84,14 +84,14 @@ squared as (
         sum(assessor_refused)::bigint as assessor_refused,
         sum(assessor_unreadable)::bigint as assessor_unreadable,
         sum(assessor_failed)::bigint as assessor_failed,
-        coalesce(sum(replies) filter (where reference_said + assessor_said > 0), 0)::bigint as n,
-        coalesce(sum(replies) filter (where reference_said = 1 and assessor_said = 1), 0)::bigint as true_passed,
-        coalesce(sum(replies) filter (where reference_said = 1 and assessor_said = 2), 0)::bigint as false_failed,
-        coalesce(sum(replies) filter (where reference_said = 2 and assessor_said = 1), 0)::bigint as false_passed,
-        coalesce(sum(replies) filter (where reference_said = 2 and assessor_said = 2), 0)::bigint as true_failed,
-        statistics.square_of(reference_said, assessor_said, weights) as weights,
-        statistics.square_of(reference_said, assessor_said, squares) as squares
-    from said
+        coalesce(sum(replies) filter (where reference_verdict + assessor_verdict > 0), 0)::bigint as n,
+        coalesce(sum(replies) filter (where reference_verdict = 1 and assessor_verdict = 1), 0)::bigint as true_passed,
+        coalesce(sum(replies) filter (where reference_verdict = 1 and assessor_verdict = 2), 0)::bigint as false_failed,
+        coalesce(sum(replies) filter (where reference_verdict = 2 and assessor_verdict = 1), 0)::bigint as false_passed,
+        coalesce(sum(replies) filter (where reference_verdict = 2 and assessor_verdict = 2), 0)::bigint as true_failed,
+        statistics.square_of(reference_verdict, assessor_verdict, weights) as weights,
+        statistics.square_of(reference_verdict, assessor_verdict, squares) as squares
+    from tallied
     group by all
 ),
 

@@ -85,10 +85,10 @@ compared as (
         judgements.strategy,
         reviewed.by_whom,
         reviewed.reviewer,
-        reviewed.outcome as reviewer_said,
-        judgements.outcome as judge_said,
-        if(reviewer_said = 'unreadable', null, reviewer_said = 'failed') as by_reviewer,
-        if(judge_said = 'unreadable', null, judge_said = 'failed') as by_judge,
+        reviewed.outcome as reviewer_verdict,
+        judgements.outcome as judge_verdict,
+        if(reviewer_verdict = 'unreadable', null, reviewer_verdict = 'failed') as by_reviewer,
+        if(judge_verdict = 'unreadable', null, judge_verdict = 'failed') as by_judge,
         reviewed.is_disputed,
         1 / reviewed.probability as weight
     from reviewed
@@ -106,7 +106,7 @@ scopes as (
     from compared
 ),
 
-said as (
+tallied as (
     select
         run_id,
         judge,
@@ -116,14 +116,14 @@ said as (
         by_reviewer,
         by_judge,
         count(*) as asked,
-        count(*) filter (where judge_said is null) as judge_silent,
-        count(*) filter (where reviewer_said is null and not is_disputed) as reviewer_silent,
+        count(*) filter (where judge_verdict is null) as judge_silent,
+        count(*) filter (where reviewer_verdict is null and not is_disputed) as reviewer_silent,
         count(*) filter (where is_disputed) as disputed,
-        count(*) filter (where reviewer_said is not null and judge_said is not null) as n,
+        count(*) filter (where reviewer_verdict is not null and judge_verdict is not null) as n,
         coalesce(
-            sum(weight::decimal(38, 9)) filter (where reviewer_said is not null and judge_said is not null), 0
+            sum(weight::decimal(38, 9)) filter (where reviewer_verdict is not null and judge_verdict is not null), 0
         )::double as weighted_n,
-        coalesce(sum(weight::decimal(38, 9)) filter (where reviewer_said = judge_said), 0)::double as alike,
+        coalesce(sum(weight::decimal(38, 9)) filter (where reviewer_verdict = judge_verdict), 0)::double as alike,
         sum(weight::decimal(38, 9))::double as weights,
         sum((weight ** 2)::decimal(38, 9))::double as squares
     from scopes
@@ -151,7 +151,7 @@ in_two as (
         sum(alike::decimal(38, 9))::double / nullif(sum(weighted_n::decimal(38, 9))::double, 0) as outcomes_agreement,
         statistics.two_by_two(by_reviewer, by_judge, weights) as two,
         statistics.two_by_two(by_reviewer, by_judge, squares) as two_squares
-    from said
+    from tallied
     group by run_id, judge, scope, strategy, reviewer
 ),
 

@@ -119,7 +119,7 @@ def test_sessions_are_paired_by_strategy_and_pair_of_attributes(biasgrid, two_re
         if row["sessions"]:
             assert row["difference"] == pytest.approx((row["only_later"] - row["only_earlier"]) / row["sessions"])
         else:
-            assert row["why_not_compared"] == "no session in both tells anything"
+            assert row["why_not_compared"] == "no session in both is decided"
     assert sum(row["only_later"] or 0 for row in found["attack_success"]) == 2
     assert ("held", "gave in") in {
         (row["earlier_finding"], row["later_finding"]) for row in found["attack_success"]
