@@ -248,6 +248,8 @@ def earlier(version: str, tmp_path: Path) -> Lake:
 
 
 @pytest.fixture
-def reply_makers(expected: Any, numbers: Any) -> tuple[Any, Any]:
+def reply_makers(
+    expected: Callable[..., list[Reply]], numbers: Callable[..., list[Reply]]
+) -> tuple[Callable[..., list[Reply]], Callable[..., list[Reply]]]:
     """`expected` and `numbers`, for tests that make replies of both kinds."""
     return expected, numbers
