@@ -18,9 +18,7 @@ def test_kappa_and_ac1_are_those_counted_pair_by_pair(call, seed):
     observed = sum(a == b for a, b in pairs) / len(pairs)
     first, second = ([sum(pair[side] == i for pair in pairs) / len(pairs) for i in range(q)] for side in (0, 1))
     by_chance = sum(a * b for a, b in zip(first, second, strict=True))
-    assert call("cohens_kappa(?::bigint[][])", counts) == pytest.approx(
-        (observed - by_chance) / (1 - by_chance)
-    )
+    assert call("cohens_kappa(?::bigint[][])", counts) == pytest.approx((observed - by_chance) / (1 - by_chance))
     shares = [(a + b) / 2 for a, b in zip(first, second, strict=True)]
     by_chance = sum(share * (1 - share) for share in shares) / (q - 1)
     assert call("gwets_ac1(?::bigint[][])", counts) == pytest.approx((observed - by_chance) / (1 - by_chance))
@@ -98,20 +96,14 @@ def test_an_agreement_of_all_or_none_has_an_interval_still(call):
     low = call("agreement_interval(1, 0, 1, 20, 1.959963985).low")
     assert low == pytest.approx(2 * 0.838875 - 1, abs=1e-5)
     assert call("agreement_interval(1, 0, 1, 20, 1.959963985).high") == 1
-    assert call("agreement_interval(-1, 0, 0, 20, 1.959963985).high") == pytest.approx(
-        1 - 2 * 0.838875, abs=1e-5
-    )
-    assert call("agreement_interval(0.5, 0.1, 0.8, 50, 1.959963985).low") == pytest.approx(
-        0.5 - 0.196, abs=1e-4
-    )
+    assert call("agreement_interval(-1, 0, 0, 20, 1.959963985).high") == pytest.approx(1 - 2 * 0.838875, abs=1e-5)
+    assert call("agreement_interval(0.5, 0.1, 0.8, 50, 1.959963985).low") == pytest.approx(0.5 - 0.196, abs=1e-4)
     assert call("agreement_interval(null, null, 1, 20, 1.959963985)") is None
 
 
 @pytest.mark.parametrize("counts", [[[90, 0], [10, 0]], [[0, 8], [0, 0]], [[0, 0], [5, 5]]])
 def test_a_kappa_of_a_constant_assessor_has_no_interval(call, counts):
-    kappa, se = (
-        call(f"{name}") for name in (f"cohens_kappa({counts})", f"cohens_kappa_se({counts}, {counts})")
-    )
+    kappa, se = (call(f"{name}") for name in (f"cohens_kappa({counts})", f"cohens_kappa_se({counts}, {counts})"))
     assert kappa == 0
     observed = (counts[0][0] + counts[1][1]) / sum(map(sum, counts))
     assert call("agreement_interval(?::double, ?::double, ?, 100, 1.959963985)", kappa, se, observed) is None

@@ -45,9 +45,7 @@ def test_at_nine_in_ten_it_takes_38_templates_and_at_ten_in_ten_none_would_do(ca
         (0.8, 0.95, 500, "undecided"),
     ],
 )
-def test_few_templates_decide_nothing_that_as_many_perfect_ones_would_not(
-    call, lower, upper, templates, decision
-):
+def test_few_templates_decide_nothing_that_as_many_perfect_ones_would_not(call, lower, upper, templates, decision):
     assert call("decision_of_templates(?, ?, 0.9, ?, 38, 3)", lower, upper, templates) == decision
 
 
