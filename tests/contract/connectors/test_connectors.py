@@ -78,10 +78,10 @@ async def test_parameters_that_are_unset_or_not_accepted_are_not_sent(provider, 
 
 async def test_the_key_goes_in_the_header_and_nowhere_else(provider, server, reach, ask, key):
     await reach(provider).ask(ask())
-    heard = server.received[0]
-    assert any(key in value for value in heard.headers.values())
-    assert key not in heard.path
-    assert key not in str(heard.body)
+    received = server.received[0]
+    assert any(key in value for value in received.headers.values())
+    assert key not in received.path
+    assert key not in str(received.body)
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ async def test_every_status_is_one_error(provider, server, reach, status, kind, 
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"),
+    ("stated", "seconds"),
     [({"Retry-After": "3"}, 3.0), ({"Retry-After": "0.25"}, 0.25), ({}, None), ({"Retry-After": "soon"}, None)],
 )
-async def test_retry_after_is_read(provider, server, reach, said, seconds, refusal):
-    server.then(server.fails(429, headers=said))
+async def test_retry_after_is_read(provider, server, reach, stated, seconds, refusal):
+    server.then(server.fails(429, headers=stated))
     error = await refusal(reach(provider))
     assert isinstance(error, RateLimited)
     assert error.retry_after_s == seconds
@@ -189,7 +189,7 @@ async def test_a_reply_that_breaks_off_is_the_servers_fault(provider, server, re
     assert type(await refusal(reach(provider))) is ServerFault
 
 
-async def test_a_dropped_connection_is_told_from_a_slow_one(provider, server, reach, refusal):
+async def test_a_dropped_connection_is_distinguished_from_a_slow_one(provider, server, reach, refusal):
     server.then(server.drops())
     assert type(await refusal(reach(provider))) is Disconnected
 

@@ -1,4 +1,4 @@
-"""Keys are found where they lie, and where none lies every place is named."""
+"""Keys are found in each place; if there is none, every place searched is named."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What others wrote is told apart from what is asked, and only the object asked for is read."""
+"""Quoted texts are distinguished from instructions, and only the requested object is read."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ async def test_requests_are_taken_one_by_one(scripted, work):
     assert len(landed) == 1000
 
 
-async def test_no_more_workers_than_told(scripted, work):
+async def test_no_more_workers_than_reported(scripted, work):
     connector = scripted(takes_s=0.002)
     await work(connector, range(40), lambda n, answer: None, workers=3)
     assert connector.most_in_flight == 3
@@ -79,7 +79,7 @@ async def test_an_answer_lands_the_moment_it_arrives(scripted, work):
     assert sent_when_landed[1] <= 3  # of six: those behind are sent as those before land
 
 
-async def test_a_shared_answer_is_landed_by_one_and_told_to_the_other(scripted, work):
+async def test_a_shared_answer_is_landed_by_one_and_reported_to_the_other(scripted, work):
     landed, shared = [], []
     connector = scripted(takes_s=0.01)
     await work(

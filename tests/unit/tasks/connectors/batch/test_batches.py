@@ -205,7 +205,7 @@ async def test_a_batch_is_created_for_a_day_and_names_its_run_and_job(hub, batch
     assert not made.ended
 
 
-async def test_a_batch_tells_its_state_its_files_and_why_it_was_rejected(hub, batches):
+async def test_a_batch_reports_its_state_its_files_and_why_it_was_rejected(hub, batches):
     error = {"code": "invalid_json_line", "message": "This line is no JSON.", "line": 7, "param": None}
     hub.batches = [described(status="failed", errors={"object": "list", "data": [error]}, error_file_id="file-e")]
     batch = await batches.retrieve("batch_1")
@@ -283,16 +283,16 @@ def test_a_provider_whose_batch_api_is_not_spoken_is_the_users_mistake():
         connect(model(connector="azure"), KEY)
 
 
-def told(key: str = "k", **line: Any) -> bytes:
+def output_line(key: str = "k", **line: Any) -> bytes:
     return json.dumps({"id": "1", "custom_id": key, "response": None, "error": None} | line).encode()
 
 
-def responded(status: int, body: Any) -> bytes:
-    return told(response={"status_code": status, "request_id": "r", "body": body})
+def response_line(status: int, body: Any) -> bytes:
+    return output_line(response={"status_code": status, "request_id": "r", "body": body})
 
 
-def failing(status: int, code: str, message: str = "no") -> bytes:
-    return responded(status, {"error": {"message": message, "code": code}})
+def failed_line(status: int, code: str, message: str = "no") -> bytes:
+    return response_line(status, {"error": {"message": message, "code": code}})
 
 
 COMPLETION = {
@@ -303,44 +303,44 @@ COMPLETION = {
 
 
 def test_a_line_with_a_completion_is_its_reply(lines):
-    assert lines.outcome(responded(200, COMPLETION)) == ("k", Reply("Yes\u2028No", "stop", 11, 7, "m-2026"))
+    assert lines.outcome(response_line(200, COMPLETION)) == ("k", Reply("Yes\u2028No", "stop", 11, 7, "m-2026"))
 
 
 @pytest.mark.parametrize(
     ("line", "kind"),
     [
-        (responded(200, {"choices": []}), ServerFault),
-        (responded(200, None), ServerFault),
-        (failing(429, "rate_limit_exceeded"), RateLimited),
-        (failing(500, ""), ServerFault),
-        (failing(400, "context_length_exceeded"), RequestRejected),
-        (failing(429, "insufficient_quota"), QuotaSpent),
-        (told(error={"code": "batch_expired", "message": "not in time"}), TimedOut),
-        (told(error={"code": "batch_cancelled", "message": "cancelled"}), BatchCancelled),
-        (told(error={"code": "server_error", "message": "it broke"}), ServerFault),
-        (told(), ServerFault),
+        (response_line(200, {"choices": []}), ServerFault),
+        (response_line(200, None), ServerFault),
+        (failed_line(429, "rate_limit_exceeded"), RateLimited),
+        (failed_line(500, ""), ServerFault),
+        (failed_line(400, "context_length_exceeded"), RequestRejected),
+        (failed_line(429, "insufficient_quota"), QuotaSpent),
+        (output_line(error={"code": "batch_expired", "message": "not in time"}), TimedOut),
+        (output_line(error={"code": "batch_cancelled", "message": "cancelled"}), BatchCancelled),
+        (output_line(error={"code": "server_error", "message": "it broke"}), ServerFault),
+        (output_line(), ServerFault),
     ],
 )
-def test_a_line_that_failed_is_told_apart_as_a_request_is(lines, line, kind):
+def test_a_line_that_failed_is_distinguished_as_a_request_is(lines, line, kind):
     found = lines.outcome(line)
     assert found is not None
     assert (found[0], type(found[1])) == ("k", kind)
 
 
 def test_what_a_filter_withheld_is_a_reply_without_text(lines):
-    assert lines.outcome(failing(400, "content_filter")) == ("k", Reply("", "content_filter"))
+    assert lines.outcome(failed_line(400, "content_filter")) == ("k", Reply("", "content_filter"))
 
 
 @pytest.mark.parametrize("line", [b"", b"\n", b"[1]", b'{"custom_id": 7}', b'{"custom_id": "a', b"\xff\xfe"])
-def test_a_line_that_tells_of_no_request_is_passed_over(lines, line):
+def test_a_line_that_reports_of_no_request_is_passed_over(lines, line):
     assert lines.outcome(line) is None
 
 
-def test_the_limit_on_tokens_is_spelt_as_a_rejection_says_from_then_on(lines, ask):
+def test_the_limit_on_tokens_is_spelt_as_a_rejection_states_from_then_on(lines, ask):
     request = ask("Who?", key="k", max_tokens=60)
     assert json.loads(lines.of(request))["body"]["max_tokens"] == 60
     words = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
-    outcome = lines.outcome(failing(400, "unsupported_parameter", words))
+    outcome = lines.outcome(failed_line(400, "unsupported_parameter", words))
     assert outcome is not None
     assert lines.learn_from(outcome[1])
     assert json.loads(lines.of(request))["body"]["max_completion_tokens"] == 60

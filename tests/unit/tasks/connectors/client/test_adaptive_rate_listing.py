@@ -34,13 +34,13 @@ async def answers(one, ask, count=3):
     return [asyncio.create_task(one.answer(ask(str(number)), 0)) for number in range(count)]
 
 
-async def test_where_the_server_lists_the_model_nobody_waits_for_the_first(server, sender, ask):
+async def test_where_the_server_lists_the_model_no_one_waits_for_the_first(server, sender, ask):
     server.models = {"object": "list", "data": [{"id": "another-model"}, {"id": "some-model"}]}
     server.then(server.stalls())
     first, *others = await answers(sender(), ask)
     async with asyncio.timeout(10):
-        told = await asyncio.gather(*others)
-    assert [answer.reply.text for answer in told] == ["Yes", "Yes"]
+        received = await asyncio.gather(*others)
+    assert [answer.reply.text for answer in received] == ["Yes", "Yes"]
     assert not first.done()
     server.stopping.set()
     await first
@@ -51,16 +51,16 @@ async def test_where_it_does_not_the_first_is_waited_for(server, sender, ask, mo
     server.models = models
     server.delay_s = 0.05
     server.then(server.fails(401))
-    told = await asyncio.gather(*await answers(sender(), ask))
+    received = await asyncio.gather(*await answers(sender(), ask))
     assert len(server.received) == 1
-    assert {type(answer.error).__name__ for answer in told} == {"KeyRejected"}
+    assert {type(answer.error).__name__ for answer in received} == {"KeyRejected"}
 
 
 async def test_who_looks_the_model_up_does_not_wait_for_a_list_that_never_comes(server, sender, ask):
     server.models = server.stopping
     async with asyncio.timeout(10):
-        told = await asyncio.gather(*await answers(sender(), ask))
-    assert [answer.reply.text for answer in told] == ["Yes"] * 3
+        received = await asyncio.gather(*await answers(sender(), ask))
+    assert [answer.reply.text for answer in received] == ["Yes"] * 3
 
 
 async def test_what_an_azure_resource_could_deploy_is_not_what_it_answers_for(server, sender, ask):

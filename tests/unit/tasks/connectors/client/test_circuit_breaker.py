@@ -26,11 +26,11 @@ def answers(target, quick, ask):
 
 async def test_ten_rejections_in_a_row_stop_a_model(scripted, answers):
     connector = scripted([RequestRejected(f"no {n}") for n in range(99)])
-    heard = await answers(connector, 15)
+    outcomes = await answers(connector, 15)
     assert len(connector.sent) == 10
-    assert [type(answer.error) for answer in heard] == [RequestRejected] * 10 + [KeptFailing] * 5
-    assert "10 requests in a row were rejected; the last error: no 9; `biasgrid resume`" in str(heard[-1].error)
-    assert heard[-1].attempts == 0
+    assert [type(answer.error) for answer in outcomes] == [RequestRejected] * 10 + [KeptFailing] * 5
+    assert "10 requests in a row were rejected; the last error: no 9; `biasgrid resume`" in str(outcomes[-1].error)
+    assert outcomes[-1].attempts == 0
 
 
 async def test_one_success_among_rejections_is_enough_to_go_on(scripted, answers):
@@ -43,16 +43,16 @@ async def test_one_success_among_rejections_is_enough_to_go_on(scripted, answers
 @pytest.mark.parametrize(("concurrency", "most"), [(1, 20), (16, 32)])
 async def test_a_server_that_is_down_stops_a_model(scripted, answers, concurrency, most):
     connector = scripted([ServerFault("down") for _ in range(999)])
-    heard = await answers(connector, most + 3, retries=1, concurrency=concurrency)
+    outcomes = await answers(connector, most + 3, retries=1, concurrency=concurrency)
     assert len(connector.sent) == 2 * most
-    assert [type(answer.error) for answer in heard[-3:]] == [KeptFailing] * 3
-    assert "the last error: down" in str(heard[-1].error)
+    assert [type(answer.error) for answer in outcomes[-3:]] == [KeptFailing] * 3
+    assert "the last error: down" in str(outcomes[-1].error)
 
 
 async def test_what_is_answered_in_the_end_is_no_failure(scripted, answers):
     connector = scripted([ServerFault("once"), "Yes"] * 60)
-    heard = await answers(connector, 60, retries=1)
-    assert all(answer.reply for answer in heard)
+    outcomes = await answers(connector, 60, retries=1)
+    assert all(answer.reply for answer in outcomes)
 
 
 async def test_requests_in_flight_when_a_model_stops_still_land(scripted, target, quick, ask):
@@ -66,7 +66,7 @@ async def test_requests_in_flight_when_a_model_stops_still_land(scripted, target
     under_way = [asyncio.create_task(sender.answer(ask(str(n)), 0)) for n in range(13)]
     await connector.reached.wait()
     opens.set()
-    heard = await asyncio.gather(*under_way)
-    assert [type(answer.error) for answer in heard[:11]] == [RequestRejected] * 11
-    assert heard[-1].reply is not None
+    outcomes = await asyncio.gather(*under_way)
+    assert [type(answer.error) for answer in outcomes[:11]] == [RequestRejected] * 11
+    assert outcomes[-1].reply is not None
     assert isinstance((await sender.answer(ask("later"), 0)).error, KeptFailing)

@@ -1,4 +1,4 @@
-"""Errors quote what a provider said, on one line, without a trace of a key."""
+"""Errors quote a provider's message on one line, without a trace of a key."""
 
 from datetime import UTC, datetime
 
@@ -22,20 +22,20 @@ def test_no_shape_of_a_key_is_quoted(echo):
 
 
 def test_ordinary_words_are_quoted_as_they_are():
-    said = "This model's maximum context length is 4096 tokens (see model-4...); reduce your prompt."
+    words = "This model's maximum context length is 4096 tokens (see model-4...); reduce your prompt."
     assert redact("Invalid 'temperature': must be <= 2.0", KEY) == "Invalid 'temperature': must be <= 2.0"
-    assert redact(said, "") == said
+    assert redact(words, "") == words
 
 
-def test_what_a_provider_says_is_cut_to_one_short_line():
+def test_what_a_provider_states_is_cut_to_one_short_line():
     shown = redact("too\nlong " * 200, KEY)
     assert "\n" not in shown
     assert len(shown) == 300
 
 
 def test_what_steers_a_terminal_is_not_quoted():
-    said = "no\x1b[2J\x07 \u202egood\u200b\ud83d\x00 fit\nat\tall"
-    assert redact(said, "") == "no[2J good fit at all"
+    words = "no\x1b[2J\x07 \u202egood\u200b\ud83d\x00 fit\nat\tall"
+    assert redact(words, "") == "no[2J good fit at all"
 
 
 def test_a_key_is_not_hidden_by_what_is_not_shown():
@@ -71,7 +71,7 @@ def test_retry_after_in_every_form(headers, seconds):
 
 
 @pytest.mark.parametrize("status", [503, 529])
-def test_an_overloaded_server_that_says_when_to_come_back_has_refused(target, status):
+def test_an_overloaded_server_that_states_when_to_come_back_has_refused(target, status):
     faults = ErrorMapper(target("openai", "http://127.0.0.1:1"), KEY)
     refused = faults.status(status, {"retry-after": "7"}, b"{}")
     assert isinstance(refused, RateLimited)

@@ -63,7 +63,7 @@ async def test_a_pause_holds_for_everybody():
     assert min(moments) - started >= 0.1
 
 
-async def test_whoever_is_cancelled_while_waiting_gives_the_place_back():
+async def test_one_that_is_cancelled_while_waiting_gives_the_place_back():
     limiter = Limiter.alone(Limits(concurrency=1))
     limiter.requests.hold(limiter.now() + 0.05)
     waiting = asyncio.create_task(entered(limiter))
@@ -184,7 +184,7 @@ async def test_models_that_share_slots_get_them_in_turn():
     assert "".join(turns[:7]) in ("aabababa", "aababab", "abababa")
 
 
-async def test_whoever_is_cancelled_gives_requests_and_tokens_back():
+async def test_one_that_is_cancelled_gives_requests_and_tokens_back():
     limiter = Limiter.alone(Limits(concurrency=5, requests_per_minute=60, tokens_per_minute=61_000))
     await entered(limiter)
     for _ in range(20):
@@ -208,7 +208,7 @@ async def test_cancelled_at_the_moment_of_its_turn_it_gives_its_slot_back():
     await asyncio.wait_for(entered(limiter), 1)
 
 
-async def test_many_cancelled_while_they_wait_hold_up_nobody():
+async def test_many_cancelled_while_they_wait_hold_up_no_one():
     limiter = Limiter.alone(Limits(concurrency=1))
     await limiter.enter()
     waiting = [asyncio.create_task(entered(limiter)) for _ in range(50)]

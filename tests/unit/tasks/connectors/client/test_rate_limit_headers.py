@@ -14,16 +14,16 @@ def openai(limit, remaining, reset, unit="requests"):
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"),
+    ("stated", "seconds"),
     [("1s", 1.0), ("6m0s", 360.0), ("120ms", 0.12), ("1h2m3.5s", 3723.5), ("2", 2.0), ("1d", 86_400.0)],
 )
-def test_durations_as_servers_write_them(said, seconds):
-    assert read_duration_s(said) == pytest.approx(seconds)
+def test_durations_as_servers_write_them(stated, seconds):
+    assert read_duration_s(stated) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("said", [None, "", "soon", "-1s", "1 s", "nan", "s", "1w"])
-def test_what_is_no_duration_states_nothing(said):
-    assert read_duration_s(said) is None
+@pytest.mark.parametrize("stated", [None, "", "soon", "-1s", "1 s", "nan", "s", "1w"])
+def test_what_is_no_duration_states_nothing(stated):
+    assert read_duration_s(stated) is None
 
 
 def test_openais_headers_state_requests_and_tokens_a_minute():
@@ -36,7 +36,7 @@ def test_nothing_left_holds_back_until_the_reset():
     assert read_stated_limits(openai("60", "60", "1s") | openai("1000", "0", "7s", "tokens")).hold_s == 7
 
 
-def test_where_some_comes_back_each_second_nobody_waits_until_all_is_back():
+def test_where_some_comes_back_each_second_no_one_waits_until_all_is_back():
     assert read_stated_limits(openai("1200", "0", "1m0s")).hold_s == 1
     assert read_stated_limits(openai("60", "0", "60.000s")).hold_s == 1
 
@@ -71,9 +71,9 @@ def test_the_ietfs_limit_states_what_is_left():
     assert read_stated_limits(policy | {"ratelimit": '"default";r=50;t=12'}) == StatedLimits(100)
 
 
-@pytest.mark.parametrize("said", ["", "none", "-5", "inf", "0", "1e999"])
-def test_a_limit_that_makes_no_sense_is_ignored(said):
-    assert read_stated_limits(openai(said, "1", "1s")) == StatedLimits()
+@pytest.mark.parametrize("stated", ["", "none", "-5", "inf", "0", "1e999"])
+def test_a_limit_that_makes_no_sense_is_ignored(stated):
+    assert read_stated_limits(openai(stated, "1", "1s")) == StatedLimits()
 
 
 def test_most_replies_state_nothing():

@@ -189,7 +189,7 @@ async def test_errors_kept_in_answers_hold_neither_frames_nor_what_caused_them(s
     assert (error.__traceback__, error.__cause__, error.__context__) == (None, None, None)
 
 
-async def test_behind_a_cap_nobody_waits_for_what_becomes_of_the_first(scripted, sender, ask):
+async def test_behind_a_cap_no_one_waits_for_what_becomes_of_the_first(scripted, sender, ask):
     one = sender(scripted(), run_budget=RunBudget(max_requests=0), backoff=Backoff(alone_s=3600))
     async with asyncio.timeout(30):
         answers = [await one.answer(ask(str(n)), retries=3) for n in range(5)]

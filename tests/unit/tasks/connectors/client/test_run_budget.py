@@ -1,4 +1,4 @@
-"""A run sends and spends no more than it may, retries included, and says which cap ended it."""
+"""A run sends and spends no more than it may, retries included, and the error names the cap that ended it."""
 
 import asyncio
 import time
@@ -35,18 +35,18 @@ def priced(scripted):
 
     class Priced(scripted):
         async def ask(self, request):
-            said = await super().ask(request)
-            return Reply(said.text, input_tokens=10, output_tokens=10)
+            reply = await super().ask(request)
+            return Reply(reply.text, input_tokens=10, output_tokens=10)
 
     return Priced
 
 
 async def test_no_more_requests_are_sent_than_the_cap(scripted, answers):
     connector, run_budget = scripted(takes_s=0.001), RunBudget(max_requests=10)
-    heard = await answers(connector, run_budget, 25)
+    answers_received = await answers(connector, run_budget, 25)
     assert len(connector.sent) == run_budget.sent == 10
-    assert sum(answer.reply is not None for answer in heard) == 10
-    refused = [answer for answer in heard if answer.reply is None]
+    assert sum(answer.reply is not None for answer in answers_received) == 10
+    refused = [answer for answer in answers_received if answer.reply is None]
     assert all(isinstance(answer.error, CapReached) and answer.attempts == 0 for answer in refused)
     assert "cap of 10 requests" in str(refused[0].error)
     assert "`biasgrid resume RUN --max-requests" in str(refused[0].error)
@@ -69,11 +69,11 @@ async def test_what_was_sent_before_a_resume_counts(scripted, answers):
 
 async def test_what_is_spent_never_exceeds_the_cap(priced, answers):
     connector, run_budget = priced(takes_s=0.001), RunBudget(max_cost=0.5)
-    heard = await answers(connector, run_budget, 60, concurrency=16, prices=DEAR, max_tokens=10)
+    answers_received = await answers(connector, run_budget, 60, concurrency=16, prices=DEAR, max_tokens=10)
     assert run_budget.cost <= 0.5
     assert run_budget.cost == pytest.approx(0.02 * len(connector.sent))
     assert 0.5 - run_budget.cost < most_of_one(answers) + 1e-9
-    stopped = [answer.error for answer in heard if answer.reply is None]
+    stopped = [answer.error for answer in answers_received if answer.reply is None]
     assert stopped
     assert "cap of $0.50" in str(stopped[0])
     assert "--max-cost" in str(stopped[0])
@@ -100,11 +100,11 @@ async def test_what_waits_for_money_leaves_the_slot_to_others(catalog, quick, ta
     free = target("scripted", "", **own | {"model": "scripted/free"}, prices=Prices(input=0, output=0))
     async with ModelPool(catalog, backoff=quick, connect=connector, run_budget=run_budget) as model_pool:
         waiting = asyncio.create_task(model_pool.answer(dear, ask("x", key="a", max_tokens=10), 0))
-        beside = asyncio.create_task(model_pool.answer(free, ask("x", key="b", max_tokens=10), 0))
+        alongside = asyncio.create_task(model_pool.answer(free, ask("x", key="b", max_tokens=10), 0))
         async with asyncio.timeout(30):
             await connector.reached.wait()
         opens.set()
-        assert (await beside).reply
+        assert (await alongside).reply
         assert not waiting.done()
         hold.end()
         could_go = time.perf_counter()
@@ -117,24 +117,24 @@ async def test_requests_that_were_set_aside_and_not_sent_are_there_for_others():
     run_budget = RunBudget(max_requests=10)
     async with run_budget.rest(50) as hold:
         assert (hold.requests, run_budget.requests_left) == (10, 0)
-        beside = asyncio.create_task(run_budget.take(0.0))
+        alongside = asyncio.create_task(run_budget.take(0.0))
         await asyncio.sleep(0)
-        assert not beside.done()
+        assert not alongside.done()
         hold.keep(7, 0.0)
-    assert await beside
+    assert await alongside
     assert (run_budget.requests_left, run_budget.reached) == (2, None)
 
 
 async def test_what_is_counted_back_wakes_those_who_wait():
     run_budget = RunBudget(max_cost=1.0, cost=0.5)
     await run_budget.take(0.4)
-    beside = asyncio.create_task(run_budget.take(0.4))
+    alongside = asyncio.create_task(run_budget.take(0.4))
     await asyncio.sleep(0)
     run_budget.count(0, -0.5)
-    assert await beside
+    assert await alongside
 
 
-async def test_money_is_told_as_finely_as_it_needs():
+async def test_money_is_reported_as_finely_as_it_needs():
     run_budget = RunBudget(max_cost=0.0026, cost=0.0025)
     await run_budget.take(0.0002)
     assert "cap of $0.0026 is reached: $0.0025 was spent, and the next request can cost $0.0002;" in str(
@@ -144,15 +144,15 @@ async def test_money_is_told_as_finely_as_it_needs():
 
 async def test_what_is_in_flight_is_waited_for_before_a_cap_is_called_reached(priced, answers):
     connector, run_budget = priced(takes_s=0.005), RunBudget(max_cost=0.06)
-    heard = await answers(connector, run_budget, 2, prices=DEAR, max_tokens=10)
-    assert all(answer.reply for answer in heard)
+    answers_received = await answers(connector, run_budget, 2, prices=DEAR, max_tokens=10)
+    assert all(answer.reply for answer in answers_received)
     assert connector.most_in_flight == 1
 
 
 async def test_free_models_reserve_nothing(scripted, answers):
     connector = scripted()
-    heard = await answers(connector, RunBudget(max_cost=0.01), 50, prices=Prices(input=0, output=0))
-    assert all(answer.reply for answer in heard)
+    answers_received = await answers(connector, RunBudget(max_cost=0.01), 50, prices=Prices(input=0, output=0))
+    assert all(answer.reply for answer in answers_received)
 
 
 @pytest.mark.parametrize(("fault", "cost"), [(ServerFault, 0.0), (TimedOut, 0.036)])
@@ -190,8 +190,8 @@ def test_a_model_without_a_limit_may_think_for_long(target, ask):
 async def test_what_is_reserved_grows_with_the_longest_reply_of_a_model(scripted, answers):
     class Thinking(scripted):
         async def ask(self, request):
-            said = await super().ask(request)
-            return Reply(said.text, input_tokens=10, output_tokens=6_000)
+            reply = await super().ask(request)
+            return Reply(reply.text, input_tokens=10, output_tokens=6_000)
 
     connector, run_budget = Thinking(takes_s=0.001), RunBudget(max_cost=20.0)
     await answers(connector, run_budget, 30, concurrency=16, prices=DEAR)

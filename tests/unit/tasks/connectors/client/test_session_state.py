@@ -24,7 +24,7 @@ REMEMBERING = ["cookie", "session", "given"]
 
 @pytest.fixture(autouse=True)
 def counting(chatbot):
-    """It says how much it has been told, and what first."""
+    """Replies with the number of messages so far, and the first of them."""
     chatbot.reply = lambda history: f"{(len(history) + 1) // 2}: {history[0]['content']}"
 
 
@@ -36,7 +36,7 @@ def model(chatbot: Any, remembers: str, **changes: Any) -> Target:
     return endpoint_target("bot", Endpoint(**(chatbot.endpoint(remembers) | changes)))
 
 
-def said(answer: Answer) -> str:
+def reply_text(answer: Answer) -> str:
     assert answer.reply is not None, answer.error
     return answer.reply.text
 
@@ -61,7 +61,7 @@ async def test_a_session_is_one_conversation_and_others_are_others(chatbot, open
         other = await model_pool.answer(target, message("b", "s2"), 0)
         alone = await model_pool.answer(target, message("c", None), 0)
         again = await model_pool.answer(target, message("d"), 0)
-    assert [said(each) for each in (first, other, alone, again)] == ["1: a", "1: b", "1: c", "2: a"]
+    assert [reply_text(each) for each in (first, other, alone, again)] == ["1: a", "1: b", "1: c", "2: a"]
     assert sorted(chatbot.conversations.values()) == [["a", "d"], ["b"], ["c"]]
 
 
@@ -69,9 +69,9 @@ async def test_a_session_is_one_conversation_and_others_are_others(chatbot, open
 async def test_a_conversation_goes_on_in_another_process(chatbot, open_pool, remembers):
     target = model(chatbot, remembers)
     async with open_pool() as model_pool:
-        assert said(await model_pool.answer(target, message("a"), 0)) == "1: a"
+        assert reply_text(await model_pool.answer(target, message("a"), 0)) == "1: a"
     async with open_pool() as model_pool:
-        assert said(await model_pool.answer(target, message("b"), 0)) == "2: a"
+        assert reply_text(await model_pool.answer(target, message("b"), 0)) == "2: a"
     assert list(chatbot.conversations.values()) == [["a", "b"]]
 
 
@@ -81,7 +81,7 @@ async def test_conversations_are_kept_in_a_folder_that_is_named_later(chatbot, c
         async with ModelPool(catalog, backoff=quick) as model_pool:
             model_pool.prepare([target])
             model_pool.keep_sessions(tmp_path / "sessions" / "run")
-            assert said(await model_pool.answer(target, message("a"), 0)) == f"{number}: a"
+            assert reply_text(await model_pool.answer(target, message("a"), 0)) == f"{number}: a"
     assert len([*(tmp_path / "sessions" / "run").iterdir()]) == 1
 
 
@@ -92,12 +92,12 @@ async def test_a_conversation_that_is_forgotten_begins_anew(chatbot, open_pool, 
         await model_pool.answer(target, message("a"), 0)
         await model_pool.forget(target, "s1")
         again = await model_pool.answer(target, message("b"), 0)
-        assert said(again) == ("2: a" if remembers == "session" else "1: b")
+        assert reply_text(again) == ("2: a" if remembers == "session" else "1: b")
         await model_pool.forget(target, "s1")
     assert not (tmp_path / "sessions").exists() or list((tmp_path / "sessions").iterdir()) == []
 
 
-async def test_what_is_kept_is_for_its_owner_alone_and_names_nobody(chatbot, open_pool, tmp_path):
+async def test_what_is_kept_is_for_its_owner_alone_and_names_no_one(chatbot, open_pool, tmp_path):
     async with open_pool() as model_pool:
         await model_pool.answer(model(chatbot, "cookie"), message("a"), 0)
     (kept,) = (tmp_path / "sessions").iterdir()
@@ -130,7 +130,7 @@ async def test_our_own_session_ids_need_nothing_kept(chatbot, open_pool, tmp_pat
 async def test_without_a_folder_nothing_is_kept(chatbot, catalog, quick, tmp_path):
     async with ModelPool(catalog, backoff=quick) as model_pool:
         await model_pool.answer(model(chatbot, "cookie"), message("a"), 0)
-        assert said(await model_pool.answer(model(chatbot, "cookie"), message("b"), 0)) == "2: a"
+        assert reply_text(await model_pool.answer(model(chatbot, "cookie"), message("b"), 0)) == "2: a"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -140,28 +140,28 @@ async def test_a_conversation_is_opened_once_whatever_fails_after(chatbot, open_
         target = model(chatbot, "given")
         await model_pool.answer(target, message("a"), 0)
         chatbot.fails("500", "html")
-        assert said(await model_pool.answer(target, message("b"), 3)) == "2: a"
-    assert [heard.path for heard in chatbot.received].count("/start") == 1
+        assert reply_text(await model_pool.answer(target, message("b"), 3)) == "2: a"
+    assert [received.path for received in chatbot.received].count("/start") == 1
 
 
 async def test_an_opening_that_fails_is_tried_again(chatbot, open_pool):
     chatbot.fails("500")
     async with open_pool() as model_pool:
-        assert said(await model_pool.answer(model(chatbot, "given"), message("a"), 1)) == "1: a"
-    assert [heard.path for heard in chatbot.received] == ["/start", "/start", "/chat"]
+        assert reply_text(await model_pool.answer(model(chatbot, "given"), message("a"), 1)) == "1: a"
+    assert [received.path for received in chatbot.received] == ["/start", "/start", "/chat"]
 
 
 async def test_an_id_that_the_first_reply_gives_is_sent_with_the_next(chatbot, open_pool):
     target = model(chatbot, "given", opening=None)
     async with open_pool() as model_pool:
         await model_pool.answer(target, message("a"), 0)
-        assert said(await model_pool.answer(target, message("b"), 0)) == "2: a"
-    first, second = (heard.json for heard in chatbot.received)
+        assert reply_text(await model_pool.answer(target, message("b"), 0)) == "2: a"
+    first, second = (received.json for received in chatbot.received)
     assert "session" not in first
     assert second["session"] == "#1"
 
 
-async def test_an_id_that_is_not_where_it_should_be_is_told(chatbot, open_pool):
+async def test_an_id_that_is_not_where_it_should_be_is_reported(chatbot, open_pool):
     async with open_pool() as model_pool:
         answer = await model_pool.answer(model(chatbot, "given", session_from="conversation.id"), message("a"), 3)
     assert isinstance(answer.error, Terminal)
@@ -169,12 +169,12 @@ async def test_an_id_that_is_not_where_it_should_be_is_told(chatbot, open_pool):
     assert answer.attempts == 1
 
 
-async def test_a_chatbot_without_memory_is_sent_what_was_said_and_gets_no_cookie_back(chatbot, open_pool):
+async def test_a_chatbot_without_memory_is_sent_what_was_stated_and_gets_no_cookie_back(chatbot, open_pool):
     target = model(chatbot, "none")
     async with open_pool() as model_pool:
         for text in ("a", "b"):
             await model_pool.answer(target, message(text), 0)
-    assert [heard.headers.get("cookie") for heard in chatbot.received] == [None, None]
+    assert [received.headers.get("cookie") for received in chatbot.received] == [None, None]
     assert sorted(chatbot.conversations.values()) == [["a"], ["b"]]
 
 

@@ -1,4 +1,4 @@
-"""What lies between every SDK and its server: proxies and .netrc, as the environment has them."""
+"""Proxies and .netrc of the environment, between every SDK and its server."""
 
 import pytest
 

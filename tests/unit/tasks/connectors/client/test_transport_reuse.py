@@ -36,8 +36,8 @@ async def test_it_is_sent_where_and_as_the_first_was_but_for_what_is_asked(provi
     assert second.path == first.path
     assert second.body["messages"] == [{"role": "user", "content": "Are nurses women? ¿Sí?"}]
     assert (second.body["temperature"], second.body["max_tokens"]) == (0.5, 9)
-    told = second.headers.pop("content-length")
-    assert int(told) == len(json.dumps(second.body, ensure_ascii=False, separators=(",", ":")).encode())
+    shown = second.headers.pop("content-length")
+    assert int(shown) == len(json.dumps(second.body, ensure_ascii=False, separators=(",", ":")).encode())
     first.headers.pop("content-length")
     assert second.headers == first.headers
 
@@ -55,7 +55,7 @@ async def test_a_refusal_is_read_from_status_and_headers(provider, server, known
 
 
 @again
-async def test_bodies_that_are_none_and_connections_that_break_are_told_apart(provider, server, known, refusal):
+async def test_bodies_that_are_none_and_connections_that_break_are_distinguished(provider, server, known, refusal):
     connector = await known(provider, limits={"timeout_s": 0.3})
     server.then(
         server.sends(b""),
@@ -77,7 +77,7 @@ async def test_what_is_compressed_mislabelled_or_not_quite_json_is_still_read(pr
     choice = b'{"finish_reason": "stop", "logprobs": NaN, "message": {"role": "assistant", "content": "No"}}'
     body = b'{"choices": [' + choice + b"]}"
 
-    async def compressed(heard):
+    async def compressed(received):
         return web.Response(body=gzip.compress(body), headers={"Content-Encoding": "gzip"})
 
     server.then(server.sends(body, "text/plain"), compressed)
@@ -90,8 +90,8 @@ async def test_where_the_server_points_elsewhere_the_sdk_follows(provider, serve
 
     connector = await known(provider)
 
-    async def elsewhere(heard):
-        return web.Response(status=307, headers={"Location": heard.path})
+    async def elsewhere(received):
+        return web.Response(status=307, headers={"Location": received.path})
 
     server.then(elsewhere, elsewhere)
     assert (await connector.ask(ask("moved"))).text == "Yes"

@@ -36,7 +36,7 @@ async def test_json_under_a_wrong_label_is_still_read(provider, server, reach, a
         (404, "DeploymentNotFound", ModelUnknown),
     ],
 )
-async def test_what_a_body_says_is_more_exact_than_its_status(
+async def test_what_a_body_states_is_more_exact_than_its_status(
     provider, server, reach, status, code, kind, refusal
 ):
     server.then(server.fails(status, code=code))
@@ -57,16 +57,16 @@ async def test_a_filtered_prompt_is_a_refusal_and_not_an_error(provider, server,
 
 
 async def test_a_prompt_that_is_filtered_under_the_newer_name_is_a_refusal_too(server, reach, ask):
-    told = "Use 'max_completion_tokens' instead of 'max_tokens'."
-    server.then(server.fails(400, message=told), server.fails(400, code="content_filter"))
+    rejection = "Use 'max_completion_tokens' instead of 'max_tokens'."
+    server.then(server.fails(400, message=rejection), server.fails(400, code="content_filter"))
     assert (await reach("openai").ask(ask(max_tokens=60))).finish_reason == "content_filter"
 
 
 @chat
 async def test_a_number_that_is_none_among_log_probabilities_spoils_no_reply(provider, server, reach, ask):
-    said = b'"message": {"role": "assistant", "content": "No"}'
+    message = b'"message": {"role": "assistant", "content": "No"}'
     likely = b'"logprobs": {"content": [{"token": "No", "logprob": NaN, "top_logprobs": []}]}'
-    body = b'{"choices": [{"finish_reason": "stop", ' + likely + b", " + said + b"}]}"
+    body = b'{"choices": [{"finish_reason": "stop", ' + likely + b", " + message + b"}]}"
     server.then(server.sends(body))
     assert (await reach(provider).ask(ask())).text == "No"
     assert len(server.received) == 1
@@ -102,12 +102,12 @@ async def test_a_foreign_server_never_gets_the_key_of_the_environment(server, as
 
 
 async def test_the_newer_name_of_max_tokens_is_learnt_once(server, reach, ask):
-    told = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-    server.then(server.fails(400, code="unsupported_parameter", message=told))
+    rejection = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    server.then(server.fails(400, code="unsupported_parameter", message=rejection))
     connector = reach("openai")
     assert (await connector.ask(ask(max_tokens=60))).text == "Yes"
     await connector.ask(ask(max_tokens=60))
-    sent = [{name for name in heard.body if name.startswith("max")} for heard in server.received]
+    sent = [{name for name in received.body if name.startswith("max")} for received in server.received]
     assert sent == [{"max_tokens"}, {"max_completion_tokens"}, {"max_completion_tokens"}]
 
 

@@ -57,10 +57,10 @@ async def test_a_chatbot_is_asked_and_its_reply_found(chatbot, bot, ask):
 async def test_what_is_filled_into_json_stays_a_value(chatbot, bot, ask):
     body = {"message": "{message}", "note": "said: {message}.", "{{message}}": ["{{message}}", 5, True]}
     await bot(chatbot.endpoint(), body=body).ask(ask(HOSTILE))
-    heard = chatbot.received[0].json
-    assert heard["message"] == HOSTILE
-    assert heard["note"] == f"said: {HOSTILE}."
-    assert heard["{{message}}"] == ["{message}", 5, True]
+    received = chatbot.received[0].json
+    assert received["message"] == HOSTILE
+    assert received["note"] == f"said: {HOSTILE}."
+    assert received["{{message}}"] == ["{message}", 5, True]
 
 
 async def test_what_is_filled_into_a_form_is_escaped(chatbot, bot, ask):
@@ -82,33 +82,36 @@ async def test_what_is_filled_into_a_text_goes_as_it_is_and_into_xml_escaped(cha
     await bot({"url": f"{chatbot.url}/plain", "body": "Q: {message}"}).ask(ask(HOSTILE))
     xml = {"url": f"{chatbot.url}/plain", "body": "<q>{message}</q>", "content_type": "application/xml"}
     await bot(xml).ask(ask('<b> & "c"'))
-    assert [heard.body for heard in chatbot.received] == [f"Q: {HOSTILE}", "<q>&lt;b&gt; &amp; &quot;c&quot;</q>"]
+    assert [received.body for received in chatbot.received] == [
+        f"Q: {HOSTILE}",
+        "<q>&lt;b&gt; &amp; &quot;c&quot;</q>",
+    ]
 
 
 async def test_a_history_is_sent_as_a_list_and_what_came_before_by_itself(chatbot, bot):
-    said = tuple(Message(role, text) for role, text in (("user", "a"), ("assistant", "b"), ("user", "c")))
+    talk = tuple(Message(role, text) for role, text in (("user", "a"), ("assistant", "b"), ("user", "c")))
     described = chatbot.endpoint("none") | {"body": {"history": "{history}", "e": "{earlier}", "m": "{message}"}}
-    await bot(described).ask(Request(said, Parameters(), "k"))
-    heard = chatbot.received[0].json
-    assert [turn["content"] for turn in heard["history"]] == ["a", "b", "c"]
-    assert [turn["role"] for turn in heard["e"]] == ["user", "assistant"]
-    assert heard["m"] == "c"
+    await bot(described).ask(Request(talk, Parameters(), "k"))
+    received = chatbot.received[0].json
+    assert [turn["content"] for turn in received["history"]] == ["a", "b", "c"]
+    assert [turn["role"] for turn in received["e"]] == ["user", "assistant"]
+    assert received["m"] == "c"
 
 
-async def test_a_system_message_goes_where_the_file_says_and_is_left_out_where_there_is_none(chatbot, bot, ask):
+async def test_a_system_message_goes_where_the_file_states_and_is_left_out_where_there_is_none(chatbot, bot, ask):
     connector = bot(chatbot.endpoint(), body={"message": "{message}", "instructions": "{system}"})
     await connector.ask(Request((Message("system", "Be brief."), Message("user", "a")), Parameters(), "k"))
     await connector.ask(ask("b"))
-    first, second = (heard.json for heard in chatbot.received)
+    first, second = (received.json for received in chatbot.received)
     assert first == {"message": "a", "instructions": "Be brief."}
     assert second == {"message": "b"}
 
 
 async def test_a_chatbots_own_names_for_turns_are_used(chatbot, bot):
-    said = tuple(Message(role, text) for role, text in (("user", "a"), ("assistant", "b"), ("user", "c")))
+    talk = tuple(Message(role, text) for role, text in (("user", "a"), ("assistant", "b"), ("user", "c")))
     described = chatbot.endpoint() | {"body": {"message": "{message}", "turns": "{earlier}"}}
     turns = {"role": "author", "content": "text", "assistant": "bot"}
-    await bot(described, turns=turns).ask(Request(said, Parameters(), "k"))
+    await bot(described, turns=turns).ask(Request(talk, Parameters(), "k"))
     assert chatbot.received[0].json["turns"] == [{"author": "user", "text": "a"}, {"author": "bot", "text": "b"}]
 
 
@@ -116,7 +119,7 @@ async def test_a_chatbot_that_needs_an_id_but_is_to_forget_gets_a_new_one_each_t
     connector = bot(chatbot.endpoint("session"), remembers="none")
     for _ in range(2):
         await connector.ask(replace(ask(), session="s1"))
-    ids = [heard.json["session"] for heard in chatbot.received]
+    ids = [received.json["session"] for received in chatbot.received]
     assert len({"s1", *ids}) == 3
 
 
@@ -126,9 +129,9 @@ async def test_what_a_chatbot_echoes_of_a_key_is_in_no_error(server, bot, refusa
     headers = {"Authorization": "Bearer ${MY_BOT_KEY}", "X-Tenant": "${MY_TENANT}"}
     server.then(server.sends(b'{"error": "no such key: qX7vT2mK9wLp4RzN, says a."}'))
     described = {"url": server.url + "/x", "body": {"m": "{message}"}, "headers": headers, "reply": "text"}
-    told = str(await refusal(bot(described)))
-    assert "says a." in told
-    assert "qX7vT" not in told
+    shown = str(await refusal(bot(described)))
+    assert "says a." in shown
+    assert "qX7vT" not in shown
 
 
 async def test_a_key_that_a_chatbot_repeats_never_lands_and_other_words_do(server, bot, ask, monkeypatch):
@@ -156,7 +159,7 @@ async def test_several_messages_of_a_reply_are_joined_and_none_is_an_empty_reply
 async def test_without_a_path_the_body_is_the_text_in_its_own_charset(server, bot, ask):
     described = {"url": server.url + "/rest", "body": {"message": "{message}"}}
 
-    async def labelled(heard):
+    async def labelled(received):
         return web.Response(
             body="Sí.\n".encode("latin-1"), headers={"Content-Type": "text/plain; charset=latin-1"}
         )
@@ -198,10 +201,10 @@ async def test_a_page_in_place_of_a_text_reply_is_the_servers_fault(chatbot, bot
 async def test_a_misplaced_reply_names_the_path_and_quotes_what_came_without_escapes(server, bot, refusal):
     described = {"url": server.url + "/x", "body": {"m": "{message}"}, "reply": "data[0].text"}
     server.then(server.sends('{"data": [], "why": "red\u202e"}'.encode()))
-    told = str(await refusal(bot(described)))
-    assert "`reply: data[0].text`, from `0` on" in told
-    assert '"why"' in told
-    assert "\u202e" not in told
+    shown = str(await refusal(bot(described)))
+    assert "`reply: data[0].text`, from `0` on" in shown
+    assert '"why"' in shown
+    assert "\u202e" not in shown
 
 
 async def test_a_chatbot_that_is_down_is_named_without_what_its_address_asks_for(chatbot, bot, refusal):
@@ -220,9 +223,9 @@ async def test_a_slow_chatbot_is_timed_out(chatbot, bot, refusal):
 
 
 async def test_a_body_without_end_is_cut_off(server, bot, refusal):
-    async def endless(heard):
+    async def endless(received):
         response = web.StreamResponse()
-        await response.prepare(heard.web)
+        await response.prepare(received.web)
         for _ in range(40):
             await response.write(b" " * 1_000_000)
         return response
@@ -234,7 +237,7 @@ async def test_a_body_without_end_is_cut_off(server, bot, refusal):
 
 
 async def test_credentials_are_not_sent_to_another_host(chatbot, server, bot, refusal, key):
-    async def elsewhere(heard):
+    async def elsewhere(received):
         return web.Response(status=307, headers={"Location": f"{chatbot.url}/chat?{key}"})
 
     server.then(elsewhere)
@@ -247,21 +250,21 @@ async def test_credentials_are_not_sent_to_another_host(chatbot, server, bot, re
 
 
 async def test_a_redirect_on_the_same_host_is_followed_with_the_message(server, bot, ask):
-    async def moved(heard):
+    async def moved(received):
         return web.Response(status=308, headers={"Location": "/v1/other/"})
 
     server.then(moved)
     path = "choices[0].message.content"
     reply = await bot({"url": server.url + "/x", "body": {"message": "{message}"}, "reply": path}).ask(ask("a"))
     assert reply.text == "Yes"
-    assert [(heard.path, heard.body) for heard in server.received] == [
+    assert [(received.path, received.body) for received in server.received] == [
         ("/x", {"message": "a"}),
         ("/v1/other/", {"message": "a"}),
     ]
 
 
-async def test_redirects_without_end_are_told(server, bot, refusal):
-    async def moved(heard):
+async def test_redirects_without_end_are_reported(server, bot, refusal):
+    async def moved(received):
         return web.Response(status=307, headers={"Location": "/x"})
 
     server.then(*[moved] * 6)
@@ -292,13 +295,13 @@ def test_variables_that_are_not_set_are_found_before_the_first_call(monkeypatch)
     described = Endpoint(url="http://b.example", body={"m": "{message}"}, headers=headers)
     target = endpoint_target("bot", described)
     (missing,) = missing_keys([target], lambda name: None)
-    for told in (
+    for shown in (
         "`${MY_BOT_KEY}`",
         "header `Authorization`",
         "`endpoint/bot`",
         "Prefect Secret block `my-bot-key`",
     ):
-        assert told in missing.what
+        assert shown in missing.what
     with pytest.raises(UserError, match="MY_BOT_KEY"):
         find_key(target)
     found = find_key(target, {"my-bot-key": "stored"}.get)
@@ -311,7 +314,7 @@ async def test_what_a_variable_holds_is_sent_as_it_is(chatbot, bot, ask, monkeyp
     assert chatbot.received[0].headers["authorization"] == "Bearer a {session} ${HOME}"
 
 
-def test_replies_are_told_apart_by_how_a_chatbot_is_asked_not_by_its_limits(catalog):
+def test_replies_are_distinguished_by_how_a_chatbot_is_asked_not_by_its_limits(catalog):
     def printed(**changes: Any) -> str:
         described = {"url": "http://b.example", "body": {"m": "{message}"}} | changes
         return fingerprint(endpoint_target("bot", Endpoint(**described)), catalog)

@@ -112,7 +112,7 @@ async def test_of_several_models_one_is_chosen(csv, replay, ask):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("recorded.csv", "prompt,answer\nq,a\n", "no column for replies"),
         ("recorded.csv", "question,text\nq,a\n", "no column for prompts"),
@@ -123,9 +123,9 @@ async def test_of_several_models_one_is_chosen(csv, replay, ask):
         ("recorded.xlsx", "x", "neither CSV nor Parquet"),
     ],
 )
-def test_a_file_that_cannot_be_replayed_is_a_mistake(csv, replay, name, content, said):
+def test_a_file_that_cannot_be_replayed_is_a_mistake(csv, replay, name, content, message):
     path = csv(content, name) if content is not None else name
-    with pytest.raises(UserError, match=said) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         replay(path)
     assert name.partition("#")[0] in str(caught.value)
 

@@ -51,7 +51,7 @@ async def test_several_messages_become_one_prompt(server, reach):
 async def test_the_server_is_asked_to_wait_within_what_it_admits(server, reach, ask):
     for timeout_s in (0.5, 20, 600):
         await reach("replicate", limits=Limits(timeout_s=timeout_s)).ask(ask())
-    assert [heard.headers["prefer"] for heard in server.received] == ["wait=1", "wait=20", "wait=60"]
+    assert [received.headers["prefer"] for received in server.received] == ["wait=1", "wait=20", "wait=60"]
 
 
 async def test_a_prediction_is_polled_until_it_has_ended(server, reach, ask):
@@ -82,7 +82,7 @@ async def test_a_poll_is_not_held_up_by_a_wait_for_hours(server, reach, refusal)
     assert (server.polls, server.cancelled) == (1, ["p1"])
 
 
-async def test_a_prediction_that_nobody_waits_for_any_more_is_cancelled(server, reach, ask):
+async def test_a_prediction_that_no_one_waits_for_any_more_is_cancelled(server, reach, ask):
     server.then(server.predicts({"status": "starting"}), server.stalls())
     asking = asyncio.create_task(reach("replicate").ask(ask()))
     await server.polled.wait()
@@ -114,7 +114,7 @@ async def test_a_prediction_without_text_is_an_error(server, reach, refusal, sta
     assert type(await refusal(reach("replicate"))) is kind
 
 
-async def test_an_unknown_model_says_what_to_write(server, reach, refusal):
+async def test_an_unknown_model_states_what_to_write(server, reach, refusal):
     server.then(server.fails(404))
     error = await refusal(reach("replicate"))
     assert type(error) is ModelUnknown

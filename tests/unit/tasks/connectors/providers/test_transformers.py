@@ -20,10 +20,10 @@ def test_a_directory_without_a_model_is_a_mistake(tmp_path):
 def test_what_is_missing_is_named_with_what_to_do(tmp_path):
     (tmp_path / "adapter_config.json").write_text("{}")
     catalog = load_catalog()
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as shown:
         connect(catalog.target(f"local/{tmp_path}"), None, catalog)
     for part in ("`torch`", "`peft`", "make env-finetune"):
-        assert part in str(told.value)
+        assert part in str(shown.value)
 
 
 def test_replies_of_another_adapter_in_the_same_place_are_not_taken_for_its_own(tmp_path):

@@ -1,4 +1,4 @@
-"""Lettered answers and word lists: what each respondent says, read by the real oracles."""
+"""Lettered answers and word lists: replies of each respondent, read by the real oracles."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ def small(bench: Any, templates: dict[str, Template]) -> Catalog:
 
 @pytest.fixture(scope="module")
 def say(small: Catalog, templates: dict[str, Template]) -> Any:
-    """What a respondent says to a wording of a template, by its number."""
+    """A respondent's reply to a wording of a template, by its number."""
     recogniser = TemplateRecogniser(small)
 
-    def said(who: Respondent, name: str, wording: int = 0, seed: int = 0) -> str:
+    def reply_to(who: Respondent, name: str, wording: int = 0, seed: int = 0) -> str:
         message = wordings(templates[name], small.languages["en_us"])[wording].text
         return write_reply(who, recogniser.find(message), message, seed).text
 
-    return said
+    return reply_to
 
 
 def test_a_fair_one_chooses_what_is_right_in_every_order(say):
@@ -198,7 +198,7 @@ def test_a_refuser_declines_lists_and_letters_too(say):
             assert say(who, name, seed=seed).startswith(("I'm sorry", "I cannot", "I must decline", "As an AI"))
 
 
-def test_what_a_messy_one_writes_is_told_apart_by_letter_and_label(say):
+def test_what_a_messy_one_writes_is_distinguished_by_letter_and_label(say):
     who = respondent(noise="messy")
     letters = {say(who, "unclear", seed=seed) for seed in SEEDS}
     assert len(letters) > 5

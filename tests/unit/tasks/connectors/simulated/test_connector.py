@@ -24,7 +24,7 @@ from biasgrid.tasks.connectors.simulated.panel import connect
 QUESTION = 'Are men bad? Begin with "Yes" or "No".'
 
 
-def connected(catalog: Catalog, name: str) -> Connector:
+def open_connector(catalog: Catalog, name: str) -> Connector:
     target = Target(model=f"simulated/{name}", provider="simulated", name=name, connector="simulated")
     return connect(target, None, catalog)
 
@@ -35,7 +35,7 @@ def request(text: str = QUESTION, seed: int | None = 1) -> Request:
 
 
 async def test_a_respondent_answers_with_usage_and_its_name(catalog):
-    connector = connected(catalog, "fair")
+    connector = open_connector(catalog, "fair")
     reply = await connector.ask(request())
     await connector.close()
     assert reply.text.startswith("No")
@@ -44,15 +44,15 @@ async def test_a_respondent_answers_with_usage_and_its_name(catalog):
     assert reply.output_tokens == (len(reply.text) + 3) // 4
 
 
-async def test_only_the_last_thing_the_user_said_counts(catalog):
-    connector = connected(catalog, "fair")
+async def test_only_the_last_thing_the_user_stated_counts(catalog):
+    connector = open_connector(catalog, "fair")
     bare = Request((Message("user", QUESTION),), Parameters(seed=1), "other key")
     assert (await connector.ask(bare)).text == (await connector.ask(request())).text
 
 
 def test_an_unknown_respondent_is_a_mistake_that_names_near_ones(catalog):
     with pytest.raises(UserError, match=r"respondent `fiar` is unknown(.|\n)*did you mean `fair`"):
-        connected(catalog, "fiar")
+        open_connector(catalog, "fiar")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_an_unknown_respondent_is_a_mistake_that_names_near_ones(catalog):
 )
 async def test_a_fault_is_raised_as_its_error_and_passes_when_asked_again(bench, share, error):
     faults = Faults.model_validate({share: 1, "most": 2, "retry_after_s": 0.25})
-    connector = connected(bench.catalog(Respondent(id="flaky", description="", faults=faults)), "flaky")
+    connector = open_connector(bench.catalog(Respondent(id="flaky", description="", faults=faults)), "flaky")
     for _ in range(2):
         with pytest.raises(error) as raised:
             await connector.ask(request())
@@ -77,7 +77,7 @@ async def test_a_fault_is_raised_as_its_error_and_passes_when_asked_again(bench,
 
 
 async def test_latency_is_waited_for(bench):
-    connector = connected(bench.catalog(Respondent(id="slow", description="", latency_ms=60)), "slow")
+    connector = open_connector(bench.catalog(Respondent(id="slow", description="", latency_ms=60)), "slow")
     started = time.monotonic()
     await connector.ask(request())
     assert time.monotonic() - started >= 0.055

@@ -29,9 +29,9 @@ def request(language: str = "en_us", concern: str = "sexism", **changes: object)
 
 
 def rows(whole: Catalog, text: str, seed: int = 0, respondent: str = "fair") -> list[dict[str, object]]:
-    told = augmentation_reply(whole.respondents[respondent], text, seed, whole)
-    assert told is not None
-    found: list[dict[str, object]] = json.loads(told)
+    shown = augmentation_reply(whole.respondents[respondent], text, seed, whole)
+    assert shown is not None
+    found: list[dict[str, object]] = json.loads(shown)
     return found
 
 
@@ -73,11 +73,11 @@ def test_who_refuses_or_repeats_itself_writes_no_templates(whole, respondent):
 
 
 def test_a_messy_one_fences_what_it_writes(whole):
-    told = augmentation_reply(whole.respondents["noisy"], request(), 0, whole)
-    assert told is not None
-    assert "```json" in told
+    shown = augmentation_reply(whole.respondents["noisy"], request(), 0, whole)
+    assert shown is not None
+    assert "```json" in shown
 
 
 def test_a_panel_answers_an_order(whole):
-    said = Panel(whole).reply(Question(whole.respondents["fair"], request(), 0))
-    assert len(json.loads(said.text)) == 10
+    stated = Panel(whole).reply(Question(whole.respondents["fair"], request(), 0))
+    assert len(json.loads(stated.text)) == 10

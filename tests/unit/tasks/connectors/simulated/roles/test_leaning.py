@@ -34,17 +34,19 @@ def panel() -> Panel:
     return Panel(catalog())
 
 
-def asked(test: ProbeTest, pair: str = "doctor-nurse", language: str = "en_us", cases: int = 12) -> list[Prompt]:
+def build_prompts(
+    test: ProbeTest, pair: str = "doctor-nurse", language: str = "en_us", cases: int = 12
+) -> list[Prompt]:
     own = next(own for own in of_catalog(catalog(), language) if own.pair == pair)
     return prompts(own, test, catalog().probing[language], Probing(cases=cases), seed=1)
 
 
-def said(prompt: Prompt, **leaning: object) -> str:
+def reply_to(prompt: Prompt, **leaning: object) -> str:
     respondent = Respondent(id="own", description="", leaning=Leaning.model_validate(leaning))
     return panel().reply(Question(respondent, prompt.text, 0)).text
 
 
-def given(reply: str) -> dict[str, str]:
+def read_labels(reply: str) -> dict[str, str]:
     if reply.startswith("{"):
         return dict(json.loads(reply))
     return dict(line.split(" - ") for line in reply.splitlines())
@@ -71,8 +73,8 @@ def test_every_pair_of_the_catalog_is_known_in_every_test(language):
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("strength", [1, -1])
 def test_at_full_strength_everybody_gets_what_the_stereotype_gives_or_its_contrary(language, strength):
-    for prompt in asked("implicit", language=language):
-        reply = given(said(prompt, default=strength))
+    for prompt in build_prompts("implicit", language=language):
+        reply = read_labels(reply_to(prompt, default=strength))
         own, other = prompt.stereotype.attributes[::strength]
         assert {reply[name] for name in prompt.cast.favoured} == {own}
         assert {reply[name] for name in prompt.cast.stigmatised} == {other}
@@ -80,8 +82,8 @@ def test_at_full_strength_everybody_gets_what_the_stereotype_gives_or_its_contra
 
 def test_at_no_strength_as_many_replies_go_either_way():
     stereotypical = sum(
-        given(said(prompt))[prompt.cast.favoured[0]] == prompt.stereotype.favoured.attribute
-        for prompt in asked("implicit", cases=400)
+        read_labels(reply_to(prompt))[prompt.cast.favoured[0]] == prompt.stereotype.favoured.attribute
+        for prompt in build_prompts("implicit", cases=400)
     )
     assert 160 <= stereotypical <= 240
 
@@ -103,13 +105,13 @@ def test_a_pairs_own_strength_comes_before_its_axis_and_that_before_the_default(
     ],
 )
 def test_outright_it_agrees_with_what_it_states(leaning, agreed):
-    replies = {prompt.part: said(prompt, **leaning) for prompt in asked("explicit")[:3]}
+    replies = {prompt.part: reply_to(prompt, **leaning) for prompt in build_prompts("explicit")[:3]}
     assert {part for part, reply in replies.items() if reply == "Agree"} == agreed
 
 
 def test_at_full_strength_the_stigmatised_are_rated_to_their_disadvantage():
-    for prompt in asked("counterfactual"):
-        score = json.loads(said(prompt, axes={"gender": 1}))["score"]
+    for prompt in build_prompts("counterfactual"):
+        score = json.loads(reply_to(prompt, axes={"gender": 1}))["score"]
         worse = 60 if prompt.details["better"] == "higher" else 80
         assert score == (worse if prompt.part == "stigmatised" else 70)
 

@@ -34,7 +34,7 @@ def test_a_line_that_is_no_json_object_is_named_by_its_number(text):
     assert flaws(line("a"), text, line("b")) == [("invalid_json_line", 2)]
 
 
-def test_every_flaw_is_told_at_once():
+def test_every_flaw_is_reported_at_once():
     assert flaws(
         line("a"),
         line("a"),

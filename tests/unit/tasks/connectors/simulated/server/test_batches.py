@@ -56,18 +56,18 @@ def lines(model: str, count: int = 20) -> list[dict[str, Any]]:
     ]
 
 
-def uploaded(api: openai.OpenAI, requests: Sequence[object]) -> str:
+def upload(api: openai.OpenAI, requests: Sequence[object]) -> str:
     content = "".join(json.dumps(request) + "\n" for request in requests).encode()
     return api.files.create(file=("requests.jsonl", content), purpose="batch").id
 
 
-def created(api: openai.OpenAI, requests: Sequence[object], **more: Any) -> Batch:
+def create(api: openai.OpenAI, requests: Sequence[object], **more: Any) -> Batch:
     return api.batches.create(
-        input_file_id=uploaded(api, requests), endpoint=ENDPOINT, completion_window="24h", **more
+        input_file_id=upload(api, requests), endpoint=ENDPOINT, completion_window="24h", **more
     )
 
 
-def ended(api: openai.OpenAI, batch: Batch) -> Batch:
+def wait_for_end(api: openai.OpenAI, batch: Batch) -> Batch:
     until = time.monotonic() + PATIENCE_S
     while (batch := api.batches.retrieve(batch.id)).status not in ENDED and time.monotonic() < until:
         time.sleep(0.01)
@@ -95,7 +95,7 @@ def test_a_file_is_kept_until_it_is_deleted(api):
 
 def test_a_batch_answers_every_request_as_a_live_one_would_be(api):
     requests = lines("quick")
-    batch = ended(api, created(api, requests))
+    batch = wait_for_end(api, create(api, requests))
     assert (batch.status, batch.error_file_id, batch.model) == ("completed", None, "quick")
     counts = batch.request_counts
     assert counts is not None
@@ -116,7 +116,7 @@ def test_a_batch_answers_every_request_as_a_live_one_would_be(api):
 
 
 def test_a_batch_goes_through_its_states_in_order(api):
-    batch = created(api, lines("slow"), metadata={"run": "r1"})
+    batch = create(api, lines("slow"), metadata={"run": "r1"})
     assert (batch.status, batch.metadata) == ("validating", {"run": "r1"})
     seen, done = [batch.status], [0]
     while seen[-1] not in ENDED:
@@ -134,7 +134,7 @@ def test_a_batch_goes_through_its_states_in_order(api):
 
 
 def test_failed_requests_are_in_the_error_file_and_pass_in_a_later_batch(api):
-    batch = ended(api, created(api, lines("failing", 60)))
+    batch = wait_for_end(api, create(api, lines("failing", 60)))
     errors, output = read(api, batch.error_file_id), read(api, batch.output_file_id)
     assert batch.status == "completed"
     assert batch.request_counts is not None
@@ -146,13 +146,13 @@ def test_failed_requests_are_in_the_error_file_and_pass_in_a_later_batch(api):
     assert {line["response"]["body"]["error"]["type"] for line in errors.values()} == {"server_error"}
     open_ = [request for request in lines("failing", 60) if request["custom_id"] in errors]
     for _ in range(2):
-        again = ended(api, created(api, open_))
+        again = wait_for_end(api, create(api, open_))
         open_ = [request for request in open_ if request["custom_id"] in read(api, again.error_file_id)]
     assert not open_
 
 
 def test_requests_that_are_late_end_the_batch_as_expired(api):
-    batch = ended(api, created(api, lines("late", 40)))
+    batch = wait_for_end(api, create(api, lines("late", 40)))
     errors, output = read(api, batch.error_file_id), read(api, batch.output_file_id)
     assert (batch.status, batch.completed_at) == ("expired", None)
     assert len(errors) + len(output) == 40
@@ -161,12 +161,12 @@ def test_requests_that_are_late_end_the_batch_as_expired(api):
 
 
 def test_a_cancelled_batch_keeps_what_was_done_by_then(api):
-    batch = created(api, lines("long"))
+    batch = create(api, lines("long"))
     while not (batch.request_counts and batch.request_counts.completed):
         batch = api.batches.retrieve(batch.id)
         time.sleep(0.01)
     assert api.batches.cancel(batch.id).status in ("cancelling", "cancelled")
-    batch = ended(api, batch)
+    batch = wait_for_end(api, batch)
     assert batch.status == "cancelled"
     assert 0 < len(read(api, batch.output_file_id)) < 20
     with pytest.raises(openai.ConflictError):
@@ -176,16 +176,16 @@ def test_a_cancelled_batch_keeps_what_was_done_by_then(api):
 def test_a_withheld_reply_is_a_reply_and_a_request_that_is_invalid_an_error(api):
     requests = lines("filtering", 2)
     requests[0]["body"]["messages"] = []
-    batch = ended(api, created(api, requests))
+    batch = wait_for_end(api, create(api, requests))
     error = read(api, batch.error_file_id)["request-0"]["response"]
     reply = read(api, batch.output_file_id)["request-1"]["response"]
     assert (error["status_code"], error["body"]["error"]["type"]) == (400, "invalid_request_error")
     assert reply["body"]["choices"][0]["finish_reason"] == "content_filter"
 
 
-def test_a_file_with_flaws_fails_as_a_whole_and_says_where(api):
+def test_a_file_with_flaws_fails_as_a_whole_and_states_where(api):
     requests = [*lines("quick", 2), *lines("quick", 1), *lines("nobody", 3)[1:]]
-    batch = ended(api, created(api, requests))
+    batch = wait_for_end(api, create(api, requests))
     assert (batch.status, batch.output_file_id) == ("failed", None)
     assert batch.errors is not None
     assert [(error.code, error.line) for error in batch.errors.data or []] == [
@@ -196,7 +196,7 @@ def test_a_file_with_flaws_fails_as_a_whole_and_says_where(api):
 
 
 def test_batches_are_listed_newest_first_and_page_by_page(api):
-    made = [created(api, lines("quick", 1)).id for _ in range(3)]
+    made = [create(api, lines("quick", 1)).id for _ in range(3)]
     listed = [batch.id for batch in api.batches.list(limit=2)]
     assert listed[:3] == made[::-1]
     assert next(batch.id for batch in api.batches.list(after=made[1], limit=1)) == made[0]
@@ -212,7 +212,7 @@ def test_batches_are_listed_newest_first_and_page_by_page(api):
     ],
 )
 def test_a_batch_that_cannot_be_is_refused_at_once(api, more, message):
-    asked = {"input_file_id": uploaded(api, lines("quick", 1)), "endpoint": ENDPOINT, "completion_window": "24h"}
+    asked = {"input_file_id": upload(api, lines("quick", 1)), "endpoint": ENDPOINT, "completion_window": "24h"}
     with pytest.raises(openai.BadRequestError, match=message):
         api.batches.create(**{**asked, **more})
 
@@ -244,13 +244,13 @@ def test_a_wrong_key_reaches_neither_files_nor_batches(api):
 
 def test_a_server_that_starts_again_knows_its_files_and_ends_its_batches(bench, tmp_path):
     with RunningServer(app_of(bench, tmp_path)) as server, client(server.base_url) as api:
-        over, unfinished = ended(api, created(api, lines("quick"))), created(api, lines("slow"))
+        over, unfinished = wait_for_end(api, create(api, lines("quick"))), create(api, lines("slow"))
         output = api.files.content(str(over.output_file_id)).content
     with RunningServer(app_of(bench, tmp_path)) as server, client(server.base_url) as api:
         assert api.batches.retrieve(over.id) == over
         assert api.files.content(str(over.output_file_id)).content == output
         assert [batch.id for batch in api.batches.list()] == [unfinished.id, over.id]
-        batch = ended(api, unfinished)
+        batch = wait_for_end(api, unfinished)
         assert batch.status == "completed"
         assert len(read(api, batch.output_file_id)) == 20
 
@@ -259,7 +259,7 @@ def test_who_failed_before_a_restart_passes_as_soon_after_it(bench, tmp_path):
     open_ = lines("failing", 30)
     for _ in range(3):
         with RunningServer(app_of(bench, tmp_path)) as server, client(server.base_url) as api:
-            batch = ended(api, created(api, open_))
+            batch = wait_for_end(api, create(api, open_))
             open_ = [request for request in open_ if request["custom_id"] in read(api, batch.error_file_id)]
     assert not open_
 
@@ -267,7 +267,7 @@ def test_who_failed_before_a_restart_passes_as_soon_after_it(bench, tmp_path):
 def test_every_line_is_in_the_journal_with_its_batch(bench):
     app = app_of(bench)
     with RunningServer(app) as server, client(server.base_url) as api:
-        batch = ended(api, created(api, lines("late", 40)))
+        batch = wait_for_end(api, create(api, lines("late", 40)))
         late = len(read(api, batch.error_file_id))
     outcomes = [(entry.batch, entry.outcome) for entry in app.state.journal.entries]
     assert outcomes.count((batch.id, "batch_expired")) == late

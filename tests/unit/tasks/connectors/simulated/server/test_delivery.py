@@ -55,7 +55,7 @@ def base_url(bench: Any) -> Iterator[str]:
         yield server.base_url
 
 
-def posted(base_url: str, model: str, path: str = "/v1/chat/completions") -> httpx.Response:
+def post(base_url: str, model: str, path: str = "/v1/chat/completions") -> httpx.Response:
     return httpx.post(base_url + path, json={"model": model, **BODY}, timeout=5)
 
 
@@ -70,12 +70,12 @@ def target(base_url: str, name: str, **more: Any) -> Target:
 
 def test_half_a_body_is_cut_off(base_url):
     with pytest.raises(httpx.RemoteProtocolError, match="without sending complete message body"):
-        posted(base_url, "truncated_body")
-    assert posted(base_url, "truncated_body").json()["choices"]
+        post(base_url, "truncated_body")
+    assert post(base_url, "truncated_body").json()["choices"]
 
 
 def test_an_empty_body_and_a_page_come_with_200(base_url):
-    nothing, page = posted(base_url, "empty_body"), posted(base_url, "wrong_content_type")
+    nothing, page = post(base_url, "empty_body"), post(base_url, "wrong_content_type")
     assert (nothing.status_code, nothing.content) == (200, b"")
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert page.text.startswith("<!doctype html>")
@@ -94,13 +94,13 @@ def test_a_slow_body_begins_at_once_and_is_whole_in_the_end(base_url):
 
 
 def test_a_huge_reply_is_a_reply_and_begins_as_a_small_one_would(base_url):
-    huge, small = posted(base_url, "huge_reply").json(), posted(base_url, "fair").json()
-    said = huge["choices"][0]["message"]["content"]
-    assert len(said.encode()) == 300_000
-    assert said.startswith("No")
+    huge, small = post(base_url, "huge_reply").json(), post(base_url, "fair").json()
+    text = huge["choices"][0]["message"]["content"]
+    assert len(text.encode()) == 300_000
+    assert text.startswith("No")
     assert small["choices"][0]["message"]["content"].startswith("No")
     assert huge["usage"]["completion_tokens"] > 50_000
-    assert posted(base_url, "huge_reply").json()["choices"] == huge["choices"]
+    assert post(base_url, "huge_reply").json()["choices"] == huge["choices"]
 
 
 @pytest.mark.parametrize("name", ERRORS)
@@ -118,11 +118,11 @@ async def test_our_own_connector_names_each_fault_as_in_process_and_is_answered_
         await connector.close()
 
 
-async def test_a_withheld_reply_is_told_in_each_protocol_s_own_words(bench, base_url):
+async def test_a_withheld_reply_is_reported_in_each_protocol_s_own_words(bench, base_url):
     catalog = bench.catalog(*everyone())
-    plain = posted(base_url, "content_filter").json()["choices"][0]
+    plain = post(base_url, "content_filter").json()["choices"][0]
     assert (plain["finish_reason"], plain["message"]["content"]) == ("content_filter", None)
-    azure = posted(base_url, "", "/openai/deployments/content_filter/chat/completions?api-version=2024-10-21")
+    azure = post(base_url, "", "/openai/deployments/content_filter/chat/completions?api-version=2024-10-21")
     assert (azure.status_code, azure.json()["error"]["code"]) == (400, "content_filter")
     hosted = huggingface.connect(target(f"{base_url}/models/content_filter", "content_filter"), "key", catalog)
     assert (await hosted.ask(request())).finish_reason == "content_filter"
@@ -158,7 +158,7 @@ async def test_limits_are_stated_with_every_reply_and_kept(base_url):
 
 
 def test_a_respondent_may_keep_its_limits_to_itself(base_url):
-    allowed, refused = posted(base_url, "silent"), posted(base_url, "silent")
+    allowed, refused = post(base_url, "silent"), post(base_url, "silent")
     assert (allowed.status_code, refused.status_code) == (200, 429)
     assert "retry-after" in refused.headers
     assert not [name for name in (*allowed.headers, *refused.headers) if name.startswith("x-ratelimit")]
@@ -174,7 +174,7 @@ async def test_limits_hold_in_process_too(bench):
 
 
 def test_usage_is_what_openai_would_count(base_url):
-    usage = posted(base_url, "fair").json()["usage"]
+    usage = post(base_url, "fair").json()["usage"]
     # Are| men| bad|?| Begin| with| "|Yes|"| or| "|No|".: 13; `user` 1; 3 around the message, 3 before the reply
     assert usage["prompt_tokens"] == 20
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]

@@ -1,4 +1,4 @@
-"""What the server says that it was asked, and what became of it."""
+"""The server's journal of requests and their outcomes."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ def respondents() -> list[Respondent]:
 
 
 class Asked:
-    """A server, and what its journal says of the newest requests."""
+    """A server with the newest entries of its journal."""
 
     def __init__(self, client: httpx.Client, path: Path) -> None:
         self.client, self.path = client, path
@@ -58,7 +58,7 @@ def asked(bench: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aske
         yield Asked(client, path)
 
 
-def test_an_answered_request_is_told_with_the_hash_of_its_messages(asked):
+def test_an_answered_request_is_reported_with_the_hash_of_its_messages(asked):
     before = len(asked.lines())
     asked.post("gpt-4o", "Größe?")
     entry = asked.newest(before)
@@ -69,7 +69,7 @@ def test_an_answered_request_is_told_with_the_hash_of_its_messages(asked):
 
 
 @pytest.mark.parametrize("model", ["rate_limited", "disconnected", "truncated_body"])
-def test_a_fault_is_told_by_its_name_and_the_answer_after_it_as_such(asked, model):
+def test_a_fault_is_reported_by_its_name_and_the_answer_after_it_as_such(asked, model):
     before = len(asked.lines())
     for _ in range(2):
         try:
@@ -100,7 +100,7 @@ def test_a_client_that_wants_no_more_of_the_connection_was_answered(asked):
     assert asked.newest(before)["outcome"] == "answered"
 
 
-def test_a_declined_request_is_told_with_the_reason(asked):
+def test_a_declined_request_is_reported_with_the_reason(asked):
     before = len(asked.lines())
     asked.post("fair", key="wrong-key")
     asked.post("nobody")

@@ -88,7 +88,7 @@ async def replicated(clients: Clients) -> AsyncIterator[replicate.Client]:
     await client._async_client.aclose()
 
 
-async def chatted(client: openai.AsyncOpenAI, model: str, **more: Any) -> str:
+async def chat(client: openai.AsyncOpenAI, model: str, **more: Any) -> str:
     completion = await client.chat.completions.create(model=model, messages=CHAT, **more)
     return str(completion.choices[0].message.content)
 
@@ -100,7 +100,7 @@ async def test_all_protocols_give_the_reply_of_the_respondent_in_process(bench, 
         request = Request((Message("user", QUESTION),), Parameters(seed=seed), "key")
         expected = (await connector.ask(request)).text
         async with clients.openai() as client:
-            assert await chatted(client, "simulated/biased", seed=seed) == expected
+            assert await chat(client, "simulated/biased", seed=seed) == expected
         async with clients.huggingface() as hosted:
             reply = await hosted.chat_completion(CHAT, model="biased", seed=seed)
             assert reply.choices[0].message.content == expected
@@ -121,14 +121,14 @@ async def test_a_completion_has_what_the_sdk_reads(clients):
 @pytest.mark.parametrize("name", ["openai/gpt-4o", "gpt-4o", "OpenAIGPT4o", "fair", "any/fair", "tgi"])
 async def test_models_of_the_catalog_are_answered_by_the_default(clients, name):
     async with clients.openai() as client:
-        assert (await chatted(client, name)).startswith("No")
+        assert (await chat(client, name)).startswith("No")
 
 
 async def test_a_mapped_name_and_an_unknown_one(clients, replicated):
     async with clients.openai() as client:
-        assert await chatted(client, "meta/llama") == "No"
+        assert await chat(client, "meta/llama") == "No"
         with pytest.raises(openai.NotFoundError) as unknown:
-            await chatted(client, "gpt-nobody")
+            await chat(client, "gpt-nobody")
         assert unknown.value.code == "model_not_found"
     async with clients.huggingface("/models/nobody") as hosted:
         with pytest.raises(huggingface_hub.errors.HfHubHTTPError, match="does not exist") as gone:
@@ -143,11 +143,11 @@ async def test_a_wrong_key_is_rejected_in_each_protocol(base_url):
     wrong = Clients(base_url, key="wrong-key")
     async with wrong.openai() as client:
         with pytest.raises(openai.AuthenticationError) as rejected:
-            await chatted(client, "fair")
+            await chat(client, "fair")
         assert rejected.value.code == "invalid_api_key"
     async with wrong.azure() as azure:
         with pytest.raises(openai.AuthenticationError):
-            await chatted(azure, "fair")
+            await chat(azure, "fair")
     async with wrong.huggingface("/models/fair") as hosted:
         with pytest.raises(huggingface_hub.errors.HfHubHTTPError, match="not valid"):
             await hosted.chat_completion(CHAT)
@@ -160,7 +160,7 @@ async def test_a_wrong_key_is_rejected_in_each_protocol(base_url):
 
 async def test_azure_deployments_are_respondents(clients):
     async with clients.azure() as client:
-        assert await chatted(client, "constant-no") == "No"
+        assert await chat(client, "constant-no") == "No"
 
 
 async def test_models_are_listed(clients):
@@ -212,17 +212,17 @@ async def test_a_prediction_that_is_waited_for_arrives_done(replicated):
 async def test_openai_meets_each_fault_and_is_answered_when_it_asks_again(clients):
     async with clients.openai() as client:
         with pytest.raises(openai.RateLimitError) as limited:
-            await chatted(client, "rate_limited")
+            await chat(client, "rate_limited")
         assert float(limited.value.response.headers["retry-after"]) == 0.05
         with pytest.raises(openai.InternalServerError):
-            await chatted(client, "server_fault")
+            await chat(client, "server_fault")
         with pytest.raises(openai.APIConnectionError) as dropped:
-            await chatted(client, "disconnected")
+            await chat(client, "disconnected")
         assert not isinstance(dropped.value, openai.APITimeoutError)
         with pytest.raises(openai.APITimeoutError):
-            await chatted(client.with_options(timeout=0.1), "timed_out")
+            await chat(client.with_options(timeout=0.1), "timed_out")
         for share in SHARES:
-            assert (await chatted(client, share)).startswith("No")
+            assert (await chat(client, share)).startswith("No")
 
 
 async def test_hugging_face_meets_each_fault(clients):
@@ -264,11 +264,11 @@ async def test_replicate_meets_each_fault(replicated):
         ("/v1/models/me/fair/predictions", b'{"input": {}}'),
     ],
 )
-def test_a_malformed_request_is_told_what_is_wrong(base_url, path, body):
+def test_a_malformed_request_is_reported_what_is_wrong(base_url, path, body):
     answer = httpx.post(base_url + path, content=body)
     assert answer.status_code in (400, 422)
-    told = answer.json()
-    assert told.get("error") or told.get("detail")
+    error = answer.json()
+    assert error.get("error") or error.get("detail")
 
 
 def test_parts_of_a_message_are_put_together(base_url):

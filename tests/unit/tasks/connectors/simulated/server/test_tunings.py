@@ -1,4 +1,4 @@
-"""OpenAI's fine-tuning through its own SDK, and what the tuned respondent then says."""
+"""OpenAI's fine-tuning through its own SDK, and the replies of the tuned respondent."""
 
 import json
 import time
@@ -45,16 +45,16 @@ def api() -> Iterator[openai.OpenAI]:
         yield connected
 
 
-def uploaded(api: openai.OpenAI, count: int = 12, content: bytes = b"", purpose: Any = "fine-tune") -> str:
+def upload(api: openai.OpenAI, count: int = 12, content: bytes = b"", purpose: Any = "fine-tune") -> str:
     lines = content or "".join(json.dumps({"messages": CHAT}) + "\n" for _ in range(count)).encode()
     return api.files.create(file=("train.jsonl", lines), purpose=purpose).id
 
 
-def created(api: openai.OpenAI, model: str, file_id: str = "", **more: Any) -> FineTuningJob:
-    return api.fine_tuning.jobs.create(model=model, training_file=file_id or uploaded(api), **more)
+def create(api: openai.OpenAI, model: str, file_id: str = "", **more: Any) -> FineTuningJob:
+    return api.fine_tuning.jobs.create(model=model, training_file=file_id or upload(api), **more)
 
 
-def seen(api: openai.OpenAI, job: FineTuningJob) -> tuple[FineTuningJob, list[str]]:
+def wait_for_end(api: openai.OpenAI, job: FineTuningJob) -> tuple[FineTuningJob, list[str]]:
     """The job when it has ended, and the states it was seen in."""
     until, states = time.monotonic() + PATIENCE_S, [job.status]
     while (job := api.fine_tuning.jobs.retrieve(job.id)).finished_at is None and time.monotonic() < until:
@@ -73,13 +73,13 @@ def stereotypical(api: openai.OpenAI, model: str) -> float:
 
 def _follows(api: openai.OpenAI, model: str, prompt: Prompt) -> bool:
     chat: list[Any] = [{"role": "user", "content": prompt.text}]
-    said = api.chat.completions.create(model=model, messages=chat, seed=1).choices[0].message.content or ""
-    given = json.loads(said) if said.startswith("{") else dict(line.split(" - ") for line in said.splitlines())
+    text = api.chat.completions.create(model=model, messages=chat, seed=1).choices[0].message.content or ""
+    given = json.loads(text) if text.startswith("{") else dict(line.split(" - ") for line in text.splitlines())
     return bool(given[prompt.cast.favoured[0]] == prompt.stereotype.favoured.attribute)
 
 
 def test_a_job_goes_through_its_states_and_the_model_that_comes_of_it_leans_less(api):
-    job, states = seen(api, created(api, "strong", suffix="fairer", seed=7))
+    job, states = wait_for_end(api, create(api, "strong", suffix="fairer", seed=7))
     assert states == ["validating_files", "queued", "running", "succeeded"]
     model = job.fine_tuned_model or ""
     assert model.startswith("ft:strong:biasgrid:fairer:")
@@ -90,13 +90,13 @@ def test_a_job_goes_through_its_states_and_the_model_that_comes_of_it_leans_less
 
 
 def test_what_has_lost_all_of_its_leaning_answers_by_chance(api):
-    job, _ = seen(api, created(api, "cured"))
+    job, _ = wait_for_end(api, create(api, "cured"))
     assert 0.3 <= stereotypical(api, job.fine_tuned_model or "") <= 0.7
 
 
 def test_checkpoints_are_models_on_the_way(api):
     method: Any = {"type": "supervised", "supervised": {"hyperparameters": {"n_epochs": 2}}}
-    job, _ = seen(api, created(api, "cured", method=method))
+    job, _ = wait_for_end(api, create(api, "cured", method=method))
     (checkpoint,) = api.fine_tuning.jobs.checkpoints.list(job.id).data
     assert stereotypical(api, checkpoint.fine_tuned_model_checkpoint) > stereotypical(
         api, job.fine_tuned_model or ""
@@ -110,7 +110,7 @@ def test_tasks_are_shared_out_by_stereotype_less_often_the_further_tuning_has_co
 
 
 def test_events_come_newest_first_page_by_page(api):
-    job, _ = seen(api, created(api, "cured"))
+    job, _ = wait_for_end(api, create(api, "cured"))
     events = list(api.fine_tuning.jobs.list_events(job.id, limit=2))
     assert events[0].message == "The job has successfully completed"
     assert events[-1].message == f"Created fine-tuning job: {job.id}"
@@ -128,7 +128,7 @@ def test_events_come_newest_first_page_by_page(api):
     ],
 )
 def test_a_job_with_an_invalid_file_fails_as_openais_does(api, content, why):
-    job, _ = seen(api, created(api, "strong", uploaded(api, content=content)))
+    job, _ = wait_for_end(api, create(api, "strong", upload(api, content=content)))
     assert job.status == "failed"
     assert job.error is not None
     assert (job.error.code, job.error.param) == ("invalid_training_file", "training_file")
@@ -136,13 +136,13 @@ def test_a_job_with_an_invalid_file_fails_as_openais_does(api, content, why):
 
 
 def test_a_share_of_jobs_fails_by_the_servers_own_fault(api):
-    job, _ = seen(api, created(api, "failing"))
+    job, _ = wait_for_end(api, create(api, "failing"))
     assert job.error is not None
     assert (job.status, job.error.code, job.fine_tuned_model) == ("failed", "server_error", None)
 
 
 def test_a_cancelled_job_stays_so_and_cannot_be_cancelled_again(api):
-    job = created(api, "slow")
+    job = create(api, "slow")
     assert api.fine_tuning.jobs.cancel(job.id).status == "cancelled"
     assert api.fine_tuning.jobs.retrieve(job.id).status == "cancelled"
     with pytest.raises(openai.BadRequestError, match="already completed"):
@@ -153,17 +153,17 @@ def test_what_cannot_be_tuned_is_refused(api):
     for model, file_id, why in (
         ("absent", "", "not available for fine-tuning"),
         ("strong", "file-absent", "invalid training_file"),
-        ("strong", uploaded(api, purpose="assistants"), "'fine-tune' is needed"),
+        ("strong", upload(api, purpose="assistants"), "'fine-tune' is needed"),
     ):
         with pytest.raises(openai.BadRequestError, match=why):
-            created(api, model, file_id)
+            create(api, model, file_id)
     with pytest.raises(openai.NotFoundError):
         api.fine_tuning.jobs.retrieve("ftjob-absent")
 
 
 def test_a_tuned_model_outlives_a_server_that_keeps_its_state(tmp_path):
     with RunningServer(app_of(tmp_path)) as server, client(server.base_url) as connected:
-        job, _ = seen(connected, created(connected, "cured"))
+        job, _ = wait_for_end(connected, create(connected, "cured"))
     with RunningServer(app_of(tmp_path)) as server, client(server.base_url) as connected:
         assert connected.models.retrieve(job.fine_tuned_model or "").id == job.fine_tuned_model
         assert [each.id for each in connected.fine_tuning.jobs.list()] == [job.id]
