@@ -24,9 +24,7 @@ def first(request, kind):
     ("kind", "findings", "readings"),
     [("probed", FINDINGS, "int_probe_readings"), ("talked", SCORES, "int_assignments")],
 )
-async def test_what_is_read_anew_counts_and_what_was_read_before_stays(
-    request, tmp_path, kind, findings, readings
-):
+async def test_what_is_read_anew_counts_and_what_was_read_before_stays(first, tmp_path, kind, findings, readings):
     lake = Lake(shutil.copytree(first.data, tmp_path / "data"))
     before, found = lake.read("verdicts", first.run_id), query(lake, findings)
     path = lake.files("responses", first.run_id)[0]
