@@ -1,5 +1,4 @@
-"""What a library covers, per language × concern × input × reflection: how many templates and prompts, how keyed,
-what a constant answer passes, and what can be decided with so many."""
+"""Coverage of a library per language × concern × input × reflection."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ BASELINES: Final = tuple(RESPONDENTS)
 
 
 def passed_by(template: Template, language: LanguageCatalog | None) -> dict[str, bool | None]:
-    """Whether a template's test, which passes where the reply to every instance does, is passed by each of
-    BASELINES; None for a same-value test, which any constant number passes. No community changes an answer."""
+    """Whether each of BASELINES passes a template; None for a same-value test."""
     if template.oracle.type == "same value":
         return dict.fromkeys(BASELINES)
     return {
@@ -109,8 +107,7 @@ class Coverage:
 def coverage(
     catalog: Catalog, tolerance: float = 0.9, concerns: Collection[str] = (), languages: Collection[str] = ()
 ) -> Coverage:
-    """What the catalog's library covers, of all concerns and languages where none is named. Raises UserError
-    with every concern, language and tolerance that is none."""
+    """Coverage of some or all concerns and languages. Raises UserError for unknown ones."""
     asked = _resolve_names(catalog, tolerance, concerns, languages)
     chosen = [t for t in catalog.templates if t.concern in asked.concerns and t.language in asked.languages]
     rows = pl.DataFrame(_rows(count_prompts(chosen, catalog), catalog), schema=TEMPLATES)
@@ -150,8 +147,7 @@ def _concerns(catalog: Catalog, names: Iterable[str], mistakes: list[Problem]) -
 
 
 def _all_concerns(catalog: Catalog) -> frozenset[str]:
-    """Those of the library's templates; of the shipped library every concern should have some, but for those
-    without a markup, which only probes ask about."""
+    """Concerns of the templates; of the shipped library also all others with a markup."""
     shipped = catalog.concerns.values() if catalog.library == "shipped" else ()
     expected = (concern.id for concern in shipped if concern.markups)
     return frozenset((*expected, *(template.concern for template in catalog.templates)))

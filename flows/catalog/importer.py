@@ -42,8 +42,7 @@ class Import:
 def import_files(
     format_name: str, files: Sequence[Path], out: Path, language: str = "en_us", *, force: bool = False
 ) -> Import:
-    """Reads the files and writes the result into `out`; raises UserError for a wrong format, no items, or an
-    existing file without `force`."""
+    """Reads the files and writes the result into `out`. Raises UserError."""
     _check_language(language)
     importer = _importer(format_name, files)
     sources = [file for file in files if not _is_metadata(format_name, file)]

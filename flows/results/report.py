@@ -108,11 +108,7 @@ def write_report(
     language: str = LANGUAGES[0],
     gate: Gate = "point",
 ) -> list[Path]:
-    """The files written, into `reports/<run id>` by default: LangBiTe's file names do not distinguish runs.
-
-    `language` and `gate` are for the formats that take them. Raises UserError for an unknown run, for one of a
-    kind that has no such report, or where no warehouse has been built.
-    """
+    """Writes a report into `reports/<run id>` by default, and returns its files. Raises UserError."""
     lake = existing_lake(data)
     found, chosen = find_run(lake, run), FORMATS[kind]
     refuse_other_kinds(found, chosen.name, *(chosen.kinds or KINDS))

@@ -31,11 +31,7 @@ def export(
     *,
     force: bool = False,
 ) -> tuple[Path, int]:
-    """Writes a mart or staging model, of all runs or of one; returns the file and how many rows it holds.
-
-    The file is `<model>.<csv, parquet or jsonl>` in the working directory unless one is named. Raises UserError
-    for an unknown model or run, and for a file that exists, unless it is to be replaced (`force`).
-    """
+    """Writes a model, of all runs or of one; returns the file and its number of rows. Raises UserError."""
     lake = existing_lake(data)
     run_id = find_run(lake, run).run_id if run else None
     path = out or Path(f"{_file_name(model, run_id)}.{SUFFIX[kind]}")
@@ -44,8 +40,7 @@ def export(
 
 
 def write_views(out: Path | None, data: str | Path | None = None, *, force: bool = False) -> str:
-    """The lake's tables as views, in SQL; written to `out` where one is named. Raises UserError where nothing
-    has landed, and for a file that exists, unless it is to be replaced."""
+    """The lake's tables as views, in SQL; written to `out` if named. Raises UserError."""
     lake = existing_lake(data)
     if not lake.runs():
         what = f"nothing has landed in `{lake.named}`"
@@ -84,8 +79,7 @@ HELD_BY_NO_FRAME = re.compile(r"\b(?:INTERVAL|BLOB|BIT|UNION|VARIANT|BIGNUM|GEOM
 
 
 def read_query(query: str | None, file: Path | None, example: str | None) -> str:
-    """The SQL that is to be asked: itself, a file (`-`: standard input) or a query that comes along. Raises
-    UserError unless there is exactly one of them, and for a file or an example that there is not."""
+    """The one given query: SQL, a file (`-`: standard input), or an example. Raises UserError."""
     if [query, file, example].count(None) != 2:
         remedy = 'ask one thing: a query such as "from marts.pass_rates", --file FILE or --example NAME'
         raise UserError(Problem("there is not exactly one query", remedy=remedy))
@@ -111,9 +105,7 @@ def _example(name: str) -> str:
 
 
 def ask(lake: Lake, sql: str) -> pl.DataFrame:
-    """The rows of one SELECT. Raises UserError where there is no warehouse, and for SQL that fails, that
-    writes or reaches outside, that asks nothing, or whose columns no frame can hold. Tables without a schema are
-    those of `marts`; columns of one name are numbered."""
+    """Rows of one SELECT, its tables those of `marts` by default. Raises UserError."""
     with connect(lake, texts_of=ALL if STAGED.search(sql) else None) as warehouse:
         try:
             statements = warehouse.extract_statements(sql)

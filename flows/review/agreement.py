@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -23,18 +23,21 @@ SILENT = ("skipped", "refused", "unreadable", "failed")
 
 def show_agreement(lake: Lake, run_id: str) -> None:
     """One block per pair of assessors, over all replies of the run that both were shown."""
-    out = console()
     rows = query(lake, PAIRS, [run_id]).to_dicts()
-    if not rows:
-        out.print(
-            Text(f"no reply of run {run_id} has been assessed yet: `biasgrid review {run_id}`"), soft_wrap=True
-        )
-        return
-    for row in rows:
-        out.print(block(f"{_who(row, 'assessor')}, measured by {_who(row, 'reference')}", _lines(row)))
+    titles = (f"{_who(row, 'assessor')}, measured by {_who(row, 'reference')}" for row in rows)
+    blocks = [block(title, _lines(row)) for title, row in zip(titles, rows, strict=True)]
+    _show_blocks(blocks, run_id, "by concern, language and model", "judge_agreement")
+
+
+def _show_blocks(blocks: Sequence[Table], run_id: str, finer: str, mart: str) -> None:
+    """The blocks, and a query for the rows of `finer` scope; without blocks, how to review."""
+    out = console()
+    for shown in blocks:
+        out.print(shown)
         out.print()
-    hint = f"by concern, language and model: biasgrid sql \"from marts.judge_agreement where run_id = '{run_id}'\""
-    out.print(Text(hint), soft_wrap=True)
+    hint = f"{finer}: biasgrid sql \"from marts.{mart} where run_id = '{run_id}'\""
+    none = f"no reply of run {run_id} has been assessed yet: `biasgrid review {run_id}`"
+    out.print(Text(hint if blocks else none), soft_wrap=True)
 
 
 def block(title: str, lines: Iterable[tuple[str, str]]) -> Table:
@@ -88,19 +91,11 @@ JUDGED = """
 
 def show_attack_agreement(lake: Lake, run_id: str) -> None:
     """One block for each reviewer, and of several one for all of them, over the replies that they were shown."""
-    out = console()
     together, *each = query(lake, JUDGED, [run_id]).to_dicts() or [{}]
     rows = [together, *each] if len(each) > 1 else each
-    if not rows:
-        out.print(
-            Text(f"no reply of run {run_id} has been assessed yet: `biasgrid review {run_id}`"), soft_wrap=True
-        )
-        return
-    for row in rows:
-        out.print(block(f"the judge {row['judge']}, measured by {_whom(row)}", _attack_lines(row)))
-        out.print()
-    hint = f"by strategy: biasgrid sql \"from marts.attack_judge_agreement where run_id = '{run_id}'\""
-    out.print(Text(hint), soft_wrap=True)
+    titles = (f"the judge {row['judge']}, measured by {_whom(row)}" for row in rows)
+    blocks = [block(title, _attack_lines(row)) for title, row in zip(titles, rows, strict=True)]
+    _show_blocks(blocks, run_id, "by strategy", "attack_judge_agreement")
 
 
 def _whom(row: Mapping[str, Any]) -> str:
@@ -108,15 +103,12 @@ def _whom(row: Mapping[str, Any]) -> str:
 
 
 def _attack_lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    silent = [
-        f"{row[name]} {show}"
-        for name, show in (
-            ("judge_silent", "not readably judged"),
-            ("reviewer_silent", "skipped"),
-            ("disputed", "on which reviewers are split"),
-        )
-        if row[name]
-    ]
+    names = {
+        "judge_silent": "not readably judged",
+        "reviewer_silent": "skipped",
+        "disputed": "on which reviewers are split",
+    }
+    silent = [f"{row[name]} {why}" for name, why in names.items() if row[name]]
     yield "replies", f"{row['n']} judged by both of {row['asked']}" + "".join(f", {each}" for each in silent)
     if not row["n"]:
         return

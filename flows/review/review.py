@@ -56,16 +56,13 @@ class Desk:
 
 def refresh(lake: Lake) -> None:
     """Rebuilds the warehouse if assessments or verdicts are newer."""
-    from biasgrid.warehouse.build.build import build
-
     landed = [path.stat().st_mtime_ns for table in (TABLE, "verdicts") for path in lake.files(table)]
     if not lake.has_database() or max(landed, default=0) >= lake.database.stat().st_mtime_ns:
         build(lake)
 
 
 def review(desk: Desk, draw: Draw, reviewer: str, screen: Screen) -> int:
-    """Shows the sample to a reviewer, from where they stopped; returns how many answers landed. Each lands at
-    once, so that Ctrl-C (KeyboardInterrupt) loses none."""
+    """Shows the sample to a reviewer from where they stopped; each answer lands at once. Returns their number."""
     sample = draw_sample(desk.units, draw)
     sitting = Sitting.start(desk, sample, reviewer, screen)
     screen.print(sitting.format_start(draw))
@@ -95,13 +92,10 @@ class Sitting:
         return cls(screen, record, sample.to_dicts(), desk.shown_units(sample), answers, desk.kind)
 
     def format_start(self, draw: Draw) -> str:
-        done = self._done()
-        going_on = f", {done} of them done" if done else ""
-        sample = format_count(len(self.sample), "reply")
-        return (
-            f"review of run {self.record.run_id} by {self.record.reviewer}: {sample}, drawn with seed "
-            f"{draw.seed}{going_on}\n{HOW[self.kind]}"
-        )
+        done = f", {self._done()} of them done" if self._done() else ""
+        who = f"review of run {self.record.run_id} by {self.record.reviewer}"
+        replies = format_count(len(self.sample), "reply")
+        return f"{who}: {replies}, drawn with seed {draw.seed}{done}\n{HOW[self.kind]}"
 
     def format_end(self) -> str:
         left = len(self.sample) - self._done()
@@ -146,8 +140,7 @@ class Sitting:
 
 
 def export_sheet(desk: Desk, draw: Draw, out: Path, *, force: bool) -> int:
-    """Writes a blind sheet and returns how many replies it holds. Raises UserError for a file that exists,
-    unless it is to be replaced."""
+    """Writes a blind sheet; returns its number of replies. Raises UserError for an existing file."""
     refuse_to_replace(out, force=force, option="--export")
     sample = draw_sample(desk.units, draw)
     rows = sheet(sample, desk.shown_units(sample), draw)
@@ -157,8 +150,7 @@ def export_sheet(desk: Desk, draw: Draw, out: Path, *, force: bool) -> int:
 
 
 def import_sheet(desk: Desk, path: Path, reviewer: str) -> tuple[int, int]:
-    """Lands a sheet's verdicts; returns how many, and how many of them had landed before. Raises UserError with
-    all that is wrong in the file, and lands nothing then."""
+    """Lands a sheet's verdicts; returns how many are new and how many are not. Raises UserError, landing none."""
     lines, mistakes = read_sheet(path)
     known = {row["unit_id"]: row for row in _with_chances(desk, lines).iter_rows(named=True)}
     mistakes += [_unknown(line, path, desk.run_id) for line in lines if line.unit_id not in known]
@@ -195,11 +187,7 @@ DECIDING = "pfrusmq"
 
 
 def adjudicate(desk: Desk, reviewer: str, screen: Screen) -> int:
-    """Shows what is disputed and lands the decisions, which supersede the verdicts that stood; returns how many.
-
-    Each lands at once; verdicts, templates and the warehouse follow at the end, or the next time where this ended
-    early. Raises RunBusy where the run is under way.
-    """
+    """Shows disputed replies and lands decisions, which supersede verdicts; returns how many. Raises RunBusy."""
     with RunLock(desk.lake, desk.run_id):
         refresh(desk.lake)
         _apply(desk, find_unapplied(desk.lake, desk.run_id))

@@ -81,8 +81,7 @@ class Screen:
         return key
 
     def key(self, keys: str, known: str) -> Key:
-        """The next key that is one of `known`. Raises KeyboardInterrupt at Ctrl-C; what is no more to be read is
-        `q`."""
+        """The next key of `known`; `q` at the end of input. Raises KeyboardInterrupt at Ctrl-C."""
         while True:
             self.print(keys, "dim")
             pressed = self._read_key()

@@ -23,8 +23,7 @@ from biasgrid.warehouse.storage.export_files import as_csv, write_text
 
 
 def write_sheets(out: Path, language: str, seed: int, sections: int, *, force: bool = False) -> list[Path]:
-    """Writes the sheets into a directory. Raises UserError for a language without assignments, and for files
-    that exist, unless they are to be replaced."""
+    """Writes the sheets into a directory. Raises UserError."""
     examples = tuning_examples(load_catalog(), language, seed)
     if not examples:
         what = f"there are no assignments to tune on in `{language}`"

@@ -87,8 +87,7 @@ RATES = """
 
 
 def selection_rates(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> list[dict[str, Any]]:
-    """A row per category of each comparison: `rate_of` (selection, scoring), `model`, `language`, `what`,
-    `category`, `people`, `chosen`, `rate`, `is_left_out`, `impact_ratio`; none where nothing was decided."""
+    """A row per category of each comparison, with its rate and impact ratio; none for kinds without decisions."""
     if kind not in RATES_OF_KIND:
         return []
     asked = RATES.format(of_kind=RATES_OF_KIND[kind], least=LEAST)

@@ -118,8 +118,7 @@ def pieces(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def content(file: IO[bytes], most: int | None = None) -> Content:
-    """Of a file from where it stands to its end, or a piece past `most` bytes: what is longer is not what it
-    should be, however long it is."""
+    """Hash and size of the rest of a file, read at most to a piece past `most` bytes."""
     digest, crc, size = hashlib.sha256(), 0, 0
     for piece in pieces(file):
         digest.update(piece)
@@ -235,8 +234,7 @@ class Newer(ValueError):
 
 
 def read_manifest(text: bytes) -> Manifest:
-    """Raises NoManifest for what is no manifest, lists a path twice or out of order, or is written otherwise, and
-    Newer where another biasgrid has to read it."""
+    """Raises NoManifest unless the text is a manifest in its one form, and Newer for a newer one."""
     _refuse_newer(text)
     try:
         manifest = Manifest.model_validate_json(text)

@@ -111,8 +111,7 @@ class Verified:
 
 
 def verify(path: Path) -> Verified:
-    """Looks at every byte of a bundle, or of a folder that it was unpacked to. Raises OSError where `path` or a
-    part of that folder cannot be read, and Newer where another biasgrid has to look at it."""
+    """Checks every byte of a bundle or its unpacked folder. Raises OSError, and Newer for a newer format."""
     if path.is_dir():
         if not any((path / name).exists() for name in (MANIFEST, SUMS)):
             raise OSError(f"no bundle was unpacked there: it holds neither {MANIFEST} nor {SUMS}")
@@ -158,8 +157,7 @@ def _of_sums(folder: Folder, manifest: Manifest, sums: bytes | None) -> Iterator
 
 
 def _contents(folder: Folder, manifest: Manifest) -> Iterator[tuple[str, Content]]:
-    """Read no further than shows whether they are what they should be. A name that the manifest does not list may
-    be the new one of a missing file; else it is not read, as it may unpack to no end of bytes."""
+    """Contents of listed files; of others only if one is missing, as they may be its new name."""
     sizes = {member.path: member.size for member in manifest.files}
     sizes |= {MANIFEST: len(manifest.text), SUMS: len(manifest.sums)}
     names = dict.fromkeys(folder.names())

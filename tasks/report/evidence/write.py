@@ -56,10 +56,7 @@ SUFFIXES = frozenset({".py", ".sql", ".yml", ".yaml", ".json", ".j2", ".css", ".
 
 
 def write_environment(run: Mapping[str, Any], criteria: pl.DataFrame, folder: Path) -> None:
-    """`recorded.json`: versions by the run, and by each evaluation; `installed.txt`: what is installed where the
-    bundle is written; `requirements.lock`: what should be, where biasgrid runs from its repository; `code.json`:
-    biasgrid's version there, and a hash of its files. None of the environment's
-    variables is among them."""
+    """Writes recorded and installed versions, the lock, and a hash of biasgrid's files; no variables."""
     folder.mkdir(parents=True, exist_ok=True)
     content = {"run": orjson.loads(run["versions"] or "{}"), "evaluations": _evaluations(criteria)}
     (folder / "recorded.json").write_bytes(_json(content))
@@ -138,9 +135,7 @@ OF_KIND: Final[Mapping[str, str]] = {
 
 
 def record_findings(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> list[dict[str, Any]]:
-    """`model`, `what` was tested, `language` (of a benchmark the one that stands in the way most), the `measure`,
-    its `value` with the 95% interval from `low` to `high`, what it is held `against`, and the `finding`, by
-    the point rate too where it is another."""
+    """Rows of `model`, `what`, `language`, `measure`, `value`, `low`, `high`, `against`, `finding`, `by_point`."""
     return fetch_rows(warehouse, f"{OF_KIND[kind]} order by model, what, language", [run_id]).to_dicts()
 
 
@@ -161,10 +156,7 @@ ROLES: Mapping[str, Role] = {
 def write_evidence(
     lake: Lake, run_id: str, out: Path, pages: Pages | None = None, language: str = LANGUAGES[0]
 ) -> list[Path]:
-    """`<run_id>.evidence.zip`, or `<run_id>.<language>.evidence.zip` in another language than the first: the same
-    bytes for the same run, whenever and wherever they are written. `pages` writes the report of the run's kind,
-    where there is one, and `language` is that of the record. Raises UserError for a run that the warehouse does
-    not hold, or not as it now stands in the lake, and for a folder that cannot be written."""
+    """Writes `<run_id>.evidence.zip`, the same bytes each time. Raises UserError for an unknown or stale run."""
     row = run_row(lake, run_id)
     _refuse_stale(lake, run_id, row["state"])
     run = row | {"kind": row["kind"] or KINDS[0]}

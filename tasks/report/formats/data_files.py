@@ -28,15 +28,13 @@ OF_KIND = {"probe": OF_PROBES, "interaction": OF_INTERACTIONS}
 
 
 def write_csv(lake: Lake, run_id: str, out: Path) -> list[Path]:
-    """One file per mart that the kind of run has, `<run_id>_<mart>.csv`; of an imported benchmark its scores too,
-    of a red team its sessions. Raises `UserError` for an unknown run or a folder that cannot be written."""
+    """Writes `<run_id>_<mart>.csv` per mart of the kind of run. Raises UserError."""
     tables = _tables(lake, run_id, str(run_row(lake, run_id)["kind"]))
     return [write_table(out / f"{run_id}_{name}.csv", rows) for name, rows in tables.items()]
 
 
 def write_json(lake: Lake, run_id: str, out: Path) -> list[Path]:
-    """One file, `<run_id>.json`: `schema`, `run`, a list of rows for each mart, as `report.schema.json` has it.
-    Raises as `write_csv` does."""
+    """Writes `<run_id>.json` as in `report.schema.json`. Raises UserError."""
     run = {name: _parse_json(name, value) for name, value in run_row(lake, run_id).items()}
     tables = _tables(lake, run_id, str(run["kind"]))
     report = {"schema": VERSION, "run": run} | {name: rows.to_dicts() for name, rows in tables.items()}

@@ -78,11 +78,7 @@ _GLOBAL_EVALUATION = """
 
 
 def write_langbite(lake: Lake, run_id: str, out: Path) -> list[Path]:
-    """`<TIMESTAMP>_responses.csv`, `_evaluations.csv` and `_global_evaluation.csv`, as LangBiTe writes them.
-
-    A row per reply (an error is one too), per template test, and per cell. The timestamp is that of a LangBiTe
-    scenario, else the run's start. Raises `UserError` for an unknown run or a folder that cannot be written.
-    """
+    """Writes LangBiTe's responses, evaluations and global evaluation as CSV. Raises UserError."""
     stamp = _timestamp(run_row(lake, run_id))
     evaluations = query(lake, _EVALUATIONS, [run_id], texts_of=run_id)
     oracles = evaluations["Oracle Prediction"].unique().to_list()

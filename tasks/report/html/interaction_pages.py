@@ -70,9 +70,7 @@ class InteractionReport:
 def write_interaction_pages(
     lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0], ways: Ways | None = None
 ) -> list[Path]:
-    """`report.html`, and next to it the plays, `plays-001.html` and so on: pages that need nothing but each other.
-    `ways` lead to other runs, where there is a site. Raises UserError for a run that the warehouse does not
-    hold, and for a folder that cannot be written."""
+    """Writes `report.html` and, next to it, pages of plays. Raises UserError for an unknown run."""
     report = interaction_report(lake, run_id)
     given = {"report": report, "run": report.run, "lost": LOST}
     first = write_page(out / "report.html", "interaction.html.j2", language, ways=ways, **given)

@@ -72,10 +72,7 @@ SCRIPTS = (
 
 
 def shell(first: str, language: str = LANGUAGES[0]) -> str:
-    """The page that begins with `data/<first>.js` and speaks `language` until its reader chooses another.
-
-    Its policy admits this very style and script, and what that script loads: no other, and no request elsewhere.
-    """
+    """The page that begins with `data/<first>.js`; its policy admits its own style, script and data alone."""
     style, script = _part("page.css"), _script()
     filled = {
         "POLICY": _policy(style, script),
@@ -155,8 +152,7 @@ class Speech:
 def write_page(
     path: Path, template: str, language: str = LANGUAGES[0], *, ways: Ways | None = None, **given: Any
 ) -> Path:
-    """Writes a template of `tasks/report/templates`, filled in. Raises UserError where it cannot be
-    written."""
+    """Writes a filled template of `tasks/report/templates`. Raises UserError if it cannot."""
     return write_text(path, environment(language).get_template(template).render(ways=ways, **given))
 
 

@@ -1,5 +1,4 @@
-"""What we have written into a folder, and of what: by that, pages that still hold are kept, and nothing that
-anybody else put there is ever taken away."""
+"""Record of the pages that biasgrid wrote into a folder: current ones are kept, other files never touched."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ Write = Callable[[Path], Sequence[Path]]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Of a folder of pages: `files` that are ours, below it, and the `digest` of all that they were made of; empty
-    while they are being put there."""
+    """Our `files` of a folder, and the `digest` of their inputs; empty while they are being written."""
 
     digest: str
     files: tuple[str, ...]
@@ -67,9 +65,7 @@ def holds(root: Path, digest: str) -> bool:
 
 
 def renew(root: Path, write: Write, digest: str = "") -> list[Path]:
-    """Writes pages aside and then puts them in place, so that a folder has the old ones until the new are whole;
-    those of ours that are not written again go. Without a digest they never count as still holding. Raises
-    UserError for a folder that cannot be written, and whatever `write` raises."""
+    """Writes pages aside, then replaces ours in the folder. Without a digest they are never current."""
     with _aside(root) as stage:
         names = [path.relative_to(stage).as_posix() for path in write(stage)]
         with report_write_errors(root):

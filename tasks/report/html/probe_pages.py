@@ -86,8 +86,7 @@ class ProbeReport:
 def write_probe_page(
     lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0], ways: Ways | None = None
 ) -> list[Path]:
-    """`report.html`, one page that needs nothing else. `ways` lead to other runs, where there is a site. Raises
-    UserError for a run that the warehouse does not hold, and for a folder that cannot be written."""
+    """Writes `report.html`, one page that needs nothing else. Raises UserError for an unknown run."""
     report = probe_report(lake, run_id)
     given = {"report": report, "run": report.run, "shown": SHOWN}
     return [write_page(out / "report.html", "probe.html.j2", language, ways=ways, **given)]

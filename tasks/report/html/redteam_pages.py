@@ -49,8 +49,7 @@ class RedTeamReport:
 def write_red_team_page(
     lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0], ways: Ways | None = None
 ) -> list[Path]:
-    """`report.html`, one page that needs nothing else. `ways` lead to other runs, where there is a site. Raises
-    UserError for a run that the warehouse does not hold, and for a folder that cannot be written."""
+    """Writes `report.html`, one page that needs nothing else. Raises UserError for an unknown run."""
     report = red_team_report(lake, run_id)
     given = {
         "report": report,

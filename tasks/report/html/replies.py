@@ -115,8 +115,7 @@ Opinions = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Tests of a few cells, whole: `content` is what the page loads, `cells` the places of its cells in the run's
-    list, `trigrams` the bitmap by which a search passes over it."""
+    """Whole tests of some cells: `content` to load, places of the `cells`, and `trigrams` for the search."""
 
     content: Mapping[str, Any]
     cells: Sequence[int]

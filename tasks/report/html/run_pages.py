@@ -42,11 +42,7 @@ def write_run_pages(
     *,
     alone: bool = False,
 ) -> list[Path]:
-    """`index.html`, which is returned first, and `data/*.js`; `ways` lead to other runs, where there is a site.
-    `alone` leaves out what earlier runs have a part in, and so may change when they do.
-
-    Raises UserError for a run that the warehouse does not hold, and for a folder that cannot be written.
-    """
+    """Writes `index.html`, returned first, and `data/*.js`; `alone` leaves out what depends on earlier runs."""
     folder = Folder(out)
     with connect(lake, texts_of=run_id) as warehouse:
         row = find_run_row(warehouse, lake, run_id)

@@ -123,9 +123,7 @@ class Site:
 
 
 def write_lake_pages(lake: Lake, out: Path, pages: Mapping[str, PagesOf], language: str = LANGUAGES[0]) -> Site:
-    """`index.html`, `data/*.js`, and `runs/<run id>/` for each run of a kind that has `pages`, unless those that
-    lie there still hold; those of runs that are gone go. Raises UserError where no warehouse has been built,
-    and for a folder that cannot be written."""
+    """Writes the page of all runs, and renews those of single runs that are not current."""
     with connect(lake, texts_of=ALL) as warehouse, reading_texts():
         rows = fetch_rows(warehouse, RUNS).to_dicts()
         content, made_of = _content(warehouse), contents(warehouse)
