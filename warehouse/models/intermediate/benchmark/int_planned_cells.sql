@@ -32,17 +32,7 @@ fewest as materialized (
 
 select
     criteria.* exclude (run_id, requirement, concern),
-    cells.run_id,
-    cells.cell_id,
-    cells.requirement,
-    cells.concern,
-    cells.provider,
-    cells.model,
-    cells.language,
-    cells.input,
-    cells.reflection,
-    cells.planned_cases,
-    cells.templates,
+    cells.*,
     if_perfect.templates as templates_if_perfect,
     if_nothing.templates as templates_if_nothing
 from cells

@@ -25,11 +25,7 @@ with rows as (
 
 select
     cells.*,
-    rows.template_id,
-    rows.passed,
-    rows.failed,
-    rows.refused,
-    rows.unreadable,
+    rows.* exclude (run_id, cell_id),
     statistics.counted_passed(cells.refusals_rule, rows.passed, rows.refused) as counted_passed,
     statistics.counted(
         cells.refusals_rule, rows.passed, rows.failed, rows.refused, rows.unreadable
