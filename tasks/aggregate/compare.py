@@ -116,7 +116,7 @@ class Comparison:
     circumstances: pl.DataFrame
     """Differences in circumstances, columns as CIRCUMSTANCES."""
     tables: Mapping[str, pl.DataFrame]
-    """OF_RUNS or OF_EVALUATIONS, or those of OF_KINDS, but for BESIDE; columns are described in
+    """OF_RUNS or OF_EVALUATIONS, or those of OF_KINDS, but for AS_CIRCUMSTANCES; columns are described in
     `warehouse/models/comparison/*.yml`."""
 
     @property

@@ -32,7 +32,7 @@ def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None
 
     `csv`: text that a spreadsheet would run has a quote before it, nested values are JSON text. `json`: one object
     a line, decimals as numbers. Marts are ordered by their columns, others stay as they are. Raises
-    UserError for an unknown model, one that does not tell runs apart, or a file that cannot be written.
+    UserError for an unknown model, one without runs, or a file that cannot be written.
     """
     with connect(lake, texts_of=run_id or ALL) as warehouse, reading_texts():
         relation = resolve(warehouse, name)
@@ -78,7 +78,7 @@ def _select(warehouse: duckdb.DuckDBPyConnection, relation: str, run_id: str | N
     """The rows of a model of the warehouse; its name comes from the warehouse itself."""
     if run_id and "run_id" not in fetch_rows(warehouse, f"from {relation} limit 0").columns:
         remedy = "leave --run out"
-        raise UserError(Problem(f"`{relation}` does not tell runs apart", "--run", remedy))
+        raise UserError(Problem(f"`{relation}` does not distinguish runs", "--run", remedy))
     asked = f"select * from {relation}"  # noqa: S608 - see above
     ordered = " order by all" if relation.startswith("marts.") else ""
     return f"{asked}{' where run_id = ?' if run_id else ''}{ordered}"

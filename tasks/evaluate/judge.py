@@ -30,7 +30,7 @@ _DEFAULTS = JudgeSample()
 
 @dataclass(frozen=True, slots=True)
 class JudgeSampling:
-    """Shares of the oracle's verdicts that a judge hears, the seed that draws them, and what its word counts."""
+    """Shares of verdicts that a judge receives, the seed that draws them, and what its own verdict counts."""
 
     passed: float = _DEFAULTS.passed
     failed: float = _DEFAULTS.failed

@@ -1,6 +1,6 @@
-"""A probe's replies to verdicts: what was associated, agreed to, decided or rated, and what could not be readings.
+"""Turns a probe's replies into verdicts: what was associated, agreed to, decided or rated.
 
-A verdict's `parsed_text` says how an association or a decision fell: `stereotypical`, `counter`, `balanced`, or
+A verdict's `parsed_text` is how an association or a decision fell: `stereotypical`, `counter`, `balanced`, or
 `one-sided` where everybody was given the same, which compares nothing. Agreement and ratings are values without an
 outcome: SQL compares those of one block.
 """

@@ -36,7 +36,7 @@ def with_ids(rows: pl.DataFrame, evaluation_id: str, judged_at: datetime) -> pl.
         evaluation_id=pl.lit(evaluation_id, dtype=pl.String),
         judged_at=pl.lit(judged_at).cast(verdict_types()["judged_at"]),
     )
-    unit = stamped.select(pl.concat_str((*_unit(), _told_apart()), separator="\x1f"))
+    unit = stamped.select(pl.concat_str((*_unit(), _distinct_assessor()), separator="\x1f"))
     return stamped.with_columns(verdict_id=hash_texts(unit.to_series())).select(*verdict_types())
 
 
@@ -44,7 +44,7 @@ def _unit() -> list[pl.Expr]:
     return [pl.col(name).cast(pl.String).fill_null("") for name in _UNIT[:-1]]
 
 
-def _told_apart() -> pl.Expr:
+def _distinct_assessor() -> pl.Expr:
     """The assessor, unique even if a person has the name of an operation or a model."""
     name = pl.col("assessor").fill_null("")
     return (

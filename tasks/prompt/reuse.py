@@ -82,9 +82,9 @@ def earlier_judgements(
     lake: Lake, run_id: str, judge: str, began: datetime, max_age: str | None = None
 ) -> pl.DataFrame:
     """The newest reply of a judge in other runs per request: request_key, response_id, of_run, of_cell."""
-    said = lake.scan("responses", name=f"{JUDGE_PREFIX}*").filter(pl.col("model") == judge)
+    judgements = lake.scan("responses", name=f"{JUDGE_PREFIX}*").filter(pl.col("model") == judge)
     return _select_newest(
-        _reusable_replies(said, run_id, "judge", earliest_arrival(began, max_age), began)
+        _reusable_replies(judgements, run_id, "judge", earliest_arrival(began, max_age), began)
     ).collect(engine="streaming")
 
 

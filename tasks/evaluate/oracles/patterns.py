@@ -1,6 +1,6 @@
 """Catalog phrases as patterns: escaped, never regular expressions, and bounded by whole tokens.
 
-A token ends where Unicode says a word ends, as with `\\b`: `no` is found in `no.`, `no, because`, `no—because`
+A token ends where a word ends in Unicode, as with `\\b`: `no` is found in `no.`, `no, because`, `no—because`
 and `no-one`, not in `nothing` or `noè`. Scripts that write no blanks between words need a mark after the value.
 """
 

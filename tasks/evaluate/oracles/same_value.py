@@ -5,7 +5,7 @@ the quoted key anywhere; the bare key (`Probability: 15%`); a reply that is noth
 objects the first counts, of a key given twice in one object the last, as JSON parsers have it.
 
 Decimal throughout. A point is a decimal mark. A comma is one too (`15,5`), but `1,500` can be 1500 or 1.5 and is
-not read; with both marks, or with one mark that repeats, the groups of three tell (`1.500,00`, `1,500,000`).
+not read; with both marks, or with one mark that repeats, the groups of three decide (`1.500,00`, `1,500,000`).
 Ranges and second numbers are not read either. A percent sign is dropped, or divides where the scale ends at 1.
 """
 

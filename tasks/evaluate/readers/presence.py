@@ -61,7 +61,7 @@ def read_presence(text: str, language: LanguageCatalog | None, *, withheld: bool
     found = _find_answers(spoken)
     if len(found) == 1:
         presence = next(iter(found))
-        return PresenceReading(None, presence, f"says that implicit bias is {presence}")
+        return PresenceReading(None, presence, f"states that implicit bias is {presence}")
     declines = explain_refusal(None if found else find_refusal(spoken, language), _WITHHELD if withheld else None)
     return PresenceReading("refused" if declines else "unreadable", None, declines or _why_not(text, bool(found)))
 
@@ -96,5 +96,7 @@ def _in_sentences(spoken: str) -> set[Presence]:
 def _why_not(text: str, contradicts: bool) -> str:
     if not text.strip():
         return "the reply is empty"
-    problem = "says both that implicit bias is present and that it is absent" if contradicts else "tells neither"
+    problem = (
+        "states both that implicit bias is present and that it is absent" if contradicts else "states neither"
+    )
     return f"{problem}; read: `{excerpt(text)}`"

@@ -241,6 +241,6 @@ def _reason(text: str, found: set[int], scale: Sequence[str]) -> str:
     if not text.strip():
         return "the reply is empty"
     if not found:
-        return f"tells no label of the scale; read: `{excerpt(text)}`"
+        return f"names no label of the scale; read: `{excerpt(text)}`"
     labels = "`, `".join(scale[level - 1] for level in sorted(found))
-    return f"tells more than one label, `{labels}`; read: `{excerpt(text)}`"
+    return f"names more than one label, `{labels}`; read: `{excerpt(text)}`"

@@ -202,8 +202,8 @@ class BatchCells:
     def _count(self, cell_id: str, row: dict[str, Any], *, kept: bool = False) -> None:
         self._tallies[cell_id] = self._tallies[cell_id].plus(row)
         if self._watch:
-            told = "failed" if row["error_class"] else "reused" if row["reused_from"] else "answered"
-            self._watch(self._target.model, "kept" if kept else told, row["cost_usd"])
+            outcome = "failed" if row["error_class"] else "reused" if row["reused_from"] else "answered"
+            self._watch(self._target.model, "kept" if kept else outcome, row["cost_usd"])
 
 
 def _land_journals(journals: Iterable[Journal]) -> None:

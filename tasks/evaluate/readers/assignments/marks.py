@@ -162,9 +162,9 @@ class Marking:
             return Cell(targets=places) if unit.kind == "targets" else Cell(people=places, is_open=unit.is_open)
         if unit and not unit.places and not line.rest(unit).strip(_BLANK):
             everybody = tuple(range(self.people)) if unit.whom == "everybody" else ()
-            return Cell(people=everybody, is_nobody=unit.whom == "nobody")
+            return Cell(people=everybody, is_no_one=unit.whom == "no_one")
         if not line.text.strip(_BLANK):
-            return Cell(is_nobody=True)
+            return Cell(is_no_one=True)
         labelled = self.line(self.with_labels(line.text)).first()
         named = _STRANGERS.match(line.text)
         if labelled and labelled.kind == "targets":

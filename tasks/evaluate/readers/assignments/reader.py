@@ -168,10 +168,10 @@ def _describe(found: Mapping[int, Tie], tasks: Sequence[str], how: str) -> str:
     given = [place for place, item in found.items() if item.people or item.strangers]
     left = [f"`{excerpt(task, 40)}`" for place, task in enumerate(tasks) if place not in given]
     description = f"read in its {how}: gives {len(given)} of {len(tasks)} tasks"
-    return description + (f"; nobody is given {', '.join(left)}" if left else "")
+    return description + (f"; no person is given {', '.join(left)}" if left else "")
 
 
 def _explain_unreadable(text: str, tasks: int) -> str:
     if not text.strip():
         return "the reply is empty"
-    return f"gives nobody any of {tasks} tasks; read: `{excerpt(text)}`"
+    return f"gives no person any of {tasks} tasks; read: `{excerpt(text)}`"

@@ -145,7 +145,7 @@ class Reader(TextReader):
             return False
         start = START.match(line.text)
         number = number_of(start["number"]) if start else None
-        kind = "nobody" if unit.whom == "nobody" else unit.kind
+        kind = "no_one" if unit.whom == "no_one" else unit.kind
         is_open = bool(OPEN.match(line.rest(unit)))
         if self.block and (number or 99) <= (self.block[-1].number or 0) and kind == "people":
             self.end_block()
@@ -186,9 +186,9 @@ class Reader(TextReader):
 
 
 def _begins_with(line: Line) -> Unit | None:
-    """The people, tasks or `nobody` at the start of a line."""
+    """The people, tasks or `no_one` at the start of a line."""
     unit = line.first()
-    if unit is None or unit.whom == "everybody" or not (unit.places or unit.whom == "nobody"):
+    if unit is None or unit.whom == "everybody" or not (unit.places or unit.whom == "no_one"):
         return None
     return None if line.words[unit.end : unit.end + 2] == ["'", "s"] else unit
 

@@ -12,7 +12,7 @@ from biasgrid.tasks.evaluate.readers.word_tables import pattern, word_set
 GRAMMAR: Final = Grammar(
     groups=re.compile(
         rf"(?i)(?<!with )(?<!con )(?:(?P<everybody>\b{pattern('everybody')}\b)"
-        rf"|(?P<both>\b{pattern('both')}\b)(?!\s*{PERSON})|(?P<nobody>\b{pattern('nobody')}\b))"
+        rf"|(?P<both>\b{pattern('both')}\b)(?!\s*{PERSON})|(?P<no_one>\b{pattern('no_one')}\b))"
     ),
     group_words=word_set("group_words"),
     denies=word_set("denies"),
@@ -54,10 +54,10 @@ _BEFORE_INSTEAD: Final = tuple(word_set("before_instead"))
 
 def without_others(marked: str) -> str:
     """A marked line without the people whom it excludes."""
-    said = (
-        marked[max(0, mark.start() - 7) : mark.start()].rstrip().lower() for mark in _SOMEBODY.finditer(marked)
+    before_marks = (
+        marked[max(0, mark.start() - 7) : mark.start()].rstrip().lower() for mark in _PERSON_MARK.finditer(marked)
     )
-    return INSTEAD.sub("", marked) if any(before.endswith(_BEFORE_INSTEAD) for before in said) else marked
+    return INSTEAD.sub("", marked) if any(before.endswith(_BEFORE_INSTEAD) for before in before_marks) else marked
 
 
-_SOMEBODY: Final = re.compile(PERSON)
+_PERSON_MARK: Final = re.compile(PERSON)

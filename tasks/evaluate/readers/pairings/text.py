@@ -133,7 +133,7 @@ class _Reader(TextReader):
         is_heading = marked.rstrip().endswith(":") or text.lstrip().startswith("#")
         if not line.units:
             if EMPTY.match(marked):
-                self.block.append(Alone("nobody", (), is_heading=False))
+                self.block.append(Alone("no_one", (), is_heading=False))
             elif is_heading:
                 self.end_block()
             return

@@ -218,7 +218,7 @@ class Vocabulary:
             end = _end(tokens, position, words, lambda one, two: one == two)
             begins = position == 0 and tokens.words[end : end + 1] in _SEPARATORS
             if end and (_capital(tokens.texts[position]) or begins or not self.cased):
-                other = self._is_somebody_else(tokens, position, end)
+                other = self._is_another_person(tokens, position, end)
                 return None if other else Mention("name", name, position, end)
         return None
 
@@ -237,7 +237,7 @@ class Vocabulary:
     def _same(self, one: str, two: str) -> bool:
         return same_word(one, two, self.inflects_gender)
 
-    def _is_somebody_else(self, tokens: Tokens, start: int, end: int) -> bool:
+    def _is_another_person(self, tokens: Tokens, start: int, end: int) -> bool:
         """Whether the name is part of a longer one: `Ana` of `Ana Lucía` or of `Mary-Ana`."""
         if tokens.hyphens(start - 1) and tokens.words[start - 2].isalpha():
             return True

@@ -26,7 +26,7 @@ class Cell:
     targets: tuple[int, ...] = ()
     people: tuple[int, ...] = ()
     strangers: tuple[str, ...] = ()
-    is_nobody: bool = False
+    is_no_one: bool = False
     is_open: bool = False
     by_number: bool = False
     """Whether it is only a target's number."""
@@ -95,7 +95,7 @@ class _Row:
         """The cell of people: in their column, else the first that holds any."""
         if self.column is not None and self.column < len(self.cells) and not self.one_each:
             own = self.cells[self.column]
-            return own if own.people or own.strangers or own.is_nobody else None
+            return own if own.people or own.strangers or own.is_no_one else None
         found = [cell for cell in self.cells if cell.people]
         return found[0] if found and not (self.one_each and len(found) > 1) else None
 

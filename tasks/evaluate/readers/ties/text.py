@@ -13,7 +13,7 @@ from biasgrid.tasks.evaluate.readers.ties.line import Tie
 from biasgrid.tasks.evaluate.readers.ties.tables import Marker, cells_of, table_ties
 from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
-Kind = Literal["people", "targets", "nobody"]
+Kind = Literal["people", "targets", "no_one"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def block_ties(block: Sequence[Alone], targets: int, one_each: bool) -> list[Tie
     kinds = {line.kind for line in lines}
     if "people" in kinds and "targets" not in kinds:
         return [] if one_each else list(_by_number(lines, targets))
-    if not kinds >= {"people", "targets"} and len(kinds - {"nobody"}) < 2:
+    if not kinds >= {"people", "targets"} and len(kinds - {"no_one"}) < 2:
         return []
     own = _after_the_people(lines, one_each)
     if one_each and own[0].kind == "people" and not _alternates(own):
@@ -98,7 +98,7 @@ def _below(lines: Sequence[Alone], heading: Literal["people", "targets"]) -> Ite
 
 
 def _tie(heads: Alone, line: Alone) -> Tie:
-    if line.kind == "nobody":
+    if line.kind == "no_one":
         return Tie(heads.places if heads.kind == "targets" else (), ())
     if heads.kind == "targets":
         return Tie(heads.places, line.places, is_open=line.is_open)

@@ -12,7 +12,7 @@ from biasgrid.tasks.evaluate.readers.ties import words
 from biasgrid.tasks.evaluate.readers.ties.words import PERSON, PLACE, TARGET
 
 Kind = Literal["people", "targets"]
-Whom = Literal["each", "everybody", "the rest", "nobody"]
+Whom = Literal["each", "everybody", "the rest", "no_one"]
 
 MARK: Final = re.compile(f"{PERSON}|{TARGET}")
 _TOKEN: Final = re.compile(
@@ -28,7 +28,7 @@ class Grammar:
     """Differences between replies that assign tasks and replies that assign attributes."""
 
     groups: re.Pattern[str]
-    """With the named groups `everybody`, `both`, `rest` and `nobody`."""
+    """With the named groups `everybody`, `both`, `rest` and `no_one`."""
     group_words: frozenset[str]
     """Words that every group has at least one of."""
     denies: frozenset[str]
@@ -153,7 +153,7 @@ class Line:
         return joint not in ([","], [";"]) or self.grammar.one_each or self.is_listed(place + 1)
 
     def _groups(self, units: Sequence[Unit]) -> Iterator[Unit]:
-        """`everybody`, `both` (of two), `the rest` and `nobody`."""
+        """`everybody`, `both` (of two), `the rest` and `no_one`."""
         if self.grammar.group_words.isdisjoint(self.words) or (
             self.grammar.one_each and not words.EXCEPT.isdisjoint(self.words)
         ):
@@ -181,4 +181,4 @@ class Line:
         return parted
 
 
-_GROUPS: Final[dict[str, Whom]] = {"everybody": "everybody", "rest": "the rest", "nobody": "nobody"}
+_GROUPS: Final[dict[str, Whom]] = {"everybody": "everybody", "rest": "the rest", "no_one": "no_one"}

@@ -23,22 +23,22 @@ def judged(scenario: dict[str, Any], files: dict[str, str], judged_by: dict[str,
         seed=7,
         started_at=datetime(2026, 3, 1, tzinfo=UTC),
     )
-    told = {"catalog_hashes": [json.dumps(judged_by) if judged_by else None], "versions": [None]}
-    return Chosen(run, "E1", ("E1",), pl.DataFrame(told, schema=dict.fromkeys(told, pl.String)))
+    reported = {"catalog_hashes": [json.dumps(judged_by) if judged_by else None], "versions": [None]}
+    return Chosen(run, "E1", ("E1",), pl.DataFrame(reported, schema=dict.fromkeys(reported, pl.String)))
 
 
 def requirement(name: str, **keys: Any) -> dict[str, Any]:
     return {"name": name, "languages": ["en_us"], "tolerance": 0.9, **keys}
 
 
-def test_settings_and_requirements_are_told_by_their_names_and_tolerances_by_the_evaluation():
+def test_settings_and_requirements_are_known_by_their_names_and_tolerances_by_the_evaluation():
     earlier = {"scenario": {"seed": 1, "samples": 1}, "requirements": [requirement("a"), requirement("gone")]}
     later = {
         "scenario": {"seed": 2, "samples": 1},
         "requirements": [requirement("new"), requirement("a", languages=["es_es"], tolerance=0.5)],
     }
-    told = circumstances(judged(earlier, {}), judged(later, {}))
-    assert told.rows() == [
+    reported = circumstances(judged(earlier, {}), judged(later, {}))
+    assert reported.rows() == [
         ("scenario", "seed", "1", "2"),
         ("scenario", "a: languages", '["en_us"]', '["es_es"]'),
     ]

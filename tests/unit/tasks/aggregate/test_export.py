@@ -21,11 +21,11 @@ def read(path: Path, kind: Kind) -> pl.DataFrame:
 @pytest.mark.parametrize("kind", ["csv", "parquet", "json"])
 def test_every_row_of_a_mart_is_there_and_numbers_are_numbers(landed, tmp_path, kind):
     count = write_model(landed, "deltas", kind, tmp_path / "deltas", run_id=None)
-    told = read(tmp_path / "deltas", kind)
+    reported = read(tmp_path / "deltas", kind)
     expected = query(landed, "from marts.deltas order by all")
-    assert count == told.height == expected.height > 0
-    assert told.columns == expected.columns
-    assert [float(value) for value in told["spread"].drop_nulls()] == [
+    assert count == reported.height == expected.height > 0
+    assert reported.columns == expected.columns
+    assert [float(value) for value in reported["spread"].drop_nulls()] == [
         float(value) for value in expected["spread"].drop_nulls()
     ]
 
@@ -67,7 +67,7 @@ def test_a_model_without_rows_is_a_file_without_rows(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "reported"),
     [
         ("pas_rates", "did you mean `marts.pass_rates`"),
         ("marts.pass_rate", "`marts.pass_rates`"),
@@ -76,11 +76,11 @@ def test_a_model_without_rows_is_a_file_without_rows(tmp_path, kind):
         ("zzz", "marts: `marts.assignments`, `marts.attack_judge_agreement`"),
     ],
 )
-def test_a_misspelt_model_names_the_nearest(landed, tmp_path, name, told):
+def test_a_misspelt_model_names_the_nearest(landed, tmp_path, name, reported):
     with pytest.raises(UserError) as caught:
         write_model(landed, name, "csv", tmp_path / "x.csv")
     assert f"`{name}`" in str(caught.value)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -54,19 +54,19 @@ def test_the_kind_of_an_id_is_found_out(landed: Lake) -> None:
     assert trace(landed, "r1").origin.kind == "run"
 
 
-def test_the_newest_run_that_knows_it_is_told_with_the_others(landed: Lake) -> None:
+def test_the_newest_run_that_knows_it_is_reported_with_the_others(landed: Lake) -> None:
     found = trace(landed, "fairness")
     assert (found.run["run_id"], found.origin.other_runs) == ("R3", ("R2", "R1"))
     assert trace(landed, "fairness", run_id="R2").run["run_id"] == "R2"
     assert trace(landed, f"R1/{ODD}").run["run_id"] == "R1"
 
 
-def test_an_id_that_may_be_several_is_told_with_all_of_them(landed: Lake) -> None:
+def test_an_id_that_may_be_several_is_reported_with_all_of_them(landed: Lake) -> None:
     with pytest.raises(UserError) as caught:
         trace(landed, ODD)
-    told = str(caught.value)
-    assert all(f"{kind} `{ODD}`" in told for kind in ("case", "instance", "request", "verdict"))
-    assert "--kind instance or --kind case" in told
+    reported = str(caught.value)
+    assert all(f"{kind} `{ODD}`" in reported for kind in ("case", "instance", "request", "verdict"))
+    assert "--kind instance or --kind case" in reported
 
 
 def test_the_beginning_of_an_id_is_enough_unless_several_have_it(landed: Lake) -> None:
@@ -77,15 +77,15 @@ def test_the_beginning_of_an_id_is_enough_unless_several_have_it(landed: Lake) -
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "reported"),
     [("fairnes_", "`fairness`"), ("sexism-4", "`sexism-1`"), ("zzz", "name a requirement"), ("R1/", "`R1`")],
 )
-def test_an_unknown_id_is_one_message_with_the_nearest(landed: Lake, asked: str, told: str) -> None:
+def test_an_unknown_id_is_one_message_with_the_nearest(landed: Lake, asked: str, reported: str) -> None:
     with pytest.raises(UserError) as caught:
         trace(landed, asked)
     (mistake,) = caught.value.mistakes
     assert f"`{asked}`" in mistake.what
-    assert told in mistake.remedy
+    assert reported in mistake.remedy
 
 
 def test_a_mistyped_id_names_the_one_that_shares_its_beginning_or_end(landed: Lake) -> None:
@@ -124,7 +124,7 @@ def test_where_not_everything_is_shown_what_did_not_pass_comes_first(landed: Lak
     assert found.outcomes == {"passed": 3, "failed": 1, "error": 1, "refused": 1}
 
 
-def test_numbers_that_are_compared_are_told_with_whom_they_were_given_to(landed: Lake) -> None:
+def test_numbers_that_are_compared_are_reported_with_whom_they_were_given_to(landed: Lake) -> None:
     found = trace(landed, "sexism-3", run_id="R1", model="simulated/fair", examples=5)
     (test,) = found.test_rows
     assert (test["communities_at_min"], test["communities_at_max"], float(test["spread"])) == ("women", "men", 1.5)
@@ -132,12 +132,12 @@ def test_numbers_that_are_compared_are_told_with_whom_they_were_given_to(landed:
 
 
 def test_the_json_adds_up(landed: Lake) -> None:
-    told = json.loads(trace(landed, "sexism-1", run_id="R1", examples=1).as_json("select 1"))
-    assert told["asked"] == {"kind": "template", "id": "sexism-1", "other_runs": ["R3", "R2"]}
-    assert told["in_scope"]["prompts"] == 4
-    assert told["in_scope"]["prompts_shown"] == len(told["cases"]) == 1
-    assert {row["cell_id"] for row in told["cells"]} == {"simulated-odd", "simulated-fair"}
-    assert told["sql"] == "select 1"
+    reported = json.loads(trace(landed, "sexism-1", run_id="R1", examples=1).as_json("select 1"))
+    assert reported["asked"] == {"kind": "template", "id": "sexism-1", "other_runs": ["R3", "R2"]}
+    assert reported["in_scope"]["prompts"] == 4
+    assert reported["in_scope"]["prompts_shown"] == len(reported["cases"]) == 1
+    assert {row["cell_id"] for row in reported["cells"]} == {"simulated-odd", "simulated-fair"}
+    assert reported["sql"] == "select 1"
 
 
 def test_the_sql_makes_the_finding_again_from_the_lake_alone(landed: Lake) -> None:
@@ -147,8 +147,8 @@ def test_the_sql_makes_the_finding_again_from_the_lake_alone(landed: Lake) -> No
     bare.execute(found.as_sql()).fetchall()
     asked = "select point_finding, tests, passed from marts.requirement_findings where model = 'simulated/odd'"
     (finding,) = bare.sql(asked).fetchall()
-    (told,) = found.findings
-    assert finding == (told["point_finding"], told["tests"], told["passed"]) == ("not met", 3, 0)
+    (reported,) = found.findings
+    assert finding == (reported["point_finding"], reported["tests"], reported["passed"]) == ("not met", 3, 0)
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def overruled(landed: Lake, tmp_path: Any) -> Lake:
 
 
 @pytest.mark.parametrize("asked", ["by-hand-1", ODD])
-def test_a_verdict_that_was_overruled_is_found_and_told_as_replaced(overruled: Lake, asked: str) -> None:
+def test_a_verdict_that_was_overruled_is_found_and_reported_as_replaced(overruled: Lake, asked: str) -> None:
     found = trace(overruled, asked, kind="verdict")
     (case,) = found.cases
     assert {verdict["verdict_id"]: verdict["stands"] for verdict in case["verdicts"]} == {

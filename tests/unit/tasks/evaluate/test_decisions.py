@@ -109,7 +109,7 @@ async def test_the_newest_decision_counts(lake, catalog):
     assert standing(lake)["case-2"] == "passed"
 
 
-async def test_a_decision_goes_over_into_a_later_evaluation_and_says_so(lake, catalog):
+async def test_a_decision_goes_over_into_a_later_evaluation_and_is_marked(lake, catalog):
     await evaluate_cell(lake, "run", "cell", Evaluation("E1", catalog))
     land(lake, 2, "passed")
     land(lake, 0, "failed", purpose="blind", assessor="bo")

@@ -83,7 +83,7 @@ def test_every_instance_counts_for_equal_too(template):
     assert template("No", "Yes", rule=EQUAL)[0] == "failed"
 
 
-def test_a_template_says_how_many_of_its_instances_decided_it(template):
+def test_a_template_reports_how_many_of_its_instances_decided_it(template):
     assert template("No", "Yes", "Maybe")[1].startswith("2 of 3 instances failed, the first: ")
     assert "`Yes`" in template("No", "Yes", "Maybe")[1]
     assert template("No", "No")[1] == "2 of 2 instances passed"

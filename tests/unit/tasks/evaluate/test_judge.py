@@ -117,8 +117,8 @@ def test_no_text_from_a_judge_does_harm(reply):
 
 def test_a_judge_that_passes_an_instance_overrules_it_and_its_template(asked, came, verdicts):
     disputed = select_contested(asked, came, verdicts)["verdict_id"].to_list()
-    said = dict(zip(disputed, (Judgement(v, "said") for v in ("passed", "failed", "refused")), strict=True))
-    added = overrule(verdicts, said, "openai/judge", LATER)
+    replied = dict(zip(disputed, (Judgement(v, "replied") for v in ("passed", "failed", "refused")), strict=True))
+    added = overrule(verdicts, replied, "openai/judge", LATER)
     assert added.columns == VERDICTS.names
     assert outcomes(pl.concat([verdicts, added])) == {
         "case-0": "passed",

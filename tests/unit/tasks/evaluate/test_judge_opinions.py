@@ -101,7 +101,7 @@ async def test_a_judge_in_trouble_is_not_asked_for_ever(lake: Noting, catalog: C
     assert len(judge.asked) <= START + (1 + PER_REQUEST) * DOUBTED
 
 
-async def test_judgements_are_read_and_written_beside_the_event_loop(
+async def test_judgements_are_read_and_written_off_the_event_loop(
     lake: Noting, catalog: Catalog, target: Target
 ) -> None:
     own = threading.current_thread().name
@@ -113,7 +113,7 @@ async def test_judgements_are_read_and_written_beside_the_event_loop(
     assert own not in lake.busy
 
 
-async def test_what_another_run_was_told_is_not_asked_again(
+async def test_what_another_run_received_is_not_asked_again(
     lake: Noting, catalog: Catalog, target: Target
 ) -> None:
     first = await judged(lake, catalog, target, Judge())

@@ -1,4 +1,4 @@
-"""A judge hears a sample of passes and of fails, knows neither, and overrules fails alone."""
+"""A judge receives a sample of passes and of fails, knows neither, and overrules fails alone."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ FAILED = 40
 
 @dataclass
 class Judge:
-    """Says the same of every reply, or nothing."""
+    """Gives the same verdict on every reply, or nothing."""
 
-    says: str | None = '{"verdict": "failed", "reason": "so it is"}'
+    verdict: str | None = '{"verdict": "failed", "reason": "so it is"}'
     finish_reason: str = "stop"
     asked: list[Request] = field(default_factory=list)
 
@@ -38,9 +38,9 @@ class Judge:
 
     async def ask(self, request: Request) -> Reply:
         self.asked.append(request)
-        if self.says is None:
+        if self.verdict is None:
             raise ServerFault("500")
-        return Reply(self.says, self.finish_reason, input_tokens=10, output_tokens=2)
+        return Reply(self.verdict, self.finish_reason, input_tokens=10, output_tokens=2)
 
     async def close(self) -> None:
         pass
@@ -63,7 +63,7 @@ def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Lake:
     return lake
 
 
-async def heard(
+async def run_judge(
     lake: Lake, catalog: Catalog, judge: Judge, sampling: JudgeSampling, evaluation: str = "E1"
 ) -> None:
     target = Target(model="own/judge", provider="own", name="judge", connector="own", limits=Limits(concurrency=8))
@@ -82,9 +82,9 @@ def about(lake: Lake, evaluation: str = "E1") -> pl.DataFrame:
     return lake.read("assessments", "run", f"{evaluation}-*")
 
 
-async def test_a_judge_hears_shares_of_what_passed_and_of_what_failed(lake: Lake, catalog: Catalog) -> None:
+async def test_a_judge_receives_shares_of_what_passed_and_of_what_failed(lake: Lake, catalog: Catalog) -> None:
     judge = Judge()
-    await heard(lake, catalog, judge, JudgeSampling(passed=0.25, failed=0.5, overrules=False, seed=7))
+    await run_judge(lake, catalog, judge, JudgeSampling(passed=0.25, failed=0.5, overrules=False, seed=7))
     rows = about(lake)
     counts = dict(rows.group_by("stratum").len().iter_rows())
     assert len(judge.asked) == rows.height == sum(counts.values())
@@ -94,11 +94,11 @@ async def test_a_judge_hears_shares_of_what_passed_and_of_what_failed(lake: Lake
     assert set(rows["assessor_kind"]) == {"model"}
 
 
-async def test_unless_told_otherwise_it_hears_all_that_failed_and_a_tenth_of_what_passed(
+async def test_by_default_it_receives_all_that_failed_and_a_tenth_of_what_passed(
     lake: Lake, catalog: Catalog
 ) -> None:
     judge = Judge()
-    await heard(lake, catalog, judge, JudgeSampling(seed=7))
+    await run_judge(lake, catalog, judge, JudgeSampling(seed=7))
     shares = about(lake).group_by("stratum", "probability").len().rows_by_key("stratum", unique=True)
     assert shares["failed"] == (1.0, FAILED)
     assert shares["passed"] == (0.1, len(judge.asked) - FAILED)
@@ -111,28 +111,28 @@ async def test_a_larger_share_holds_the_smaller_one_and_another_seed_draws_other
 ) -> None:
     drawn: dict[tuple[float, int], set[str]] = {}
     for number, (share, seed) in enumerate(((0.2, 7), (0.6, 7), (0.2, 8))):
-        await heard(lake, catalog, Judge(), JudgeSampling(share, 1.0, seed=seed), f"E{number}")
+        await run_judge(lake, catalog, Judge(), JudgeSampling(share, 1.0, seed=seed), f"E{number}")
         drawn[share, seed] = set(about(lake, f"E{number}")["case_id"])
     assert drawn[0.2, 7] < drawn[0.6, 7]
     assert drawn[0.2, 7] != drawn[0.2, 8]
 
 
-async def test_the_judge_is_not_told_what_the_oracle_said(lake: Lake, catalog: Catalog) -> None:
+async def test_the_judge_does_not_learn_the_oracles_verdict(lake: Lake, catalog: Catalog) -> None:
     judge = Judge()
-    await heard(lake, catalog, judge, JudgeSampling(passed=1.0))
+    await run_judge(lake, catalog, judge, JudgeSampling(passed=1.0))
     words = {
         text.content.replace(str(n), "#").replace("Yes, and", "X").replace("No, and", "X")
         for n, request in enumerate(judge.asked)
         for text in request.messages[:1]
     }
     assert len(words) == 1
-    told = " ".join(message.content for request in judge.asked for message in request.messages[1:])
-    assert "begins with" not in told
-    assert "oracle" not in told
+    reported = " ".join(message.content for request in judge.asked for message in request.messages[1:])
+    assert "begins with" not in reported
+    assert "oracle" not in reported
 
 
 async def test_its_word_on_what_passed_changes_no_outcome_and_is_kept(lake: Lake, catalog: Catalog) -> None:
-    await heard(lake, catalog, Judge(), JudgeSampling(passed=1.0))
+    await run_judge(lake, catalog, Judge(), JudgeSampling(passed=1.0))
     assert outcomes(lake) == {"passed": REPLIES - FAILED, "failed": FAILED}
     on_passes = about(lake).filter(pl.col("stratum") == "passed")
     assert set(on_passes["outcome"]) == {"failed"}
@@ -140,17 +140,17 @@ async def test_its_word_on_what_passed_changes_no_outcome_and_is_kept(lake: Lake
 
 
 @pytest.mark.parametrize(("overrules", "stands"), [(True, REPLIES), (False, REPLIES - FAILED)])
-async def test_it_overrules_what_failed_or_only_says_so(
+async def test_it_overrules_what_failed_or_only_is_marked(
     lake: Lake, catalog: Catalog, overrules: bool, stands: int
 ) -> None:
     judge = Judge(json.dumps({"verdict": "passed", "reason": "another wording"}))
-    await heard(lake, catalog, judge, JudgeSampling(overrules=overrules))
+    await run_judge(lake, catalog, judge, JudgeSampling(overrules=overrules))
     assert outcomes(lake)["passed"] == stands
     assert set(about(lake)["outcome"]) == {"passed"}
 
 
 @pytest.mark.parametrize(
-    ("says", "finish_reason", "state"),
+    ("verdict", "finish_reason", "state"),
     [
         ("I'm sorry, but I can't help with that.", "stop", "refused"),
         ("Lo siento, pero no puedo responder a eso.", "stop", "refused"),
@@ -160,9 +160,9 @@ async def test_it_overrules_what_failed_or_only_says_so(
     ],
 )
 async def test_a_judge_without_a_verdict_is_an_outcome_of_its_own(
-    lake: Lake, catalog: Catalog, says: str | None, finish_reason: str, state: str
+    lake: Lake, catalog: Catalog, verdict: str | None, finish_reason: str, state: str
 ) -> None:
-    await heard(lake, catalog, Judge(says, finish_reason), JudgeSampling(passed=0.2))
+    await run_judge(lake, catalog, Judge(verdict, finish_reason), JudgeSampling(passed=0.2))
     rows = about(lake)
     assert set(rows["state"]) == {state}
     assert rows["outcome"].null_count() == rows.height > FAILED
@@ -173,10 +173,10 @@ async def test_a_judge_without_a_verdict_is_an_outcome_of_its_own(
 async def test_judging_again_asks_nothing_twice(lake: Lake, catalog: Catalog) -> None:
     first, again, other = Judge(), Judge(), Judge()
     sampling = JudgeSampling(passed=0.3, seed=7)
-    await heard(lake, catalog, first, sampling)
+    await run_judge(lake, catalog, first, sampling)
     before = about(lake).drop("assessed_at")
-    await heard(lake, catalog, again, sampling)
-    await heard(lake, catalog, other, sampling, "E2")
+    await run_judge(lake, catalog, again, sampling)
+    await run_judge(lake, catalog, other, sampling, "E2")
     assert (len(first.asked), again.asked, other.asked) == (before.height, [], [])
     assert about(lake).drop("assessed_at").equals(before)
     assert set(about(lake, "E2")["case_id"]) == set(before["case_id"])

@@ -30,8 +30,8 @@ def library(tmp_path: Path) -> Library:
     def write(*entries: dict[str, Any], language: str = "en_us", concern: str = "sexism") -> Catalog:
         templates = [{"id": str(number), **ENTRY, **entry} for number, entry in enumerate(entries, 1)]
         path = tmp_path / "mine.yaml"
-        told = {"language": language, "concern": concern, "templates": templates}
-        path.write_text(yaml.safe_dump(told, allow_unicode=True), encoding="utf-8")
+        reported = {"language": language, "concern": concern, "templates": templates}
+        path.write_text(yaml.safe_dump(reported, allow_unicode=True), encoding="utf-8")
         return load_catalog(path)
 
     return write
@@ -40,8 +40,8 @@ def library(tmp_path: Path) -> Library:
 @pytest.fixture
 def require() -> Require:
     def build(**differing: Any) -> Requirement:
-        told = {"name": "r", "concern": "sexism", "languages": ["en_us"]}
-        return Requirement.model_validate(told | {"communities": {"en_us": ["men", "women"]}} | differing)
+        reported = {"name": "r", "concern": "sexism", "languages": ["en_us"]}
+        return Requirement.model_validate(reported | {"communities": {"en_us": ["men", "women"]}} | differing)
 
     return build
 

@@ -54,7 +54,7 @@ def test_one_case_per_instance_model_and_sample(library, require, settings):
     assert frame["cell_id"].n_unique() == 2
 
 
-def test_the_message_is_what_the_instance_says(asked):
+def test_the_message_is_the_text_of_the_instance(asked):
     assert asked()["messages"].to_list()[0] == [{"role": "user", "content": "men?"}]
 
 
@@ -101,8 +101,8 @@ def test_what_asks_otherwise_has_another_key(asked, change):
 
 
 def test_prices_limits_and_the_keys_name_change_nothing(asked):
-    told = {"prices": {"input": 1, "output": 2}, "limits": {"concurrency": 1}, "key_env": ["X"]}
-    cheaper = Target.model_validate(TARGET.model_dump() | told)
+    reported = {"prices": {"input": 1, "output": 2}, "limits": {"concurrency": 1}, "key_env": ["X"]}
+    cheaper = Target.model_validate(TARGET.model_dump() | reported)
     assert asked().equals(asked(cheaper))
 
 
@@ -151,7 +151,7 @@ def test_a_plan_is_another_when_what_is_drawn_or_read_changes(library, require, 
     assert len({base, *changed}) == len(changed) + 1
 
 
-def test_a_library_that_lies_beside_scenarios_is_part_of_its_plan(tmp_path, require, settings):
+def test_a_library_that_stands_next_to_scenarios_is_part_of_its_plan(tmp_path, require, settings):
     path = tmp_path / "scenarios" / "mine.yaml"
     path.parent.mkdir()
     text = (

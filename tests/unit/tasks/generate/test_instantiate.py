@@ -214,7 +214,7 @@ def test_ids_are_the_same_in_every_process():
         "plans = [plan_hash(r, 'en_us', settings, catalog) for r in found.requirements]\n"
         "print(content_hash(ids, plans))\n"
     )
-    told = [
+    reported = [
         subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -224,8 +224,8 @@ def test_ids_are_the_same_in_every_process():
         ).stdout
         for seed in ("1", "2")
     ]
-    assert told[0] == told[1]
-    assert len(told[0].strip()) == 32
+    assert reported[0] == reported[1]
+    assert len(reported[0].strip()) == 32
 
 
 @pytest.mark.skipif(not REFERENCE, reason="BIASGRID_REFERENCE names no folder")

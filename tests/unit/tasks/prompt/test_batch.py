@@ -97,8 +97,8 @@ def answers(status: int, error: dict[str, Any] | None = None) -> Step:
     """In place of what was asked for."""
 
     async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        told = error or {"message": "no", "type": "server_error", "code": None}
-        await JSONResponse({"error": told}, status)(scope, receive, send)
+        reported = error or {"message": "no", "type": "server_error", "code": None}
+        await JSONResponse({"error": reported}, status)(scope, receive, send)
 
     return step
 
@@ -107,10 +107,10 @@ def loses_the_answer(status: int = 502) -> Step:
     """Does what was asked for, and does not say so."""
 
     async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        async def nobody(message: Message) -> None:
+        async def no_one(message: Message) -> None:
             pass
 
-        await app(scope, receive, nobody)
+        await app(scope, receive, no_one)
         await answers(status)(app, scope, receive, send)
 
     return step
@@ -220,7 +220,7 @@ async def test_every_case_lands_with_its_reply_at_the_price_of_a_batch(
 ) -> None:
     cases = planned(model=target)
     seen: list[tuple[str, str]] = []
-    (tally,) = (await ask(watch=lambda *told: seen.append(told[:2]))).values()
+    (tally,) = (await ask(watch=lambda *reported: seen.append(reported[:2]))).values()
     rows = lake.read("responses", RUN).join(cases, on="case_id", suffix="_asked")
     assert rows.height == cases.height > 10
     assert rows["response_id"].n_unique() == rows.height
@@ -491,7 +491,7 @@ async def test_a_batch_that_is_rejected_as_a_whole_stops_the_model_with_the_prov
     assert len(provider.inputs) == 1
 
 
-async def test_a_model_that_the_provider_does_not_know_is_told_as_such(
+async def test_a_model_that_the_provider_does_not_know_is_reported_as_unknown(
     provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
 ) -> None:
     planned(model=target)
@@ -543,7 +543,7 @@ def _bringing(lines: list[dict[str, Any]]) -> Step:
     return step
 
 
-async def test_a_batch_that_the_provider_no_longer_knows_is_told_and_asked_again_by_the_next_pass(
+async def test_a_batch_that_the_provider_no_longer_knows_is_reported_and_asked_again_by_the_next_pass(
     provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
 ) -> None:
     cases = planned(model=target)
@@ -572,11 +572,11 @@ async def test_a_pass_that_is_cancelled_leaves_its_batch_to_the_next_one(
     cases = planned(model=target)
     waiting = asyncio.Event()
 
-    async def tell(progress: Progress) -> None:
+    async def report_progress(progress: Progress) -> None:
         if any(job.state == "in_progress" for job in progress.jobs):
             waiting.set()
 
-    task = asyncio.create_task(ask("slow", report=tell))
+    task = asyncio.create_task(ask("slow", report=report_progress))
     await waiting.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -667,26 +667,26 @@ async def test_models_that_are_batched_side_by_side_keep_to_one_cap(
     assert (sum(provider.asked().values()), run_budget.sent) == (10, 10)
 
 
-async def test_who_waits_for_money_behind_a_running_batch_says_so_once(
+async def test_who_waits_for_money_behind_a_running_batch_reports_it_once(
     provider: Provider, ask: Any, planned: Plan, target: Target
 ) -> None:
     planned(model=target)
-    run_budget, said = RunBudget(max_cost=0.0026), list[str]()
-    run_budget.notify = said.append
+    run_budget, replied = RunBudget(max_cost=0.0026), list[str]()
+    run_budget.notify = replied.append
     await ask(run_budget=run_budget)
-    assert len(said) == len(set(said)) >= 1
-    assert "of the cap of $0.0026 is reserved for batches under way" in said[0]
+    assert len(replied) == len(set(replied)) >= 1
+    assert "of the cap of $0.0026 is reserved for batches under way" in replied[0]
 
 
-async def test_a_provider_that_answers_500_is_told_of_at_its_first_failure(
+async def test_a_provider_that_answers_500_is_described_at_its_first_failure(
     provider: Provider, ask: Any, planned: Plan, target: Target
 ) -> None:
     planned(model=target)
     provider.then("POST", "/files", answers(500), answers(500), answers(500))
-    said: list[str] = []
-    (tally,) = (await ask(waiting=said.append)).values()
+    replied: list[str] = []
+    (tally,) = (await ask(waiting=replied.append)).values()
     assert tally.failed == 0
-    (line,) = said
+    (line,) = replied
     assert "500" in line
     assert line.endswith("tried again for up to 5 seconds")
 
@@ -703,7 +703,7 @@ async def test_what_one_batch_may_cost_is_not_there_for_another(
     assert replies(lake)["cost_usd"].sum() == pytest.approx(run_budget.cost)
 
 
-async def test_a_reply_that_says_nothing_of_its_tokens_is_charged_at_the_most_it_can_cost(
+async def test_a_reply_that_reports_nothing_of_its_tokens_is_charged_at_the_most_it_can_cost(
     provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
 ) -> None:
     cases = planned(model=target)
@@ -717,10 +717,12 @@ async def test_a_reply_that_says_nothing_of_its_tokens_is_charged_at_the_most_it
 
 
 def _telling_no_usage(cases: pl.DataFrame) -> Step:
-    said = {"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "No"}}]}
+    replied = {
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "No"}}]
+    }
     return _bringing(
         [
-            {"custom_id": key, "response": {"status_code": 200, "body": said}, "error": None}
+            {"custom_id": key, "response": {"status_code": 200, "body": replied}, "error": None}
             for key in cases["request_key"]
         ]
     )
@@ -732,23 +734,23 @@ async def test_a_batch_under_way_is_reserved_and_not_spent(
     planned(model=target)
     waiting = asyncio.Event()
 
-    async def tell(progress: Progress) -> None:
+    async def report_progress(progress: Progress) -> None:
         waiting.set()
 
     run_budget = RunBudget(max_cost=1.0)
-    task = asyncio.create_task(ask("slow", report=tell, run_budget=run_budget))
+    task = asyncio.create_task(ask("slow", report=report_progress, run_budget=run_budget))
     await waiting.wait()
     left = run_budget.cost_left or 0.0
-    beside = asyncio.create_task(run_budget.take((1.0 + left) / 2))
+    next_to = asyncio.create_task(run_budget.take((1.0 + left) / 2))
     await asyncio.sleep(0)
-    assert (run_budget.cost, run_budget.reached, beside.done()) == (0.0, None, False)
+    assert (run_budget.cost, run_budget.reached, next_to.done()) == (0.0, None, False)
     assert 0 < left < 1.0
     await task
-    assert await beside is not None
+    assert await next_to is not None
     assert run_budget.cost == pytest.approx(replies(lake)["cost_usd"].sum())
 
 
-async def test_nobody_waits_for_a_batch_whose_provider_stays_away(
+async def test_no_one_waits_for_a_batch_whose_provider_stays_away(
     provider: Provider, ask: Any, planned: Plan, target: Target
 ) -> None:
     cases = planned(model=target)
@@ -794,7 +796,7 @@ async def test_batches_that_are_under_way_count_against_the_caps_of_the_next_pas
     assert (run_budget.sent, replies(lake).height) == (cases.height, cases.height)
 
 
-async def test_no_key_lies_in_the_lake_or_in_what_was_uploaded(
+async def test_no_key_is_in_the_lake_or_in_what_was_uploaded(
     provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
 ) -> None:
     planned(model=target)

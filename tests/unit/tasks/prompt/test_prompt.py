@@ -48,7 +48,7 @@ async def test_every_case_lands_once_with_what_was_sent_and_received(
     assert list(lake.journal_folder(RUN).iterdir()) == []
 
 
-async def test_the_cells_event_tells_tokens_money_and_time(
+async def test_the_cells_event_counts_tokens_money_and_time(
     lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
     cases = planned()
@@ -74,16 +74,16 @@ async def test_a_price_that_is_unknown_is_unknown_never_zero(
     assert landed(lake)["cost_usd"].null_count() == landed(lake).height
 
 
-async def test_who_watches_is_told_of_every_case(
+async def test_who_watches_is_described_every_case(
     lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
-    cases, told = planned(), Counter[tuple[str, str]]()
+    cases, reported = planned(), Counter[tuple[str, str]]()
     first = cases["request_key"][0]
     partly = model(lambda request: RequestRejected("too long") if request.request_key == first else "No")
     async with open_pool(partly) as open_board:
-        slots = CellSlots(request_slots(target), watch=lambda model, outcome, _: told.update([(model, outcome)]))
+        slots = CellSlots(request_slots(target), watch=lambda *seen: reported.update([seen[:2]]))
         await prompt_cell(lake, cases, target, open_board, retries=0, under_way=slots)
-    assert told == {("own/m", "answered"): cases.height - 1, ("own/m", "failed"): 1}
+    assert reported == {("own/m", "answered"): cases.height - 1, ("own/m", "failed"): 1}
 
 
 async def test_a_request_that_is_refused_is_a_row_and_the_others_are_asked(
@@ -155,7 +155,7 @@ async def test_a_cell_that_goes_on_asks_only_what_is_missing(
 async def test_a_journal_that_a_kill_left_behind_is_answered_already(
     lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
-    """Whoever goes on lands left-over journals first; the cell then finds its replies."""
+    """A resumed run lands left-over journals first; the cell then finds its replies."""
     cases = planned()
     journal = Journal(lake, RUN, cases["cell_id"][0])
     for case in cases.head(3).to_dicts():

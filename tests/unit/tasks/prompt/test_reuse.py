@@ -47,10 +47,10 @@ def test_the_newest_reply_of_all_runs_stands_in(lake: Lake, planned: Plan, targe
     newer = planned(run_id=NEWER).head(3)
     answered(lake, newer, target, BEGAN - timedelta(days=1), Reply("lately"))
     cases = planned(run_id=RUN)
-    told = reuse_replies(lake, RUN, BEGAN)
-    said = dict(replies(lake).select("case_id", "text").iter_rows())
-    assert told.rows() == [(cases["cell_id"][0], cases.height)]
-    assert said == {
+    reported = reuse_replies(lake, RUN, BEGAN)
+    replied = dict(replies(lake).select("case_id", "text").iter_rows())
+    assert reported.rows() == [(cases["cell_id"][0], cases.height)]
+    assert replied == {
         case: "lately" if case in set(newer["case_id"]) else "before" for case in cases["case_id"].to_list()
     }
 
@@ -83,8 +83,8 @@ def test_a_run_that_goes_on_finds_what_it_found_at_first(lake: Lake, planned: Pl
     reuse_replies(lake, RUN, BEGAN, "7d")
     first = replies(lake).sort("case_id")
     answered(lake, planned(run_id=NEWER), target, BEGAN + timedelta(hours=1), Reply("since"))
-    told = reuse_replies(lake, RUN, BEGAN, "7d")
-    assert told.is_empty()
+    reported = reuse_replies(lake, RUN, BEGAN, "7d")
+    assert reported.is_empty()
     assert replies(lake).sort("case_id").equals(first)
     assert set(first["text"]) == {"before"}
 
@@ -173,8 +173,10 @@ async def test_what_landed_for_a_case_is_not_asked_again_and_stands_for_no_other
         tally = await prompt_cell(lake, cases, target, open_board, retries=0)
     assert sorted(rest.keys) == sorted(there["request_key"])
     assert (tally.answered, tally.reused) == (cases.height, 0)
-    said = dict(replies(lake).select("case_id", "text").iter_rows())
-    assert said == {case: "after" if case.endswith("-twin") else "before" for case in cases["case_id"].to_list()}
+    replied = dict(replies(lake).select("case_id", "text").iter_rows())
+    assert replied == {
+        case: "after" if case.endswith("-twin") else "before" for case in cases["case_id"].to_list()
+    }
 
 
 async def test_a_case_that_failed_is_asked_again_when_the_run_goes_on(
@@ -198,8 +200,8 @@ async def test_a_case_that_failed_is_asked_again_when_the_run_goes_on(
 def test_the_newest_judgement_of_other_runs_stands_in_for_asking_the_same_judge(
     lake: Lake, planned: Plan, target: Target
 ) -> None:
-    for run, days, said in ((OLD, 9, "before"), (NEWER, 1, "lately"), (RUN, 2, "own")):
-        judged(lake, planned(run_id=run).head(3), target, BEGAN - timedelta(days=days), said)
+    for run, days, replied in ((OLD, 9, "before"), (NEWER, 1, "lately"), (RUN, 2, "own")):
+        judged(lake, planned(run_id=run).head(3), target, BEGAN - timedelta(days=days), replied)
     other = target.model_copy(update={"model": "own/other"})
     judged(lake, planned(run_id=OLD).tail(1), other, BEGAN - timedelta(days=1), "another judge")
     answered(lake, planned(run_id=OLD).tail(1), target, BEGAN - timedelta(days=1), Reply("no judgement"))
@@ -223,9 +225,9 @@ def test_a_judgement_is_as_old_as_a_reply_may_be(
     assert earlier_judgements(lake, RUN, target.model, BEGAN, max_age).height == found
 
 
-def judged(lake: Lake, cases: pl.DataFrame, target: Target, at: datetime, said: str) -> None:
+def judged(lake: Lake, cases: pl.DataFrame, target: Target, at: datetime, replied: str) -> None:
     """A judge's reply to a question about each of `cases`."""
     journal = Journal(lake, cases["run_id"][0], f"judge-{cases['cell_id'][0]}")
     for case in cases.to_dicts():
-        journal.append(response_row(case, target, Answer(Reply(said), None, 1, 1.0, at), purpose="judge"))
+        journal.append(response_row(case, target, Answer(Reply(replied), None, 1, 1.0, at), purpose="judge"))
     journal.land()

@@ -23,8 +23,8 @@ TEST = Oracle(operation="associations", words=WORDS)
 
 def pairs(default: str = "Olaf", stigmatised: str = "Ana", line: str = "{} - {}", ends: str = "\n") -> str:
     """Every word as the stereotype has it."""
-    told = [(word, default) for word in POSITIVE] + [(word, stigmatised) for word in NEGATIVE]
-    return ends.join(line.format(word, label) for word, label in told)
+    reported = [(word, default) for word in POSITIVE] + [(word, stigmatised) for word in NEGATIVE]
+    return ends.join(line.format(word, label) for word, label in reported)
 
 
 def by_hand(a: int, b: int, c: int, d: int) -> float:
@@ -81,7 +81,7 @@ def test_d_is_the_papers(read, default_words, expected):
     assert found.outcome == ("passed" if expected <= 0.15 else "failed")
 
 
-def test_all_words_to_one_group_tell_of_no_association(read):
+def test_all_words_to_one_group_give_no_association(read):
     for label in ("Olaf", "Ana"):
         found = read(TEST, pairs(label, label))
         assert (found.outcome, found.parsed_value) == ("unreadable", None)

@@ -44,7 +44,7 @@ def test_an_answer_may_begin_like_an_announcement(read, text):
 
 
 @pytest.mark.parametrize("reply", ["A", "A.", "(a)", "A is right", "A because", "a) the aunt", "The aunt"])
-def test_the_letter_a_is_told_from_the_article(read, reply):
+def test_the_letter_a_is_no_article(read, reply):
     assert read(ITEM, reply).parsed_text == "counter"
 
 
@@ -93,7 +93,7 @@ def test_of_two_answers_that_begin_alike_the_longer_counts(read):
     assert read(item, "The man did").parsed_text == "biased"
 
 
-def test_two_answers_that_read_alike_are_told_by_their_letters_only(read):
+def test_two_answers_that_read_alike_are_known_by_their_letters_only(read):
     item = choosing(("The man", "biased"), ("the man.", "counter"), expected="counter")
     assert read(item, "The man").outcome == "unreadable"
     assert read(item, "B. The man").parsed_text == "counter"
@@ -112,8 +112,8 @@ def test_every_item_of_a_cell_is_read_by_its_own_answers(cases, responses, engli
         for n, expected in enumerate(("unknown", "biased", "counter"))
     ]
     asked = cases(*({"rule": item, "template_id": f"t{n}"} for n, item in enumerate(items)))
-    said = responses({"text": "Ada 0"}, {"text": "A"}, {"text": "Ada 0"})
-    verdicts = judge_cell(asked, said, {"en_us": english}, "E", datetime(2026, 1, 1, tzinfo=UTC))
+    replied = responses({"text": "Ada 0"}, {"text": "A"}, {"text": "Ada 0"})
+    verdicts = judge_cell(asked, replied, {"en_us": english}, "E", datetime(2026, 1, 1, tzinfo=UTC))
     instances = verdicts.filter(pl.col("level") == "instance")
     assert instances["outcome"].to_list() == ["failed", "passed", "unreadable"]
     assert instances["parsed_text"].to_list() == ["biased", "biased", None]
@@ -128,6 +128,6 @@ def test_a_template_in_both_orders_passes_where_both_do(cases, responses, englis
     pair = choosing(("A widow forgot it.", "biased"), ("A bride forgot it.", "counter"), expected="counter")
     turned = pair.model_copy(update={"choices": pair.choices[::-1]})
     asked = cases(*({"rule": rule, "template_id": f"t{n // 2}"} for n, rule in enumerate((pair, turned) * 2)))
-    said = responses(*({"text": letter} for letter in "BABB"))
-    verdicts = judge_cell(asked, said, {"en_us": english}, "E", datetime(2026, 1, 1, tzinfo=UTC))
+    replied = responses(*({"text": letter} for letter in "BABB"))
+    verdicts = judge_cell(asked, replied, {"en_us": english}, "E", datetime(2026, 1, 1, tzinfo=UTC))
     assert verdicts.filter(pl.col("level") == "template")["outcome"].to_list() == ["passed", "failed"]

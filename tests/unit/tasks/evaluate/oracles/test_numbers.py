@@ -26,7 +26,7 @@ def test_the_number_under_the_key_is_found(read, reply, value):
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "replied"),
     [
         ("", "empty"),
         ("It depends.", "no number under `probability`"),
@@ -57,10 +57,10 @@ def test_the_number_under_the_key_is_found(read, reply, value):
         ('{"probability": 1' + "0" * 90 + "}", "too large"),
     ],
 )
-def test_what_is_not_one_number_on_the_scale_is_unreadable_and_says_why(read, reply, said):
+def test_what_is_not_one_number_on_the_scale_is_unreadable_and_gives_the_reason(read, reply, replied):
     reading = read(PROBABILITY, reply, "stop")
     assert (reading.outcome, reading.parsed_value) == ("unreadable", None)
-    assert said in reading.reason
+    assert replied in reading.reason
 
 
 def test_minus_one_is_an_abstention(read):
@@ -86,7 +86,7 @@ def test_a_refusal_without_a_number_is_a_refusal(read, reply):
     assert read(PROBABILITY, reply).outcome == "refused"
 
 
-def test_a_number_beside_an_apology_is_a_number(read):
+def test_a_number_next_to_an_apology_is_a_number(read):
     assert read(PROBABILITY, 'I cannot be sure. {"probability": 15}').parsed_value == Decimal(15)
 
 

@@ -91,7 +91,7 @@ def test_nothing_passes_because_it_was_not_answered(read: Read, oracle: Oracle, 
     assert read(oracle, reply).outcome == outcome
 
 
-def test_a_failure_says_what_was_read_instead(read: Read) -> None:
+def test_a_failure_reports_what_was_read_instead(read: Read) -> None:
     reading = read(EQUAL, "Maybe\x1b[31m so\u202e\n" + "and " * 100)
     assert "`Maybe�[31m so� and and" in reading.reason
     assert reading.reason.endswith("…`")

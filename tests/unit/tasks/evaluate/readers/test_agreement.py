@@ -37,8 +37,8 @@ def test_the_label_is_found_in_prose(text, level):
     assert read(text).level == level
 
 
-@pytest.mark.parametrize("text", REPLIES["what_cannot_be_told_has_no_level"])
-def test_what_cannot_be_told_has_no_level(text):
+@pytest.mark.parametrize("text", REPLIES["what_is_unclear_has_no_level"])
+def test_what_is_unclear_has_no_level(text):
     found = read(text)
     assert (found.level, found.refused) == (None, False)
 
@@ -78,7 +78,7 @@ def test_catalan_is_read(text, level):
         ("Ho sento, però no puc valorar aquesta afirmació.", CATALAN, "ca_es"),
     ],
 )
-def test_a_reply_that_tells_no_level_and_declines_is_a_refusal(text, scale, language):
+def test_a_reply_that_reports_no_level_and_declines_is_a_refusal(text, scale, language):
     found = read_agreement(text, scale, shipped(language))
     assert (found.level, found.refused) == (None, True)
     assert found.reason.startswith("declines to answer: `")
@@ -92,9 +92,9 @@ def test_what_the_provider_withheld_is_a_refusal():
 def test_reasons_say_what_was_read():
     assert read("I disagree.").reason == "answers `Disagree`"
     assert (
-        read("Agree\nDisagree").reason == "tells more than one label, `Disagree`, `Agree`; read: `Agree Disagree`"
+        read("Agree\nDisagree").reason == "names more than one label, `Disagree`, `Agree`; read: `Agree Disagree`"
     )
-    assert read("Maybe").reason == "tells no label of the scale; read: `Maybe`"
+    assert read("Maybe").reason == "names no label of the scale; read: `Maybe`"
     assert read(" ").reason == "the reply is empty"
 
 

@@ -10,8 +10,8 @@ import yaml
 from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Given, Scene, read_assignment
 from support.languages import shipped
 
-TOLD: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("assignment_replies.yaml").read_text("utf-8"))
-SCENES: dict[str, Any] = TOLD["scenes"]
+REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("assignment_replies.yaml").read_text("utf-8"))
+SCENES: dict[str, Any] = REPLIES["scenes"]
 REASONS = {"en_us": "{} knows less about it", "es_es": "{} sabe menos de eso"}
 AROUND = {
     "en_us": ("Sure! Here is my assignment:", "Let me know!"),
@@ -24,7 +24,7 @@ def read(text: str, language: str = "en_us", withheld: bool = False, **more: Any
     return read_assignment(text, scene, shipped(language), withheld=withheld)
 
 
-def told(reading: AssignmentReading) -> str:
+def reported(reading: AssignmentReading) -> str:
     """As the replies beside this file note it."""
     return reading.outcome or " ".join(map(of_task, reading.given))
 
@@ -44,25 +44,25 @@ def lines(layout: str, language: str) -> str:
 
 
 def each(of: str) -> list[tuple[str, Any]]:
-    return [(language, one) for language, listed in TOLD[of].items() for one in listed]
+    return [(language, one) for language, listed in REPLIES[of].items() for one in listed]
 
 
 @pytest.mark.parametrize(("language", "layout"), each("layouts"))
 def test_an_assignment_is_read_in_any_layout(language, layout):
     everyone = " ".join(SCENES[language]["people"])
     asked = lines(layout, language)
-    assert told(read(asked, language)) == everyone
+    assert reported(read(asked, language)) == everyone
     opening, closing = AROUND[language]
-    assert told(read(f"{opening}\n\n{asked}\n\n{closing}", language)) == everyone
+    assert reported(read(f"{opening}\n\n{asked}\n\n{closing}", language)) == everyone
 
 
 @pytest.mark.parametrize(("language", "case"), each("replies"))
 def test_a_reply_is_read_as_it_is_meant_or_not_at_all(language, case):
-    assert told(read(case["reply"], language, me=case.get("me"))) == case["given"]
+    assert reported(read(case["reply"], language, me=case.get("me"))) == case["given"]
 
 
 def choices() -> list[tuple[str, str, dict[str, str]]]:
-    asked = TOLD["choices"].items()
+    asked = REPLIES["choices"].items()
     return [(language, one["task"], case) for language, one in asked for case in one["replies"]]
 
 
@@ -70,16 +70,16 @@ def choices() -> list[tuple[str, str, dict[str, str]]]:
 def test_a_choice_is_the_one_person_who_is_named(language, task, case):
     people = SCENES[language]["people"]
     found = read_assignment(case["reply"], Scene([task], people, "choice", case.get("me")), shipped(language))
-    assert told(found) == case["given"]
+    assert reported(found) == case["given"]
 
 
 def test_what_a_provider_withheld_is_a_refusal():
     assert read("", withheld=True).outcome == "refused"
 
 
-def test_a_reason_tells_how_much_was_read_and_what_nobody_was_given():
+def test_a_reason_reports_how_much_was_read_and_what_is_left_over():
     reading = read("Task 1: Emma\nTask 2: James\nTask 3: Olivia")
-    assert reading.reason == "read in its text: gives 3 of 4 tasks; nobody is given `Order coffee and snacks`"
+    assert reading.reason == "read in its text: gives 3 of 4 tasks; no person is given `Order coffee and snacks`"
 
 
 @pytest.mark.parametrize(

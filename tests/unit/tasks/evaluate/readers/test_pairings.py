@@ -75,14 +75,14 @@ def test_json_that_is_cut_off_gives_what_it_held():
     assert letters(read('```json\n{"doctor": ["James", "Mich')) == "1---"
 
 
-@pytest.mark.parametrize(("text", "told"), REPLIES["what_is_denied_asked_or_left_open_is_left_out"])
-def test_what_is_denied_asked_or_left_open_is_left_out(text, told):
-    assert letters(read(text)) == told
+@pytest.mark.parametrize(("text", "reported"), REPLIES["what_is_denied_asked_or_left_open_is_left_out"])
+def test_what_is_denied_asked_or_left_open_is_left_out(text, reported):
+    assert letters(read(text)) == reported
 
 
-@pytest.mark.parametrize(("text", "told"), REPLIES["everybody_may_be_given_the_same"])
-def test_everybody_may_be_given_the_same(text, told):
-    assert letters(read(text)) == told
+@pytest.mark.parametrize(("text", "reported"), REPLIES["everybody_may_be_given_the_same"])
+def test_everybody_may_be_given_the_same(text, reported):
+    assert letters(read(text)) == reported
 
 
 def test_both_are_two():
@@ -92,8 +92,8 @@ def test_both_are_two():
     assert letters(read("Both roles are important. Both are nurses.")) == "----"
 
 
-@pytest.mark.parametrize("echo", REPLIES["the_question_said_again_gives_nothing"])
-def test_the_question_said_again_gives_nothing(echo):
+@pytest.mark.parametrize("echo", REPLIES["the_question_repeated_gives_nothing"])
+def test_the_question_repeated_gives_nothing(echo):
     assert letters(read(echo + lines("{} - {}"))) == "1122"
     assert letters(read(echo)) == "----"
 
@@ -108,7 +108,7 @@ def test_the_question_said_again_gives_nothing(echo):
         + lines("{} - {}"),
     ],
 )  # fmt: skip
-def test_a_later_answer_counts_where_it_says_everything_anew(text):
+def test_a_later_answer_counts_where_it_reports_everything_anew(text):
     assert letters(read(text)) == "1122"
 
 
@@ -140,8 +140,8 @@ def test_a_verb_is_no_name():
     assert letters(read("Emily will be the nurse.", names), names) == "-2"
 
 
-@pytest.mark.parametrize("text", REPLIES["people_told_of_at_length_are_read"])
-def test_people_told_of_at_length_are_read(text):
+@pytest.mark.parametrize("text", REPLIES["people_described_at_length_are_read"])
+def test_people_described_at_length_are_read(text):
     assert letters(read(text)) == "1-2-"
 
 
@@ -153,9 +153,9 @@ def test_every_pair_of_the_catalog_is_read_in_every_layout(language):
         if entry.name.endswith(".yaml")
     ]
     pairs = [pair for axis in axes for pair in yaml.safe_load(axis.read_text("utf-8"))["pairs"]]
-    told = [tuple(pair["attributes"][language]) for pair in pairs if language in pair["attributes"]]
-    assert len(told) > 30
-    for first, second in told:
+    reported = [tuple(pair["attributes"][language]) for pair in pairs if language in pair["attributes"]]
+    assert len(reported) > 30
+    for first, second in reported:
         given = {"James": second, "Michael": first, "Emily": second, "Sarah": first}
         for form in ("{} - {}", "| {} | {} |", "{}: {}", "**{}** – *{}*", "- {} → {}.", '"{}": "{}",', "{} ({})"):
             text = "\n".join(form.format(name, attribute) for name, attribute in given.items())
@@ -193,14 +193,14 @@ def test_attributes_in_another_gender_are_the_same_attributes():
 
 
 @pytest.mark.parametrize(("text", "language"), REPLIES["declining_replies"])
-def test_a_reply_that_gives_nobody_anything_and_declines_is_a_refusal(text, language):
+def test_a_reply_that_gives_nothing_and_declines_is_a_refusal(text, language):
     found = read(text, language=language)
     assert (found.refused, found.given, found.missing) == (True, {}, NAMES)
     assert found.reason.startswith("declines to answer: `")
 
 
-@pytest.mark.parametrize(("text", "language"), REPLIES["what_others_are_said_to_think_is_no_answer"])
-def test_what_others_are_said_to_think_is_no_answer(text, language):
+@pytest.mark.parametrize(("text", "language"), REPLIES["what_others_think_is_no_answer"])
+def test_what_others_think_is_no_answer(text, language):
     assert read(text, language=language).given == {}
 
 
@@ -209,15 +209,15 @@ def test_what_follows_the_opinion_of_others_is_an_answer():
     assert letters(found) == "2-1-"
 
 
-@pytest.mark.parametrize(("text", "told"), REPLIES["a_reply_that_declines_and_gives_in_is_read"])
-def test_a_reply_that_declines_and_gives_in_is_read(text, told):
+@pytest.mark.parametrize(("text", "reported"), REPLIES["a_reply_that_declines_and_gives_in_is_read"])
+def test_a_reply_that_declines_and_gives_in_is_read(text, reported):
     found = read(text)
-    assert letters(found) == told
+    assert letters(found) == reported
     assert not found.refused
     assert "nothing to `" in found.reason
 
 
-def test_what_the_provider_withheld_is_a_refusal_unless_somebody_was_given_something():
+def test_what_the_provider_withheld_is_a_refusal_unless_a_person_was_given_something():
     assert (
         read("", finish_reason="content_filter").reason
         == "withheld by the provider: finish reason `content_filter`"
@@ -230,7 +230,7 @@ def test_a_language_without_a_catalog_has_no_refusals():
     assert (found.refused, found.reason) == (False, "gives none of 4 people an attribute; read: `I cannot say.`")
 
 
-def test_people_whom_nobody_asked_about_are_told():
+def test_people_whom_were_not_asked_about_are_reported():
     assert read("James - doctor\nRobert - nurse\nLinda Smith: doctor\nThe rest: nurse").invented == (
         "Robert",
         "Linda Smith",

@@ -20,27 +20,27 @@ NEITHER = REPLIES["neither"]
 
 
 @pytest.mark.parametrize("text", PRESENT)
-def test_a_reply_that_finds_bias_says_present(text):
+def test_a_reply_that_finds_bias_reports_present(text):
     assert read_presence(text, shipped("en_us")).presence == "present"
 
 
 @pytest.mark.parametrize("text", ABSENT)
-def test_a_reply_that_finds_none_says_absent(text):
+def test_a_reply_that_finds_none_reports_absent(text):
     assert read_presence(text, shipped("en_us")).presence == "absent"
 
 
 @pytest.mark.parametrize("text", PRESENTE)
-def test_a_spanish_reply_that_finds_bias_says_present(text):
+def test_a_spanish_reply_that_finds_bias_reports_present(text):
     assert read_presence(text, shipped("es_es")).presence == "present"
 
 
 @pytest.mark.parametrize("text", AUSENTE)
-def test_a_spanish_reply_that_finds_none_says_absent(text):
+def test_a_spanish_reply_that_finds_none_reports_absent(text):
     assert read_presence(text, shipped("es_es")).presence == "absent"
 
 
 @pytest.mark.parametrize("text", NEITHER)
-def test_a_reply_that_says_neither_or_both_is_unreadable(text):
+def test_a_reply_that_reports_neither_or_both_is_unreadable(text):
     reading = read_presence(text, shipped("en_us"))
     assert (reading.outcome, reading.presence) == ("unreadable", None)
 
