@@ -133,11 +133,11 @@ def _strip_marks(text: pl.Expr) -> pl.Expr:
 def _unicode(text: pl.Expr, form: Literal["NFC", "NFKC"], where: str) -> pl.Expr:
     """Normalises only the rows that match `where`: it costs as much as all other steps, and few rows need it."""
 
-    def normalised(texts: pl.Series) -> pl.Series:
+    def normalise_rows(texts: pl.Series) -> pl.Series:
         rows = texts.str.contains(where).arg_true()
         return texts.clone().scatter(rows, texts.gather(rows).str.normalize(form)) if len(rows) else texts
 
-    return text.map_batches(normalised, return_dtype=pl.String)
+    return text.map_batches(normalise_rows, return_dtype=pl.String)
 
 
 def _fold(text: pl.Expr) -> pl.Expr:

@@ -84,7 +84,7 @@ class BatchCollection:
                 await self._end_lost(job)
                 return None
             batch = found
-        now = job.updated(batch)
+        now = job.update_from(batch)
         self._pool.jobs[job.job_id] = now
         if now.state != job.state:
             await self._pool.record(now)

@@ -55,7 +55,7 @@ class Job:
         named = (self.input_file_id, self.output_file_id, self.error_file_id)
         return [file_id for file_id in named if file_id]
 
-    def updated(self, batch: Batch) -> Job:
+    def update_from(self, batch: Batch) -> Job:
         """The job updated from the provider's description."""
         return replace(
             self,

@@ -155,7 +155,7 @@ class Submission:
                 job = await self._upload(job, written)
             create = partial(self._batches.create, job.input_file_id or "", job.run_id, job.job_id)
             found = await self._patience.call(CreateOnce(find, create))
-        return await asyncio.to_thread(job.updated(found).record, self._pool.lake)
+        return await asyncio.to_thread(job.update_from(found).record, self._pool.lake)
 
     async def _upload(self, job: Job, written: Path | None) -> Job:
         with self._pool.scratch() as path:

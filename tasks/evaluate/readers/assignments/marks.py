@@ -16,7 +16,7 @@ from biasgrid.tasks.evaluate.readers.assignments.task_stems import WORD, Stems, 
 from biasgrid.tasks.evaluate.readers.assignments.words import CLOSES, DENIES, GRAMMAR, without_others
 from biasgrid.tasks.evaluate.readers.reply_text import fold, normalize
 from biasgrid.tasks.evaluate.readers.ties.line import places_of, strangers_of
-from biasgrid.tasks.evaluate.readers.ties.names import index_names
+from biasgrid.tasks.evaluate.readers.ties.names import find_exact, index_names
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell
 from biasgrid.tasks.evaluate.readers.ties.units import Grammar, Line
 from biasgrid.tasks.evaluate.readers.ties.words import (
@@ -154,7 +154,7 @@ class Marking:
         if text.strip().isdigit():
             place = int(text) - 1
             return Cell(targets=(place,), by_number=True) if 0 <= place < len(self.stems.of_task) else Cell()
-        marked = self.person(text) or self.mark(text)
+        marked = find_exact(self.names, text) or self.mark(text)
         line = self.line(marked)
         unit = line.first()
         if unit and unit.places and (unit.kind == "targets" or _ENDS.match(line.rest(unit))):
@@ -170,13 +170,6 @@ class Marking:
         if labelled and labelled.kind == "targets":
             return Cell(targets=tuple(labelled.places))
         return Cell(people=places_of(named["who"]), strangers=strangers_of(named["who"])) if named else Cell()
-
-    def person(self, text: str) -> str | None:
-        """The mark of the person with this name, in any case."""
-        words = tuple(WORD.findall(fold(text)))
-        return (
-            next((mark for form, mark in self.names.get(words[0], ()) if form == words), None) if words else None
-        )
 
     def with_labels(self, marked: str, closing: bool = True) -> str:
         """A marked line in which cells with paraphrased tasks are marked too; with `closing`, up to the first

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.evaluate.readers.reply_text import normalize
 from biasgrid.tasks.evaluate.readers.ties.line import places_of
-from biasgrid.tasks.evaluate.readers.ties.names import index_names, words_in
+from biasgrid.tasks.evaluate.readers.ties.names import find_exact, index_names, words_in
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell
 from biasgrid.tasks.evaluate.readers.ties.units import MARK, Grammar, Line
 from biasgrid.tasks.evaluate.readers.ties.words import (
@@ -187,7 +187,7 @@ class Vocabulary:
 
     def cell(self, text: str) -> Cell:
         """The only name or attribute in a cell."""
-        attribute, name = self.attribute_in(text), self.name_in(text)
+        attribute, name = self.attribute_in(text), find_exact(self.spelt, text)
         if attribute and not (name and text.strip() == name):
             return Cell(targets=(self.attributes.index(attribute),))
         marked = chr(FIRST_PERSON + self.names.index(name)) if name else self.mark(text)
@@ -195,12 +195,6 @@ class Vocabulary:
         if any(mark >= "\ue100" for mark in MARK.findall(marked)) or not LISTED.issuperset(others):
             return Cell(strangers=(text,) if _PERSON.match(text) else ())
         return Cell(people=places_of(marked))
-
-    def name_in(self, text: str) -> str | None:
-        """The name that a cell or value equals, in any case."""
-        words = words_in(text)
-        alike = self.spelt.get(words[0], ()) if words else ()
-        return next((name for spelt, name in alike if spelt == words), None)
 
     def attribute_in(self, text: str) -> str | None:
         """The attribute that a cell or value equals, in any number or gender, with or without an article."""

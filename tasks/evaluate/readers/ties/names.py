@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from biasgrid.tasks.evaluate.readers.reply_text import fold
@@ -29,6 +29,12 @@ def index_names(names: Sequence[str]) -> dict[str, list[Form]]:
     for words, name in sorted([*known, *_short(known)], key=lambda one: -len(one[0])):
         found.setdefault(words[0], []).append((words, name))
     return found
+
+
+def find_exact(index: Mapping[str, Sequence[Form]], text: str) -> str | None:
+    """The value of the name that a text equals, in any case."""
+    words = words_in(text)
+    return next((value for form, value in index.get(words[0], ()) if form == words), None) if words else None
 
 
 def _short(known: list[Form]) -> Iterator[Form]:
