@@ -9,40 +9,13 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.augment.ask import KIND, TOKENS, Replies, Request, ask, build_request
 from biasgrid.tasks.augment.order import Order
-from biasgrid.tasks.connectors.api import Connector, KeyRejected, Reply
-from biasgrid.tasks.connectors.api import Request as Sent
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.generator import Generator
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
+from support.generator import Writer
 
 Ordered = Callable[..., Order]
-
-
-class Writer:
-    """A model that can wait or fail; records its requests."""
-
-    def __init__(self) -> None:
-        self.asked: list[Sent] = []
-        self.stalled_after = 99
-        self.busy, self.resume = asyncio.Event(), asyncio.Event()
-        self.broken = False
-
-    def connect(self, target: Target, key: str | None, catalog: Catalog) -> Connector:
-        return self
-
-    async def ask(self, request: Sent) -> Reply:
-        self.asked.append(request)
-        if self.broken:
-            raise KeyRejected("the key was rejected")
-        if len(self.asked) == 3:
-            self.busy.set()
-        if len(self.asked) > self.stalled_after:
-            await self.resume.wait()
-        return Reply(f"[] {len(self.asked)}", "stop", 100, 20, "writer-1")
-
-    async def close(self) -> None:
-        return None
 
 
 @pytest.fixture
