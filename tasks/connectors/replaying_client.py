@@ -36,7 +36,7 @@ class Participant:
     max_tokens: int | None = None
     seed: int = 0
 
-    def sent(self, attempt: int, json_schema: Mapping[str, object] | None = None) -> str:
+    def parameters(self, attempt: int, json_schema: Mapping[str, object] | None = None) -> str:
         """The parameters of an attempt, as JSON; each attempt has its own seed."""
         return sent_parameters(
             self.target,
@@ -74,7 +74,7 @@ class TurnRequest:
 
     def case(self, party: Participant, kind: str) -> dict[str, Any]:
         """A row of `cases`; its key includes the position, so that a replayed session finds its own replies."""
-        own, sent = self.place, party.sent(self.attempt, self.json_schema)
+        own, sent = self.place, party.parameters(self.attempt, self.json_schema)
         messages = [{"role": message.role, "content": message.content} for message in self.messages]
         where = (own.session, own.turn, own.speaker, self.attempt)
         return {
@@ -131,12 +131,12 @@ class ReplayingClient:
         finally:
             self.asking.discard(task)
 
-    def waiting(self) -> set[asyncio.Task[Any]]:
+    def find_waiting(self) -> set[asyncio.Task[Any]]:
         """Tasks that have sent nothing yet, or wait to send again."""
         return {task for task in self.asking if task not in self.model_pool.in_flight}
 
 
-def landed(lake: Lake, run_id: str, cell_id: str) -> dict[str, Row]:
+def load_replies(lake: Lake, run_id: str, cell_id: str) -> dict[str, Row]:
     """The first stored reply in this run to each request of a cell's sessions."""
     own = lake.scan("responses", run_id, name=f"{cell_id}-*")
     replies = own.filter(pl.col("text").is_not_null(), pl.col("session").is_not_null())
@@ -182,7 +182,7 @@ async def run_cell(
     """Results in input order. Each reply lands on arrival, and landed conversations are resumed first; after
     cancellation nothing new is sent, and requests in flight still land."""
     first = cell.planned[0]
-    before = await asyncio.to_thread(landed, lake, first.run_id, first.cell_id)
+    before = await asyncio.to_thread(load_replies, lake, first.run_id, first.cell_id)
     journal = Journal(lake, first.run_id, first.cell_id)
     client = ReplayingClient(kind, model_pool, journal, before, cell.retries)
 
@@ -218,7 +218,7 @@ async def run_conversations(
 async def _wind_up(tasks: Sequence[asyncio.Task[Ended]], desk: ReplayingClient) -> None:
     """Waits for requests in flight and cancels tasks that have sent nothing."""
     desk.closed = True
-    for task in desk.waiting():
+    for task in desk.find_waiting():
         task.cancel()
     under_way = {*desk.asking, *tasks}  # requests of concurrent agents outlive their broken session
     await asyncio.wait(under_way, timeout=PATIENCE_S)

@@ -57,7 +57,7 @@ def case(play: Play) -> dict[str, Any]:
         "communities": play.facets["groups"],
         "sample": play.number,
         "messages": [],
-        "parameters": play.people[0].party.sent(1),
+        "parameters": play.people[0].party.parameters(1),
         "request_key": play.id,
         "oracle_type": "understanding" if play.judged else play.question,
         "operation": play.protocol,

@@ -50,7 +50,7 @@ def _case(session: Session, party: Participant) -> dict[str, Any]:
         "communities": [goal.pair.favoured, goal.pair.stigmatised],
         "sample": session.number,
         "messages": [],
-        "parameters": party.sent(1),
+        "parameters": party.parameters(1),
         "request_key": session.id,
         "oracle_type": ATTACK,
         "operation": session.strategy,

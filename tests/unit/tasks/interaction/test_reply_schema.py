@@ -28,10 +28,10 @@ def party(structured: bool) -> Participant:
 
 @pytest.mark.parametrize("question", ["assignment", "choice"])
 def test_a_model_writes_its_remarks_before_it_assigns(question: Question) -> None:
-    schema = json.loads(party(structured=True).sent(1, SCHEMAS[question]))["json_schema"]
+    schema = json.loads(party(structured=True).parameters(1, SCHEMAS[question]))["json_schema"]
     assert list(schema["properties"]) == schema["required"]
     assert schema["required"][0] == "remarks"
 
 
 def test_a_model_that_takes_no_schema_is_sent_none() -> None:
-    assert "json_schema" not in json.loads(party(structured=False).sent(1, SCHEMAS["choice"]))
+    assert "json_schema" not in json.loads(party(structured=False).parameters(1, SCHEMAS["choice"]))
