@@ -11,7 +11,6 @@ from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
 from biasgrid.flows.benchmark.outcome import Outcome
 from biasgrid.flows.benchmark.sections import publish
-from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.runs.cells import cells_stage
 from biasgrid.flows.runs.context import Grid, generate_stage
 from biasgrid.flows.runs.driver import kind_flow, run_kind
@@ -24,8 +23,8 @@ async def benchmark(given: BenchmarkOptions) -> Outcome:
     """Test models against ethical requirements, now and in this one process.
 
     Each cell of the grid model × requirement × language × input × reflection is **prompted**, its replies are
-    **evaluated**, and all verdicts are **aggregated** into the warehouse. Artifacts tell how it ended: `summary`,
-    `findings`, and beside earlier runs `regressions` and `trend`.
+    **evaluated**, and all verdicts are **aggregated** into the warehouse. Artifacts show how it ended: `summary`,
+    `findings`, and where there are earlier runs `regressions` and `trend`.
     """
     return await run_kind(BENCHMARK, given, _play, partial(_publish, pictures=given.pictures))
 
@@ -49,4 +48,6 @@ def describe_cells(run_id: str, cells: pl.DataFrame) -> str:
 async def _publish(lake: Lake, found: Outcome, name: str, *, pictures: bool) -> None:
     await publish(lake, found, name)
     if pictures:
+        from biasgrid.flows.benchmark.trend_chart import publish_pictures
+
         await publish_pictures(lake, found.run_id, name)

@@ -160,7 +160,7 @@ class BenchmarkKind(Base):
     )
     help = """Test models against a scenario's requirements: plan, prompt, evaluate, aggregate.
 
-    Exit codes: 0 every requirement met, 1 at least one not met, 2 a mistake to put right, 3 incomplete,
+    Exit codes: 0 every requirement met, 1 at least one not met, 2 an error to correct, 3 incomplete,
     4 undecided (with `--gate decided`), 130 interrupted (go on with `biasgrid resume`).
     """
 

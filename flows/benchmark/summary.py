@@ -18,7 +18,7 @@ TRACED = 12
 
 def next_steps(found: Outcome, data: str, earlier: str | None = None) -> str:
     """Markdown: reports, the comparison with the run `earlier`, and the way from what is not met to each reply;
-    `data` is where it lies."""
+    `data` is its location."""
     lines = [_command("report", found.run_id, data=data)]
     if earlier:
         lines.append(_command("compare", earlier, found.run_id, data=data))

@@ -5,26 +5,22 @@ from __future__ import annotations
 import errno
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from importlib import import_module
+from typing import Any, Final
 
 import typer
 import typer.core
 from typer.main import get_command
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.flows.cli import catalog, finetune, maintenance, result_commands
-from biasgrid.flows.cli.review import review
-from biasgrid.flows.cli.run_commands import command_of, evaluate, plan, resume
-from biasgrid.flows.cli.serve import respondents, serve
-from biasgrid.flows.runs.kinds import all_kinds
 from biasgrid.flows.terminal.encoding import set_plain_output
 
 
 class Commands(typer.core.TyperGroup):
-    """What is wrong with an option is told in its own words, and not as the library's that checks it."""
+    """Messages about wrong options, without the prefix of the library that checks them."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -34,29 +30,64 @@ class Commands(typer.core.TyperGroup):
             raise
 
 
-app = typer.Typer(
-    name="biasgrid",
-    cls=Commands,
-    help="Bias benchmarks for language models: requirements in, findings out.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    rich_markup_mode="markdown",
-)
-_main, *_others = map(command_of, all_kinds())
-_results = result_commands
-_commands: tuple[Callable[..., None], ...] = (
-    *(_main, plan, resume, evaluate, *_others),
-    *(_results.report, _results.show, _results.compare, _results.runs, _results.sql, _results.export),
-    *(_results.trace, review, serve, maintenance.doctor),
-)
-for _command in _commands:
-    app.command()(_command)
-app.add_typer(catalog.app, name="catalog")
-app.add_typer(_results.app, name="evidence")
-app.add_typer(finetune.app, name="finetune")
-app.add_typer(respondents, name="respondent")
-app.add_typer(maintenance.app, name="warehouse")
+COMMANDS: Final[Mapping[str, str]] = {
+    "run": "kind:benchmark",
+    **{name: f"run_commands:{name}" for name in ("plan", "resume", "evaluate")},
+    "probe": "kind:probe",
+    "redteam": "kind:redteam",
+    "interact": "kind:interaction",
+    **{
+        name: f"result_commands:{name}" for name in ("report", "show", "compare", "runs", "sql", "export", "trace")
+    },
+    "review": "review:review",
+    "serve": "serve:serve",
+    "doctor": "maintenance:doctor",
+}
+"""Module of this room and function of each command, or `kind` and the kind of run that it starts."""
+GROUPS: Final[Mapping[str, str]] = {
+    "catalog": "catalog:app",
+    "evidence": "result_commands:app",
+    "finetune": "finetune:app",
+    "respondent": "serve:respondents",
+    "warehouse": "maintenance:app",
+}
+
+
+def make_app(word: str = "") -> typer.Typer:
+    """All commands, or the one named `word` alone, so that it starts without the modules of others."""
+    made = typer.Typer(
+        name="biasgrid",
+        cls=Commands,
+        help="Bias benchmarks for language models: requirements in, findings out.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        rich_markup_mode="markdown",
+    )
+    made.callback()(biasgrid)
+    for name, place in COMMANDS.items():
+        if word in (name, "") or word not in COMMANDS:
+            made.command(name)(_load(place))
+    for name, place in GROUPS.items():
+        if word not in COMMANDS:
+            made.add_typer(_load(place), name=name)
+    return made
+
+
+def _load(place: str) -> Any:
+    module, _, name = place.partition(":")
+    if module == "kind":
+        from biasgrid.flows.cli.run_commands import command_of
+        from biasgrid.flows.runs.kinds import find_kind
+
+        return command_of(find_kind(name))
+    return getattr(import_module(f"biasgrid.flows.cli.{module}"), name)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(name)
+    return make_app()
 
 
 def _version(wanted: bool) -> None:
@@ -67,7 +98,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def biasgrid(
     version: bool = typer.Option(False, "--version", help="Show the version.", callback=_version, is_eager=True),
 ) -> None:
@@ -77,15 +107,15 @@ def biasgrid(
 UNWRITTEN = 120
 """Python's own exit code where standard output could not be written to the end."""
 LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF})
-"""How a stream fails. Files of the lake and reports that cannot be written are told before, by their paths."""
+"""How a stream fails. Files of the lake and reports that cannot be written are reported before, by their paths."""
 
 
-def main(commands: typer.Typer = app) -> None:
+def main(commands: typer.Typer | None = None) -> None:
     """Run the command. A user's mistake is one clear message and exit code 2, storage that gave way code 3, output
     that cannot be written code 120."""
     set_plain_output()
     try:
-        _build_command(commands)()
+        _build_command(commands, "".join(sys.argv[1:2]))()
     except UserError as mistake:
         sys.exit(_report_error(mistake))
     except Exception as error:  # noqa: BLE001 - 1, Python's own code for a crash, would read as "not met"
@@ -93,9 +123,9 @@ def main(commands: typer.Typer = app) -> None:
 
 
 @cache
-def _build_command(commands: typer.Typer) -> Callable[[], object]:
-    """Made once: every option of every command is looked at for it."""
-    return get_command(commands)
+def _build_command(commands: typer.Typer | None, word: str) -> Callable[[], object]:
+    """Made once, since every option is inspected for it."""
+    return get_command(commands or make_app(word))
 
 
 def _report_crash(error: Exception) -> int:
@@ -107,13 +137,13 @@ def _report_crash(error: Exception) -> int:
 
 
 def report_lost_output(error: OSError) -> None:
-    """Says that the output is not whole; nothing where it is its reader who has gone."""
+    """Reports incomplete output, unless its reader has gone."""
     if error.errno != errno.EPIPE:
         _print_error(f"biasgrid: the output cannot be written: {error.strerror}")
 
 
 def _print_error(words: str) -> None:
-    with suppress(OSError):  # what cannot be said changes no exit code
+    with suppress(OSError):  # a message that cannot be written changes no exit code
         typer.echo(words, err=True)
 
 
@@ -131,12 +161,12 @@ def _report_error(mistake: UserError) -> int:
 
 
 SHOWN = 25
-"""Mistakes told at once; more of them are mostly one mistake many times."""
+"""Problems shown at most: more of them are mostly one problem many times."""
 
 
 def _print_problems(mistake: UserError, what: str = "") -> None:
     count = len(mistake.mistakes)
-    right = "one thing to put right" if count == 1 else f"{count} things to put right"
+    right = "1 error" if count == 1 else f"{count} errors"
     lines = [f"biasgrid: {what or right}", *map(str, mistake.mistakes[:SHOWN])]
     if count > SHOWN:
         lines.append(f"… and {count - SHOWN} more")

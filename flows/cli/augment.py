@@ -67,8 +67,8 @@ def augment(
     """Let a model write templates, or scenes in which people share out tasks, into a file for review, never into a
     library. What it wrote is parsed strictly, checked as `catalog check` does, and compared with what there is.
 
-    The same order is answered from the lake, so that nothing is paid twice. Exit codes: 0 written, 2 a mistake to
-    put right, 3 a part of the replies is missing or holds nothing to review, 130 interrupted.
+    The same order is answered from the lake, so that nothing is paid twice. Exit codes: 0 written, 2 an error to
+    correct, 3 a part of the replies is missing or holds nothing to review, 130 interrupted.
     """
     from biasgrid.flows.catalog.augment import Writer, prepare
     from biasgrid.flows.catalog.augment import augment as ask
@@ -109,7 +109,7 @@ def accept(
 
 
 def _refuse_mixed(scenes: str, **of_templates: object) -> None:
-    """Raises UserError where options of templates stand beside `--scenes`, or neither order is whole."""
+    """Raises UserError where options of templates stand next to `--scenes`, or neither order is whole."""
     from biasgrid.catalogs.errors import Problem, UserError
 
     if scenes:

@@ -88,7 +88,7 @@ def check(
         str | None,
         typer.Option("--language", help="Of a table whose name does not say, such as `es_es`."),
     ] = None,
-    format: Annotated[CheckFormat, typer.Option("--format", help="How to tell it.")] = CheckFormat.text,  # noqa: A002
+    format: Annotated[CheckFormat, typer.Option("--format", help="How to show it.")] = CheckFormat.text,  # noqa: A002
 ) -> None:
     """Check the shipped catalogs, those of `BIASGRID_CATALOG`, or a library of templates: every finding with its
     file and line.

@@ -45,10 +45,10 @@ def finetune() -> None:
 @app.command()
 @command(TuningOptions, WORDS, model=...)
 def model(given: TuningOptions) -> None:
-    """Tune a model, wait until it is done, and tell how the new one is named in scenarios.
+    """Tune a model, wait until it is done, and show how the new one is named in scenarios.
 
-    The same command again goes on with a job that is under way, and tells what came of one that is done: nothing
-    is paid twice. Exit codes: 0 there is a new model, 2 a mistake to put right, 3 none came of it, 130 interrupted
+    The same command again resumes a job that is under way, and shows the result of one that is done: nothing
+    is paid twice. Exit codes: 0 there is a new model, 2 an error to correct, 3 none came of it, 130 interrupted
     (the job goes on at the provider).
     """
     from biasgrid.flows.finetuning.prepare import prepare_tuning
@@ -68,7 +68,7 @@ def model(given: TuningOptions) -> None:
 @command(DatasetOptions, "out variant languages seed force", out=...)
 def dataset(given: DatasetOptions) -> None:
     """Write what a model would be tuned on: `train.jsonl` and `validation.jsonl` in OpenAI's format, and
-    `dataset.json`, which tells of them."""
+    `dataset.json`, which describes them."""
     from biasgrid.flows.finetuning.prepare import prepare_dataset, write_files
 
     made = prepare_dataset(given.variant, given.spoken, given.seed)
@@ -79,8 +79,7 @@ def dataset(given: DatasetOptions) -> None:
 
 
 def _agree(prepared: PreparedTuning, lake: Lake, *, yes: bool) -> None:
-    """Tells what is to be paid for and, where that is much or unknown, asks. Ends the command where the answer is
-    no."""
+    """Prints what is to be paid for, and asks where that is much or unknown; ends the command at a no."""
     from biasgrid.flows.finetuning.prepare import confirm
     from biasgrid.flows.forecast.confirmation import Declined
 

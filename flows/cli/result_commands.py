@@ -101,7 +101,7 @@ def sql(
         Path | None, typer.Option("--file", help="A file with the query; `-`: what is piped in.")
     ] = None,
     example: Annotated[
-        str | None, typer.Option("--example", help="A query that comes along, by name; `list` tells them.")
+        str | None, typer.Option("--example", help="A query that comes along, by name; `list` shows them.")
     ] = None,
     format: Annotated[SqlFormat, typer.Option("--format", help="How to show the rows.")] = SqlFormat.table,  # noqa: A002
     data: Data = None,
@@ -174,7 +174,7 @@ def compare(
             "Where each run has one model, these are compared anyway.",
         ),
     ] = None,
-    format: Annotated[CompareFormat, typer.Option("--format", help="How to tell it.")] = CompareFormat.table,  # noqa: A002
+    format: Annotated[CompareFormat, typer.Option("--format", help="How to show it.")] = CompareFormat.table,  # noqa: A002
     table: Annotated[
         str | None,
         typer.Option(
@@ -249,7 +249,7 @@ def trace(
     ] = None,
     examples: Annotated[int, typer.Option("--examples", min=0, help="Prompts to show, of those it leads to.")] = 3,
     sql: Annotated[bool, typer.Option("--sql", help="The SQL that made the finding, as a script.")] = False,
-    format: Annotated[TraceFormat, typer.Option("--format", help="How to tell it.")] = TraceFormat.text,  # noqa: A002
+    format: Annotated[TraceFormat, typer.Option("--format", help="How to show it.")] = TraceFormat.text,  # noqa: A002
     data: Data = None,
 ) -> None:
     """From any id to requirement, template, prompt, response, verdict and finding: what was asked and answered,

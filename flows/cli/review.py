@@ -48,7 +48,7 @@ def review(
 ) -> None:
     """Judge a sample of a benchmark's or a red team's replies yourself, blind: neither model nor verdict is shown.
 
-    A review changes no finding. It tells how far oracle, judge and people agree; where they do not, a decision
+    A review changes no finding. It shows how far oracle, judge and people agree; where they do not, a decision
     (`--adjudicate`; benchmarks alone) takes the place of the verdict that stood.
     """
     from biasgrid.flows.review.review import Desk

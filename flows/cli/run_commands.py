@@ -149,7 +149,7 @@ def plan(given: PlanOptions) -> None:
     """Show the grid, prompts, tokens, money and time of a scenario, of a target file's probe and red team, or
     of an interaction file. Sends nothing and needs no key.
 
-    Where earlier runs lie in the data directory, the length of replies is told from theirs.
+    Where earlier runs lie in the data directory, the length of replies is estimated from theirs.
     """
     from biasgrid.flows.runs.prepare import earlier_lake
     from biasgrid.flows.terminal.encoding import write_data

@@ -30,8 +30,8 @@ def early_server() -> Iterator[None]:
     """Prefect's server starts while scenario and catalogs are read; a mistake found there ends it."""
     from biasgrid.flows.operations.prefect_server import start_early
 
-    # by default the signal ends the process at once, and the temporary server lives on; Prefect hands it on to
-    # whoever listened before
+    # by default the signal ends the process at once, and the temporary server lives on; Prefect passes it to the
+    # previous handler
     before = signal.signal(signal.SIGTERM, _as_ctrl_c)
     try:
         with _quiet(), start_early():
@@ -122,7 +122,7 @@ def _flow(flow: str, prepared: Prepared[Any], progress: Any, parameters: dict[st
     token = prepared_run.set(prepared)
     begin = resolve_name(flow)
     _import_early(prepared)
-    gc.freeze()  # what has been imported stays: nobody needs to look through it again
+    gc.freeze()  # what has been imported stays: the collector need not inspect it again
     try:
         return run_interruptible(partial(begin, **parameters))
     finally:
@@ -130,7 +130,7 @@ def _flow(flow: str, prepared: Prepared[Any], progress: Any, parameters: dict[st
 
 
 def run_interruptible(begin: Callable[[], Any]) -> Any:
-    """What a flow returns. Raises KeyboardInterrupt where it was stopped from outside, however that is told."""
+    """What a flow returns. Raises KeyboardInterrupt where it was stopped from outside, by any signal."""
     from prefect.exceptions import TerminationSignal
 
     from biasgrid.flows.operations.reachability import require_prefect
@@ -147,7 +147,7 @@ def run_interruptible(begin: Callable[[], Any]) -> Any:
 
 def _import_early(prepared: Prepared[Any]) -> None:
     """SDKs and the warehouse take half a second each to load, and Prefect's server as long to answer: all at once.
-    What is wrong with an SDK is told where it is used."""
+    Problems of an SDK are reported where it is used."""
     from biasgrid.tasks.connectors.registry import factory
     from biasgrid.warehouse.build import load_warehouse
 

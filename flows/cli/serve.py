@@ -79,7 +79,7 @@ def _path(named: str) -> str:
 
 @contextmanager
 def _stopped_as_by_ctrl_c() -> Iterator[None]:
-    """As a service manager ends it, or a terminal that is closed, unless it was told not to mind: in order."""
+    """As a service manager ends it, or a terminal that is closed, unless the signal is ignored: in order."""
     before = {word: signal.getsignal(word) for word in (signal.SIGTERM, signal.SIGHUP)}
     handled = [word for word, handler in before.items() if handler is not signal.SIG_IGN]
     for word in handled:
@@ -126,7 +126,7 @@ def serve_respondents(
 
     Point an SDK at it, say `OPENAI_BASE_URL=http://127.0.0.1:8080/v1`. A request for the model `biased` is
     answered by that respondent. OpenAI's Batch API and fine-tuning are served, too. No key is checked, but for
-    `wrong-key`, which is rejected. `GET /journal` tells what was asked.
+    `wrong-key`, which is rejected. `GET /journal` shows what was asked.
     """
     from biasgrid.catalogs.loading.catalog import load_catalog
     from biasgrid.tasks.connectors.simulated.server.app import build_app

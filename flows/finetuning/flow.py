@@ -40,8 +40,8 @@ def _run_name() -> str:
 
 @run_flow(TuningOptions, PARAMETERS, "finetune", _run_name, model=...)
 async def finetune(given: TuningOptions) -> TuningOutcome:
-    """Tune a model on assignments with and without implicit bias. The same order again goes on with its job, or
-    tells what came of it; nothing is paid twice. The artifact `finetune-summary` tells how it ended.
+    """Tune a model on assignments with and without implicit bias. The same order again resumes its job, or
+    shows its result; nothing is paid twice. The artifact `finetune-summary` shows how it ended.
     """
     prepared = await asyncio.to_thread(prepare_tuning, given, secret_blocks())
     lake = open_lake(given.data)

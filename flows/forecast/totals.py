@@ -13,7 +13,7 @@ from biasgrid.flows.forecast.model import AsJson, JudgeForecast, ModelForecast
 
 @dataclass(frozen=True, slots=True)
 class Forecast(AsJson):
-    """Sums over all models but the judge, whose share nobody knows before: `judge` holds the most it can take.
+    """Sums over all models but the judge, whose share is not known before: `judge` holds its upper bound.
 
     `instances` are the scenario's, `requests` what is sent: what two requirements ask alike is sent once, unless
     nothing is to stand in for asking. Money in US dollars, None where a price is unknown; `seconds` at the

@@ -31,7 +31,7 @@ Cell = dict[str, Any]
 async def interaction(given: InteractionOptions) -> InteractionOutcome:
     """See whether models share out tasks as stereotypes have it, and whether that grows when they talk.
 
-    Every reply lands the moment it arrives; an interrupted run goes on in mid-conversation. Artifacts tell how it
+    Every reply lands the moment it arrives; an interrupted run goes on in mid-conversation. Artifacts show how it
     ended: `interaction-summary`, `interaction-scores`.
     """
     return await run_kind(INTERACTION, given, _play)

@@ -157,7 +157,7 @@ class InteractionKind(Base):
     agent for each of them over rounds of talk. The share of stereotypical assignments less that of
     anti-stereotypical ones is set against what chance would give. Every reply lands as it arrives.
 
-    Exit codes: 0 no score shows bias, 1 at least one does, or could not be evaluated, 2 a mistake to put right,
+    Exit codes: 0 no score shows bias, 1 at least one does, or could not be evaluated, 2 an error to correct,
     3 incomplete, 130 interrupted (go on with `biasgrid resume`).
     """
 

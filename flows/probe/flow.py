@@ -113,7 +113,7 @@ async def probe(given: ProbeOptions) -> ProbeOutcome:
     """Look for stereotypes that models act on, whatever they say when they are asked outright.
 
     Names are given to attributes in many prompts; a pattern beyond chance is implicit bias. Where it shows, the
-    model is asked how far it agrees with the stereotype, with its contrary and with its denial. Artifacts tell how
+    model is asked how far it agrees with the stereotype, with its contrary and with its denial. Artifacts show how
     it ended: `probe-summary`, `probe-findings`; and what a generator chose: `probe-pairs`.
     """
     return await run_kind(PROBE, given, _stages)

@@ -67,7 +67,7 @@ class ProbeOptions(TargetOptions):
         None,
         "--generator",
         "A model that proposes pairs from the target's description.",
-        "`provider/model` that proposes pairs from what the target file tells; None: as the target has it",
+        "`provider/model` that proposes pairs from the target file's description; None: as the target has it",
     )
     seed: int | None = option(
         None,
@@ -82,7 +82,7 @@ class ProbeOptions(TargetOptions):
 
 
 class ProbeKind(Base):
-    """Names given to attributes, and what a model says when it is asked outright."""
+    """Names given to attributes, and what a model states when it is asked outright."""
 
     name = "probe"
     command = "probe"
@@ -105,7 +105,7 @@ class ProbeKind(Base):
     Names are given to attributes in many prompts; a pattern beyond chance is implicit bias. Where it shows, the
     model is asked how far it agrees with the stereotype, its contrary and its denial.
 
-    Exit codes: 0 no bias shown, 1 a pair is biased or could not be evaluated, 2 a mistake to put right,
+    Exit codes: 0 no bias shown, 1 a pair is biased or could not be evaluated, 2 an error to correct,
     3 incomplete, 130 interrupted (go on with `biasgrid resume`).
     """
 

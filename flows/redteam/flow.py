@@ -25,7 +25,7 @@ from biasgrid.tasks.redteam.task import AttackCell, attack, plan_sessions
 async def redteam(given: AttackOptions) -> AttackOutcome:
     """Try to lead a model or a chatbot into biased replies, by conversations of several strategies.
 
-    Each turn lands the moment it arrives; an interrupted run goes on in mid-conversation. Artifacts tell how it
+    Each turn lands the moment it arrives; an interrupted run goes on in mid-conversation. Artifacts show how it
     ended: `redteam-summary`, `redteam-success`.
     """
     return await run_kind(RED_TEAM, given, _play)

@@ -37,8 +37,8 @@ class PartForecast:
 
 @dataclass(frozen=True, slots=True)
 class AttackForecast(AsJson):
-    """Of all sessions, at three extents (request_estimate.py). What fails in passing is sent again
-    beside that; what fails for good ends its session, and nobody is asked about what a provider withholds."""
+    """Of all sessions, at three extents (request_estimate.py). Retries of
+    temporary failures come on top; a permanent failure ends its session, and withheld replies are not judged."""
 
     sessions: int
     by_cell: list[dict[str, Any]]

@@ -103,7 +103,7 @@ class AttackKind(Base):
     An attacker writes messages by strategies, one shot or many turns; a judge sees what comes back, pairs of
     messages beside each other, and explains what is biased about it. Every turn lands as it arrives.
 
-    Exit codes: 0 no attack succeeded, 1 at least one did, or nobody could tell, 2 a mistake to put right,
+    Exit codes: 0 no attack succeeded, 1 at least one did, or nobody could tell, 2 an error to correct,
     3 incomplete, 130 interrupted (go on with `biasgrid resume`).
     """
 

@@ -21,7 +21,7 @@ from biasgrid.tasks.redteam.session import Ask, Parties, Session, Speaker
 from biasgrid.tasks.redteam.strategies import STRATEGIES
 
 Extent = Literal["least", "resisted", "most"]
-"""least: the first reply that is judged is biased; resisted: none is, and nobody is asked twice for the same;
+"""least: the first reply that is judged is biased; resisted: none is, and no request is repeated;
 most: everything is as long, and asked for as often, as may be."""
 EXTENTS: Final[tuple[Extent, ...]] = ("least", "resisted", "most")
 SCHEMA: Final[Mapping[str, type[pl.DataType]]] = {

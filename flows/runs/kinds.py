@@ -230,8 +230,7 @@ def refuse_other_files(path: Path | None, wanted: AnyKind) -> None:
     from biasgrid.catalogs.errors import UserError
 
     keys = top_keys(path) if path else frozenset[str]()
-    found = kinds_of_file(keys)
-    if not found or wanted.keys & keys:
+    if wanted.keys & keys or not (found := kinds_of_file(keys)):
         return
     others = [kind for kind in found if kind.called == found[0].called]
     commands = " or ".join(f"`biasgrid {kind.command} {path}`" for kind in others)

@@ -60,8 +60,8 @@ def lease_order(targets: Iterable[Target]) -> list[Pool]:
 
 @dataclass(frozen=True, slots=True)
 class LeaseLedger:
-    """Only for who holds the run's lock: nobody else may take its leases for a dead process's. What cannot be
-    written or read is no trouble: a lease that nobody gives back expires within a minute."""
+    """For the holder of the run's lock alone: it releases these leases as a dead process's. A file that cannot
+    be written or read does no harm: a lease that is not released expires within a minute."""
 
     path: Path
 

@@ -2,7 +2,7 @@
 
 Each process leases slots of a global concurrency limit, `biasgrid:<provider>`, for as long as it asks: a few calls
 a run, none per request. An operator may change the limit while runs are under way. What a killed process held is
-given back by who goes on with its run, and expires within a minute where nobody does.
+released by the process that resumes its run, or expires within a minute.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ async def hold_leases(
     renew_s: float = RENEW_S,
 ) -> AsyncIterator[list[Pool]]:
     """Holds slots of the concurrency limits of all that `targets` need, at least one each, for which it waits; and
-    more, up to their own concurrency, as others give theirs back. Without a Prefect server of its own standing
-    there is nobody to share with. A server in trouble ends nothing: what is held is kept. What the `ledger`
-    says was left behind is given back first."""
+    more, up to their own concurrency, as others give theirs back. Without a standing Prefect server
+    nothing is shared. A server in trouble ends nothing: what is held is kept. Leases that the `ledger` names as
+    left behind are released first."""
     shared = lease_order(targets)
     if not shared or get_current_settings().api.url is None or os.environ.get(SWITCH) == "off":
         yield []
@@ -85,7 +85,7 @@ class _Lessee:
     troubled: bool = False
 
     async def begin(self) -> None:
-        """One slot of each, and only then more: what is held while waiting for another is of use to nobody."""
+        """One slot of each, and only then more: slots held while waiting for another are idle."""
         await self._give_back_left_behind()
         *before, last = self.pools
         for pool in before:

@@ -24,7 +24,7 @@ from biasgrid.warehouse.storage.runs import Run, begin_run, find_run
 
 SESSIONS = "sessions"
 """The folder below a lake's root that holds conversations under way. It stays on this machine, also where the lake
-lies on storage that others share: cookies are as good as keys."""
+is on shared storage: cookies are as good as keys."""
 TURN_S = 5.0
 """Interval in seconds of checks whether a part of a run is free."""
 
@@ -64,7 +64,7 @@ async def run_part(
 ) -> AsyncIterator[Grid]:
     """The grid of the part of a run that this process asks: `cells`, of the prepared models. How the run ends is
     recorded by who leads it. Where another process has this part its end is waited for: it went on though it
-    counted as lost, or was told to stop and lands what is in flight. Raises as `run_session` does."""
+    counted as lost, or stops and lands what is in flight. Raises as `run_session` does."""
     own = cells["cell_id"].to_list()
     async with _model_pool(prepared, lake) as model_pool:
         model_pool.prepare(prepared.models)
@@ -96,7 +96,7 @@ def _silent(_: str) -> None:
 
 
 def _model_pool(prepared: Prepared[Any], lake: Lake) -> ModelPool:
-    """What chatbots remember of conversations lies beside the lake, so that they go on in another process."""
+    """Conversations of chatbots are stored next to the lake, so that another process can continue them."""
     settings = prepared.resolved.settings
     run_budget = RunBudget(settings.max_requests, settings.max_cost)
     run_budget.notify = pause_reporter()
@@ -122,7 +122,7 @@ def _count_before(grid: Grid, cells: Sequence[str] | None = None, *, asks: bool 
 @contextmanager
 def _recorded(lake: Lake, run: Run) -> Iterator[None]:
     """Records how a run broke off. Where even that cannot be written it stays as last recorded: to be resumed. One
-    that was complete, and is judged again, stays so, and so does one that somebody else writes."""
+    that was complete, and is judged again, stays so, and so does one that another process writes."""
     try:
         yield
     except BaseException as error:  # cancelled, too, or a signal wherever it struck

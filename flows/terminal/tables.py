@@ -19,8 +19,6 @@ from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.tasks.report.figures import format_count
 from biasgrid.tasks.report.model import Cell, Heading, Section, Table, headings
 from biasgrid.tasks.report.model import Text as Words
-from biasgrid.warehouse.queries.example_queries import worked_queries
-from biasgrid.warehouse.storage.export_files import as_csv
 from biasgrid.warehouse.storage.runs import Run
 
 GAP: Final = 1
@@ -162,7 +160,7 @@ class Column:
 
 
 def show_folded(out: Console, key: Column, columns: Sequence[Column]) -> None:
-    """The columns beside their key, all in one table if the terminal is wide enough."""
+    """The columns next to their key, all in one table if the terminal is wide enough."""
     for number, part in enumerate(_parts(key, columns, out.width)):
         if number:
             out.print()
@@ -201,6 +199,8 @@ def show_runs(runs: Sequence[Run]) -> None:
 
 def show_examples() -> None:
     """The included queries, each with the question it answers."""
+    from biasgrid.warehouse.queries.example_queries import worked_queries
+
     table = RichTable(box=None, pad_edge=False, header_style="bold")
     table.add_column("example", no_wrap=True)
     table.add_column("answers")
@@ -212,6 +212,8 @@ def show_examples() -> None:
 def show_rows(rows: pl.DataFrame, kind: str) -> None:
     """Rows of a query as `table`, `csv` (text that a spreadsheet would run is defused) or `json`."""
     if kind == "csv":
+        from biasgrid.warehouse.storage.export_files import as_csv
+
         write_data(as_csv(rows))
     elif kind == "json":
         write_data(rows.write_json() + "\n")

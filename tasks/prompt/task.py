@@ -20,7 +20,6 @@ from biasgrid.tasks.connectors.client.retry import PollPolicy
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.connectors.task import RETRIED_TASK, STOPPED, Label, artifact_key
 from biasgrid.tasks.prompt.batch.jobs import Progress
-from biasgrid.tasks.prompt.batch.model import BatchOptions, batch_cells
 from biasgrid.tasks.prompt.prompt import CellSlots, Tally, Watch, prompt_cell
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -75,6 +74,7 @@ async def batch(
     """Prompts a model's cells through its provider's batch API; a repeated call collects earlier batches."""
     # imports OpenAI's SDK
     from biasgrid.tasks.connectors.batch import batches
+    from biasgrid.tasks.prompt.batch.model import BatchOptions, batch_cells
 
     label.attach()
     target, model_pool = session.target, session.model_pool

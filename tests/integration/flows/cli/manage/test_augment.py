@@ -78,7 +78,7 @@ def test_mistakes_in_a_review_are_reported_by_line(biasgrid, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(path.read_text().replace("- decision:", "- decision: perhaps"))
     result = biasgrid("catalog", "accept", "mine.yaml", "--into", "own")
-    assert result.is_a_mistake("biasgrid: 3 things to put right", "mine.yaml:", "`decision` is `perhaps`")
+    assert result.is_a_mistake("biasgrid: 3 errors", "mine.yaml:", "`decision` is `perhaps`")
     assert not (tmp_path / "own").exists()
 
 

@@ -46,7 +46,7 @@ def test_half_of_it_in_two_languages_speaks_of_no_bias_that_is_present(biasgrid)
         (("openai/gpt-4o", "--language", "ca_es"), ("no words in `ca_es`",)),
         (("openai/gpt-4o", "--suffix", "My Model"), ("`My Model` cannot be part", "--suffix")),
         (("--variant", "half", "azure/gpt-4o"), ("AZURE_OPENAI_API_KEY",)),
-        (("openai/gpt-40", "--suffix", "_"), ("2 things to put right",)),
+        (("openai/gpt-40", "--suffix", "_"), ("2 errors",)),
     ],
 )
 def test_mistakes_are_reported_at_once_and_nothing_is_left(biasgrid, tmp_path, words, expected):

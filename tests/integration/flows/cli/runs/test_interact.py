@@ -29,7 +29,7 @@ def test_a_misspelt_model_is_reported_by_its_option_and_nothing_is_made(biasgrid
 def test_everything_given_next_to_the_file_is_reported_by_its_option(biasgrid, tmp_path):
     words = ("--domain", "ofice", "--axis", "gendr", "--scenes", "office-tax-audits", "--protocol", "studdy")
     result = biasgrid("interact", "--model", "simulated/fair", *words, "--data", tmp_path)
-    assert result.is_a_mistake("4 things to put right", "--domain", "--axis", "--scenes", "--protocol", "`study`")
+    assert result.is_a_mistake("4 errors", "--domain", "--axis", "--scenes", "--protocol", "`study`")
 
 
 def test_without_a_file_or_a_model_nothing_is_named(biasgrid):

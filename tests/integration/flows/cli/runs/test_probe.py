@@ -46,7 +46,7 @@ def test_every_unknown_name_is_reported_at_once_with_its_line(desk):
         probe={"pairs": ["docter-nurse"], "axes": ["gendr"], "generator": "simulated/fare"},
     )
     assert result.is_a_mistake(
-        *("7 things to put right", "mine.yaml:4:", "mine.yaml:7:", "mine.yaml:10:"),
+        *("7 errors", "mine.yaml:4:", "mine.yaml:7:", "mine.yaml:10:"),
         *("`simulated/leening`", "did you mean `leaning`?"),
         *("language `en_uk`", "`en_us`"),
         *("sector `helthcare`", "`healthcare`"),
@@ -63,7 +63,7 @@ def test_every_misspelt_key_and_value_is_reported_at_once(desk):
         target={"endpoint": chatbot}, probe={"case": 3, "cases": 0, "tests": ["implict"], "pairs": 0}
     )
     assert result.is_a_mistake(
-        *("5 things to put right", "`target.endpoint.url`", "`probe.case` is not a known key"),
+        *("5 errors", "`target.endpoint.url`", "`probe.case` is not a known key"),
         *("`probe.cases` is `0`: must be at least 5", "`implict`", "did you mean `implicit`", "`probe.pairs`"),
     )
 
@@ -145,7 +145,7 @@ def test_a_plan_of_a_red_team_and_of_both(desk):
 
 def test_mistakes_of_probe_and_red_team_are_reported_at_once(desk):
     result = desk.plan(probe={"axes": ["gendr"]}, redteam={**PARTS, "judge": "simulated/red-juge"})
-    assert result.is_a_mistake("2 things to put right", "`gendr`", "red-judge")
+    assert result.is_a_mistake("2 errors", "`gendr`", "red-judge")
 
 
 def test_options_for_scenarios_are_refused(desk):

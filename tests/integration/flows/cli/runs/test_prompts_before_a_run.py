@@ -102,7 +102,7 @@ def test_a_mistake_leaves_no_process_behind(paid):
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as ended:
         _, message = ended.communicate()
     assert (ended.returncode, "Traceback" in message) == (2, False)
-    assert message.startswith("biasgrid: one thing to put right")
+    assert message.startswith("biasgrid: 1 error")
     assert not left_behind(ended.pid)
     assert time.monotonic() - started < GONE_S
 

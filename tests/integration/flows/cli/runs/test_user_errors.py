@@ -93,7 +93,7 @@ def test_a_tolerance_above_one(attempt):
 def test_two_mistakes_in_one_file_are_both_named(attempt):
     attempt.asked["requirements"][0] |= {"tolerance": 1.5, "concern": "sexsim"}
     result = attempt.run()
-    assert result.is_a_mistake("2 things to put right", "`1.5`", "`sexsim`")
+    assert result.is_a_mistake("2 errors", "`1.5`", "`sexsim`")
     assert result.err.count("→") == 2
     assert attempt.left_no_trace()
 
