@@ -13,28 +13,13 @@ ODD = "equal *treatment*, it's |all|"
 
 
 def finding(requirement: str = "alike", point: str = "met") -> dict[str, Any]:
-    return {
-        "model": "a/x",
-        "requirement": requirement,
-        "point_finding": point,
-        "decision": point,
-        "point_rate": 0.5,
-        "tolerance": 0.9,
-    }
+    rates = {"point_rate": 0.5, "tolerance": 0.9}
+    return {"model": "a/x", "requirement": requirement, "point_finding": point, "decision": point, **rates}
 
 
-def change(said: str, requirement: str = "alike") -> dict[str, Any]:
-    return {
-        "model": "a/x",
-        "requirement": requirement,
-        "finding": said,
-        "rate": 0.75,
-        "earlier_rate": 0.9,
-        "prompts": 1200,
-        "test": "McNemar",
-        "q_value": 0.0012,
-        "earlier_run_id": "R0",
-    }
+def change(finding: str, requirement: str = "alike") -> dict[str, Any]:
+    rates = {"rate": 0.75, "earlier_rate": 0.9, "prompts": 1200, "test": "McNemar", "q_value": 0.0012}
+    return {"model": "a/x", "requirement": requirement, "finding": finding, "earlier_run_id": "R0", **rates}
 
 
 def page(*findings: dict[str, Any], before: EarlierRuns | None = None, **more: Any) -> str:

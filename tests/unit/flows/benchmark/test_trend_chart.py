@@ -21,17 +21,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def row(*rates: float | None, changes: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
-    nights = len(rates)
-    return {
-        "model": "a/x",
-        "requirement": "alike",
-        "rates": [*rates],
-        "changes": [*changes] or ["no difference shown"] * nights,
-        "complete": [True] * nights,
-        "tolerance": 0.5,
-        "finding": "met",
-        **more,
-    }
+    about = {"model": "a/x", "requirement": "alike", "tolerance": 0.5, "finding": "met"}
+    changed = [*changes] or ["no difference shown"] * len(rates)
+    return about | {"rates": [*rates], "changes": changed, "complete": [True] * len(rates)} | more
 
 
 def line_of(svg: str) -> list[tuple[str, float, float]]:

@@ -20,15 +20,8 @@ def finding(
     rates = {"point_rate": 0.95, "refusal_rate": 0.0, "tolerance": 0.9, "interval_low": 0.8, "interval_high": 0.99}
     counts = {"tests": 20, "cells": 4, "cells_met": 4, "templates_needed": templates_needed, "is_complete": True}
     there = {"worst_language": "es_es", "macro_rate": 0.93, "counted_templates": 21, "counted_tests": 20}
-    return {
-        "requirement": name,
-        "model": "simulated/m",
-        "point_finding": point,
-        "decision": decision,
-        **rates,
-        **counts,
-        **there,
-    }
+    about = {"requirement": name, "model": "simulated/m", "point_finding": point, "decision": decision}
+    return about | rates | counts | there
 
 
 def ended(*findings: dict[str, Any], incomplete: bool = False) -> Outcome:

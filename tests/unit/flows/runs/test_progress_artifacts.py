@@ -1,30 +1,11 @@
 """What those who watch are told of each model: counted at every case, said when it is through or stops."""
 
 import logging
-from typing import Any
+from unittest.mock import Mock, call
 
 import pytest
 
 from biasgrid.flows.runs.progress_artifacts import ModelProgress
-
-
-class Seen:
-    """Somebody else who watches."""
-
-    def __init__(self) -> None:
-        self.told: list[Any] = []
-
-    def planned(self, run_id: str, requests: dict[str, int]) -> None:
-        self.told.append((run_id, requests))
-
-    def landed(self, model: str, outcome: str, cost_usd: float | None) -> None:
-        self.told.append((model, outcome, cost_usd))
-
-    def stopped(self, model: str, why: str) -> None:
-        self.told.append((model, why))
-
-    def waiting(self, why: str) -> None:
-        self.told.append(why)
 
 
 @pytest.fixture
@@ -58,10 +39,12 @@ def test_a_model_that_stops_is_told_of_once_whichever_of_its_cells_says_so(progr
 
 
 def test_who_watched_before_hears_everything():
-    seen = Seen()
+    seen = Mock()
     progress = ModelProgress(logging.getLogger("progress"), seen)
     progress.planned("R1", {"a/x": 1})
     progress.landed("a/x", "answered", None)
     progress.stopped("a/x", "why")
     progress.waiting("for slots")
-    assert seen.told == [("R1", {"a/x": 1}), ("a/x", "answered", None), ("a/x", "why"), "for slots"]
+    landed = call.landed("a/x", "answered", None)
+    planned, stopped = call.planned("R1", {"a/x": 1}), call.stopped("a/x", "why")
+    assert seen.mock_calls == [planned, landed, stopped, call.waiting("for slots")]

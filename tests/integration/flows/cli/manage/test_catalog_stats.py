@@ -172,7 +172,7 @@ def test_a_table_whose_name_states_no_language_is_in_the_one_asked_for(biasgrid,
 def test_what_is_unknown_is_one_message(biasgrid, tmp_path):
     result = biasgrid("catalog", "stats", "--concern", "sexsim", "--language", "en_uk", "--tolerance", "nan")
     assert result.is_a_mistake(
-        "3 things", "--concern: concern `sexsim` is unknown", "`sexism`", "`en_uk`", "`nan`"
+        "3 errors", "--concern: concern `sexsim` is unknown", "`sexism`", "`en_uk`", "`nan`"
     )
     assert biasgrid("catalog", "stats", "--library", tmp_path / "absent").is_a_mistake("does not exist")
     assert biasgrid("catalog", "stats", "--library", "").is_a_mistake("--library: no library is named")
@@ -187,4 +187,4 @@ def test_a_format_that_is_none_exits_with_2(biasgrid):
 def test_a_library_with_mistakes_is_refused_with_all_of_them(biasgrid, library):
     text = library.read_text(encoding="utf-8").replace("input: verbose", "input: verbos")
     library.write_text(text.replace("sector: housing", "sectr: housing"), encoding="utf-8")
-    assert biasgrid("catalog", "stats", "--library", library).is_a_mistake("2 things", "mine.yaml:", "sectr")
+    assert biasgrid("catalog", "stats", "--library", library).is_a_mistake("2 errors", "mine.yaml:", "sectr")

@@ -119,7 +119,7 @@ def test_nothing_of_a_sheet_lands_where_a_row_is_wrong(review, lake, tmp_path):
     wrong = [row | {"verdict": "passed"} for row in rows]
     wrong[1]["id"], wrong[2]["verdict"] = "r1e10", "perhaps"
     back = write_sheet(tmp_path / "back.csv", wrong, delimiter=";")
-    assert review("ana", **{"import": back}).is_a_mistake("2 things", "`r1e10` is no reply of run", "`perhaps`")
+    assert review("ana", **{"import": back}).is_a_mistake("2 errors", "`r1e10` is no reply of run", "`perhaps`")
     assert lake.files("assessments") == []
 
 

@@ -102,7 +102,7 @@ def test_a_missing_file_a_directory_and_no_model(desk, biasgrid, tmp_path):
 
 def test_what_is_given_next_to_the_file_is_reported_by_its_option(desk):
     result = desk.probe("--model", "simulated/fare", "--axis", "gendr", "--pairs", "docter-nurse")
-    assert result.is_a_mistake("--model", "--axis", "--pairs", "3 things")
+    assert result.is_a_mistake("--model", "--axis", "--pairs", "3 errors")
 
 
 def test_a_plan_reports_what_is_sure_and_what_follows(desk):

@@ -59,7 +59,7 @@ def attempt(
 
 def test_a_misspelt_concern(attempt):
     attempt.asked["requirements"][0]["concern"] = "sexsim"
-    assert attempt.run().is_a_mistake("one thing", attempt.line("sexsim"), "`sexsim`", "did you mean `sexism`?")
+    assert attempt.run().is_a_mistake("1 error", attempt.line("sexsim"), "`sexsim`", "did you mean `sexism`?")
     assert attempt.left_no_trace()
 
 
@@ -246,5 +246,5 @@ def test_a_file_of_another_kind_is_reported_with_the_command_that_takes_it(
 ):
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump({"name": "mine", **given}), encoding="utf-8")
-    assert biasgrid(command, path, "--data", tmp_path / "data").is_a_mistake("one thing", str(path), what, instead)
+    assert biasgrid(command, path, "--data", tmp_path / "data").is_a_mistake("1 error", str(path), what, instead)
     assert [entry.name for entry in tmp_path.iterdir()] == ["mine.yaml"]
