@@ -61,7 +61,7 @@ def error(what: str, remedy: str, *at: str | int) -> Found:
     return Found("error", what, remedy, at)
 
 
-def warning(what: str, remedy: str, *at: str | int) -> Found:
+def warn(what: str, remedy: str, *at: str | int) -> Found:
     return Found("warning", what, remedy, at)
 
 

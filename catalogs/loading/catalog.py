@@ -154,7 +154,7 @@ class Catalog:
         entry = self.models.models.get(model)
         if entry is None and (bases := bases_of(model)):
             listed = next((base for base in bases if base in self.models.models), bases[-1])
-            return self._entry(given, listed, provider).tuned()
+            return self._entry(given, listed, provider).as_tuned()
         if entry is None and provider.models == "listed":
             prefix = model.partition("/")[0]
             near = nearest(model, [name for name in self.models.models if name.startswith(f"{prefix}/")])

@@ -179,7 +179,7 @@ class Endpoint(Call):
         for call in self.calls:
             yield from call.named_variables()
 
-    def reaching(self) -> dict[str, object]:
+    def request_fields(self) -> dict[str, object]:
         """JSON, without keys, of everything that affects requests or the reading of replies."""
         return self.model_dump(mode="json", exclude=set(NOT_SENT))
 

@@ -18,7 +18,7 @@ from biasgrid.catalogs.schema.entries import Identifier, Language
 from biasgrid.catalogs.schema.scenes import Presence
 
 RoundKind = Literal["assignment", "discussion"]
-Hears = Literal["nobody", "earlier rounds", "everybody"]
+Audience = Literal["nobody", "earlier rounds", "everybody"]
 """nobody: no messages of others; earlier rounds: all messages before the round; everybody: these, and those of
 the round itself, so that agents speak in turn."""
 
@@ -27,7 +27,7 @@ class Round(Frozen):
     id: Identifier
     """By which wordings and reports name it: `first`, `discussion`, `consensus`, `last`."""
     kind: RoundKind
-    hears: Hears
+    hears: Audience
 
     @property
     def places(self) -> frozenset[str]:

@@ -87,7 +87,7 @@ class ModelEntry(Frozen):
     structured: bool | None = None
     """Whether it replies by a JSON Schema; None: as its provider's models do."""
 
-    def tuned(self) -> ModelEntry:
+    def as_tuned(self) -> ModelEntry:
         """The entry of a fine-tuned model, without the price, which differs."""
         return ModelEntry(limits=self.limits, parameters=self.parameters, structured=self.structured)
 

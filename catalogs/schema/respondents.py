@@ -160,7 +160,7 @@ class Respondent(Frozen):
     tuning: Tuning = Tuning()
     seed: int = 0
 
-    def tuned(self, share: float = 1.0) -> Respondent:
+    def as_tuned(self, share: float = 1.0) -> Respondent:
         """The respondent after fine-tuning, or at `share` of it for checkpoints."""
         left = 1 - self.tuning.effect * share
         assigning = self.assigning.model_copy(update={"strength": left * self.assigning.strength})

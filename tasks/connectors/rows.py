@@ -47,7 +47,7 @@ def fingerprint(target: Target, catalog: Catalog) -> str:
 def _describe_source(target: Target, catalog: Catalog) -> object:
     """Description of an endpoint's request, a respondent, a recording or a local model."""
     if target.endpoint is not None:
-        return target.endpoint.reaching()
+        return target.endpoint.request_fields()
     if target.connector == "simulated" and target.name in catalog.respondents:
         return _describe_respondent(catalog.respondents[target.name])
     recorded = Path(target.name.partition("#")[0])

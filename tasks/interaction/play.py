@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from biasgrid.catalogs.schema.choices import Mitigation, Setting
-from biasgrid.catalogs.schema.interactions import Hears, InteractionWording
+from biasgrid.catalogs.schema.interactions import Audience, InteractionWording
 from biasgrid.catalogs.schema.scenes import NAME, Presence, Question, Scene
 from biasgrid.catalogs.schema.target_file import TALKING
 from biasgrid.tasks.connectors.replaying_client import Participant, TurnPosition
@@ -42,7 +42,7 @@ class Turn:
 
     id: str
     kind: Speaking
-    reads: Hears
+    reads: Audience
 
 
 @dataclass(frozen=True, slots=True)

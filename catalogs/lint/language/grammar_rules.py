@@ -15,7 +15,7 @@ from biasgrid.catalogs.lint.language.romance import (
     spanish_slips,
 )
 from biasgrid.catalogs.lint.language.slips import Slip
-from biasgrid.catalogs.lint.subject import Found, Rule, Subject, in_table, own_texts, warning
+from biasgrid.catalogs.lint.subject import Found, Rule, Subject, in_table, own_texts, warn
 from biasgrid.catalogs.schema.entries import Community, CommunitySet, Template
 from biasgrid.catalogs.schema.wording import SLOT
 
@@ -108,7 +108,7 @@ def _as_written(language: str, part: str, text: str) -> Iterator[Found]:
     end = 0
     for slip in sorted(_slips_in(SLOT.sub("\u2026", text), language), key=lambda slip: slip.start):
         if slip.start >= end:
-            yield warning(f"has `{slip.found}` in its {part}", slip.remedy)
+            yield warn(f"has `{slip.found}` in its {part}", slip.remedy)
             end = slip.start + len(slip.found)
 
 
@@ -118,7 +118,7 @@ def _in_instances(
     """Errors between a form and its neighbours, one finding per place with a form."""
     clashes = list(disagreements(text, language))
     for slip in clashes:
-        yield warning(f"has `{slip.found}` in its {part}", slip.remedy)
+        yield warn(f"has `{slip.found}` in its {part}", slip.remedy)
     for window in windows(text) if not clashes else ():
         filled = list(render_window(window, sets, language))
         slips = [(each, slip) for each in filled for slip in _slips_of_form(each, language)]
@@ -127,7 +127,7 @@ def _in_instances(
             wrong = len({each.text for each, _ in slips})
             share = f"{wrong} of {len(filled)} instances" if len(filled) > 1 else "its instance"
             what = f"would have `{slip.found}` in its {part}, in {share}: `{' '.join(first.text.split())}`"
-            yield warning(what, slip.remedy)
+            yield warn(what, slip.remedy)
 
 
 def _slips_of_form(each: Rendered, language: str) -> Iterator[Slip]:
@@ -147,7 +147,7 @@ def _forms(found: CommunitySet, _: Subject) -> Iterator[Found]:
             for name, form in forms.items():
                 for slip in _slips_in(form, language):
                     what = f"form `{name}` of community `{community.id}` has `{slip.found}`"
-                    yield warning(what, slip.remedy, "communities", number, "forms", language, name)
+                    yield warn(what, slip.remedy, "communities", number, "forms", language, name)
 
 
 GRAMMAR_RULES = (Rule("communities", _forms), Rule("spoken", _grammar))

@@ -16,7 +16,7 @@ from biasgrid.catalogs.lint.subject import (
     on_template,
     own_texts,
     shorten,
-    warning,
+    warn,
 )
 from biasgrid.catalogs.loading.normal_form import compared
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
@@ -177,16 +177,16 @@ def _foreign_answers(template: Template, tongue: str) -> Iterator[Found]:
     forms = {compared(value): value for value in reversed(expected)}
     if other := foreign_phrases(expected, tongue):
         what = f"expects answers in {NAMES[other]}: {list_names(expected, 3)}"
-        yield warning(what, f"add those in {NAMES[tongue]}")
+        yield warn(what, f"add those in {NAMES[tongue]}")
         return
     own = AFFIRMATIVE[tongue]
     strange = {word for name, words in AFFIRMATIVE.items() if name != tongue for word in words} - set(own)
     found = next((value for value in expected if compared(value) in strange), None)
     if found is not None and not set(own) & forms.keys():
         what = f"expects `{found}`, which is no answer in {NAMES[tongue]}"
-        yield warning(what, f"expect {' or '.join(f'`{word.capitalize()}`' for word in own)}")
+        yield warn(what, f"expect {' or '.join(f'`{word.capitalize()}`' for word in own)}")
     if UNACCENTED in forms and tongue != "en" and "sí" not in forms:
-        yield warning(f"expects `{forms[UNACCENTED]}`, and a model writes `Sí`", "write the accent")
+        yield warn(f"expects `{forms[UNACCENTED]}`, and a model writes `Sí`", "write the accent")
 
 
 LANGUAGE_RULE = Rule("catalog", _languages)

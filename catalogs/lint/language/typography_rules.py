@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, is_imported, own_texts, warning
+from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, is_imported, own_texts, warn
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.wording import SLOT
 from biasgrid.catalogs.text_safety import CONTROL, FORMAT, JOINERS
@@ -48,16 +48,16 @@ def _spoilt_letters(template: Template, part: str, text: str) -> Iterator[Found]
     for pattern, named, remedy in SPOILT:
         if found := pattern.search(text):
             what = f"holds {named}, U+{ord(found[0]):04X}, in its {part}: `{_visible_around(text, found)}`"
-            yield warning(what, remedy)
+            yield warn(what, remedy)
     broken = BROKEN_LINE.search(text)
     if broken and not is_imported(template) and part in ("prefix", "prompt", "format", "expected value"):
         name = "tab" if broken[0] == "\t" else "line break"
         what = f"holds a {name} in its {part}: `{_visible_around(text, broken)}`"
-        yield warning(what, "write a blank there")
+        yield warn(what, "write a blank there")
     if not unicodedata.is_normalized("NFC", text):
         words = (word for word in text.split() if not unicodedata.is_normalized("NFC", word))
         what = f"holds letters apart from their accents in its {part}: `{next(words, text[:30])}`"
-        yield warning(what, "save it in Unicode's normal form C")
+        yield warn(what, "save it in Unicode's normal form C")
 
 
 def _visible_around(text: str, found: re.Match[str]) -> str:
@@ -100,18 +100,18 @@ def _text(language: str, part: str, text: str) -> Iterator[Found]:
     for pattern, what, remedy in BLANKS:
         if found := pattern.search(masked):
             around = " ".join(masked[max(found.start() - 12, 0) : found.end() + 12].splitlines())
-            yield warning(f"has {what} in its {part}: `{around}`", remedy)
+            yield warn(f"has {what} in its {part}: `{around}`", remedy)
     for twice in TWICE.finditer(masked):
         if twice[1].lower() not in MAY_STAND_TWICE and twice[1] != "X":
-            yield warning(f"has a word twice in its {part}: `{twice[0]}`", "remove one")
+            yield warn(f"has a word twice in its {part}: `{twice[0]}`", "remove one")
             break
     for what, remedy in _unpaired_marks(masked, language):
-        yield warning(f"has {what} in its {part}: `{_shorten(text)}`", remedy)
+        yield warn(f"has {what} in its {part}: `{_shorten(text)}`", remedy)
     asks = ASKS.get(language.partition("_")[0])
     last = SENTENCE_END.split(masked.strip())[-1]
     is_question = asks is not None and part.startswith(("prompt", "paraphrase")) and asks.match(last)
     if is_question and "?" not in last and not last.endswith((":", "…", "...")):
-        yield warning(f"asks without a `?` at the end of its {part}: `{_shorten(text)}`", "end it with `?`")
+        yield warn(f"asks without a `?` at the end of its {part}: `{_shorten(text)}`", "end it with `?`")
 
 
 def _unpaired_marks(text: str, language: str) -> Iterator[tuple[str, str]]:

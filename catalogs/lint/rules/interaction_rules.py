@@ -6,7 +6,7 @@ from dataclasses import replace
 from biasgrid.catalogs.errors import Problem, nearest
 from biasgrid.catalogs.lint.rules.probe_rules import check_places
 from biasgrid.catalogs.lint.rules.scene_rules import PEOPLE_RULE, SCENE_RULE
-from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, warning
+from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, warn
 from biasgrid.catalogs.loading.catalog import Reading
 from biasgrid.catalogs.schema.interactions import InteractionWording, Protocol
 
@@ -32,7 +32,7 @@ def _wording(wording: InteractionWording, subject: Subject) -> Iterator[Found]:
                 yield found.within(f"`{wording.id}`, {whose}, {kind}: ", "rounds", name, kind)
     for name in sorted(set(wording.rounds) - {round_ for round_, _ in needed}):
         what = f"`{wording.id}` has words for round `{name}`, which no protocol has: they are not used"
-        yield warning(what, "take them away, or write a protocol with that round", "rounds", name)
+        yield warn(what, "take them away, or write a protocol with that round", "rounds", name)
 
 
 def _needed_words(protocols: Mapping[str, Protocol]) -> Needed:

@@ -8,7 +8,7 @@ from typing import get_args
 
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.lint.language.language_rules import words
-from biasgrid.catalogs.lint.subject import Finding, Rule, Subject, at, is_imported, on_template, warning
+from biasgrid.catalogs.lint.subject import Finding, Rule, Subject, at, is_imported, on_template, warn
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.libraries import unknown_concerns
 from biasgrid.catalogs.schema.entries import InputType, Reflection, Template
@@ -55,7 +55,7 @@ def _repeated_questions(subject: Subject) -> Iterator[Finding]:
             if earlier is template:
                 earlier = _one_letter_off(spelled, cell, asked, template)
         if earlier is not template:
-            found = warning(f"{how} `{earlier.id}` ({at(earlier)})", COUNTS_TWICE)
+            found = warn(f"{how} `{earlier.id}` ({at(earlier)})", COUNTS_TWICE)
             yield on_template(template, found)
 
 
@@ -142,7 +142,7 @@ def _repeated_ids(templates: Iterable[Template]) -> Iterator[Finding]:
         if earlier is not template:
             what = f"of `{template.language}` stands at {at(earlier)} too"
             remedy = "give each its own id, so that findings can be traced"
-            yield on_template(template, warning(what, remedy))
+            yield on_template(template, warn(what, remedy))
 
 
 def _few_templates(templates: Iterable[Template]) -> Iterator[Finding]:

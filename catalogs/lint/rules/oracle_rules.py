@@ -13,7 +13,7 @@ from biasgrid.catalogs.lint.subject import (
     in_table,
     is_imported,
     own_instruction,
-    warning,
+    warn,
 )
 from biasgrid.catalogs.loading.normal_form import compared, folded, offered_yes_no, passes
 from biasgrid.catalogs.schema.entries import AnswerFormat, Template
@@ -89,7 +89,7 @@ def _scale(template: Template, text: str) -> Iterator[Found]:
     scale = template.oracle.scale
     if low < high and (low, high) != (scale.low, scale.high):
         what = f"asks for a number from {low} to {high}, and its oracle's scale is {scale.low} to {scale.high}"
-        severity = error if high > scale.high or low < scale.low else warning
+        severity = error if high > scale.high or low < scale.low else warn
         yield severity(what, "give the oracle the same scale: delta is a share of it")
 
 
@@ -110,9 +110,9 @@ def _reachable(template: Template, offered: tuple[str, ...]) -> Iterator[Found]:
     what = f"offers {', '.join(f'`{answer}`' for answer in offered)}, and"
     if not any(met) and template.input == "constrained":
         remedy = "add one of them to `expected`, or offer another answer"
-        yield warning(f"{what} no answer that it offers can pass its oracle", remedy)
+        yield warn(f"{what} no answer that it offers can pass its oracle", remedy)
     elif all(met) and len(offered) > 1:
-        yield warning(f"{what} all of them pass its oracle", "expect fewer: nothing can fail")
+        yield warn(f"{what} all of them pass its oracle", "expect fewer: nothing can fail")
 
 
 def _misspelt_answers(template: Template, offered: tuple[str, ...]) -> Iterator[Found]:
@@ -122,7 +122,7 @@ def _misspelt_answers(template: Template, offered: tuple[str, ...]) -> Iterator[
         for word in re.findall(r"[^\W\d_]{6,}", answer.lower()):
             meant = next((other for other in asked if _is_nearly(word, other)), None)
             if meant and word not in asked:
-                yield warning(f"offers `{answer}`, and its prompt has `{meant}`", "spell them alike")
+                yield warn(f"offers `{answer}`, and its prompt has `{meant}`", "spell them alike")
 
 
 def _is_nearly(word: str, other: str) -> bool:
@@ -142,9 +142,9 @@ def _reverse_key(template: Template, offered: tuple[str, ...]) -> Iterator[Found
     yes, no = passes(agrees, template.oracle), passes(rejects, template.oracle)
     if yes and not no and not template.reverse_keyed:
         what = f"passes `{agrees}` and not `{rejects}`, and is not reverse-keyed"
-        yield warning(what, "add `reverse_keyed: true`")
+        yield warn(what, "add `reverse_keyed: true`")
     elif no and not yes and template.reverse_keyed:
-        yield warning(f"is reverse-keyed, and passes `{rejects}` and not `{agrees}`", "remove `reverse_keyed`")
+        yield warn(f"is reverse-keyed, and passes `{rejects}` and not `{agrees}`", "remove `reverse_keyed`")
 
 
 EXPRESSION = re.compile(r"\.[*+]|\\[bdswBDSW]|^\^|[^\s$]\$$|\[[^\]]+\][*+?]|\([^()]*\|[^()]*\)|^\(\?")
@@ -164,18 +164,18 @@ def _values(template: Template, _: Subject) -> Iterator[Found]:
     first: dict[str, str] = {}
     for value, form in zip(expected, forms, strict=True):
         if not form:
-            yield warning(f"expects `{value}`, which no reply can match", "remove it, or expect a word")
+            yield warn(f"expects `{value}`, which no reply can match", "remove it, or expect a word")
             continue
         if value != value.strip():
-            yield warning(f"expects `{value}` with a blank at its end", "write it without blanks around")
+            yield warn(f"expects `{value}` with a blank at its end", "write it without blanks around")
         if EXPRESSION.search(value):
             what = f"expects `{value}`, which is compared as it stands and not as a regular expression"
-            yield warning(what, "list the values that it stands for")
+            yield warn(what, "list the values that it stands for")
         earlier = first.setdefault(form, value)
         if earlier == value and earlier is not value:
-            yield warning(f"expects `{value}` twice", "keep one")
+            yield warn(f"expects `{value}` twice", "keep one")
         elif earlier is not value:
-            yield warning(f"expects `{earlier}` and `{value}`, which are compared as one", "keep one")
+            yield warn(f"expects `{earlier}` and `{value}`, which are compared as one", "keep one")
 
 
 ORACLE_RULES = (Rule("spoken", _oracle), Rule("templates", _values))

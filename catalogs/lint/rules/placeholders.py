@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from biasgrid.catalogs.errors import close_names, nearest
-from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, warning
+from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, warn
 from biasgrid.catalogs.loading.normal_form import CLOSE, exactly, folded, roughly
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.wording import SLOT, slots
@@ -142,7 +142,7 @@ def _touches_a_word(text: str, position: int) -> bool:
 
 
 def _markups(template: Template, subject: Subject) -> Iterator[Found]:
-    """Findings on placeholders: an error if one would reach a model, a warning if a number is missing."""
+    """Findings on placeholders: an error if one would reach a model, a warn if a number is missing."""
     every = frozenset(found.markup for found in subject.catalog.communities.values())
     loose = list(loose_markups(template, subject.markups.markups_of(template), every))
     for each in loose:
@@ -158,12 +158,12 @@ def _numbers(template: Template) -> Iterator[Found]:
     for markup, found in numbers.items():
         if 0 in found and len(found) > 1:
             named = " and ".join(f"`{{{markup}{number or ''}}}`" for number in sorted(found))
-            yield warning(f"mixes {named}, which are different communities", "number all of them, or none")
+            yield warn(f"mixes {named}, which are different communities", "number all of them, or none")
         missing = sorted(set(range(1, max(found))) - found)
         if missing:
             named = ", ".join(f"`{{{markup}{number}}}`" for number in missing)
             what = f"holds `{{{markup}{max(found)}}}` and no {named}"
-            yield warning(what, "number the markups from 1, none left out")
+            yield warn(what, "number the markups from 1, none left out")
 
 
 MARKUP_RULE = Rule("templates", _markups)

@@ -6,7 +6,7 @@ from itertools import product
 
 from biasgrid.catalogs.errors import nearest
 from biasgrid.catalogs.lint.people_names import alike, inseparable, plain, words_in
-from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, warning
+from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, warn
 from biasgrid.catalogs.loading.pydantic_errors import Location
 from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, ProbeWording
 
@@ -36,7 +36,7 @@ def _group_names(axis: ProbeAxis) -> Iterator[Found]:
             at = ("groups", number, "words", language, "names")
             if len(words.names) < LEAST_NAMES:
                 what = f"group `{group.id}` has {len(words.names)} names in `{language}`, fewer than {LEAST_NAMES}"
-                yield warning(what, "add names that are typical of it", *at)
+                yield warn(what, "add names that are typical of it", *at)
             others = seen.setdefault(language, {})
             for which, name in enumerate(words.names):
                 for what, remedy in alike(name, group.id, others):
@@ -49,10 +49,10 @@ def _pair(axis: ProbeAxis, pair: AttributePair, subject: Subject) -> Iterator[Fo
     spoken = groups[0].keys() & groups[1].keys()
     for language in sorted(spoken - pair.attributes.keys()):
         what = f" has no attributes in `{language}`, which its groups have: it is not asked there"
-        yield warning(what, "add two, in the words of that language", "attributes")
+        yield warn(what, "add two, in the words of that language", "attributes")
     for language in sorted(pair.attributes.keys() - spoken):
         what = f" has attributes in `{language}`, where one of its groups has no words"
-        yield warning(what, "add the group's words there", "attributes", language)
+        yield warn(what, "add the group's words there", "attributes", language)
     for language in pair.attributes:
         yield from _ambiguous(axis, pair, language)
         yield from _without_question(pair, language, subject)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from biasgrid.catalogs.errors import nearest
 from biasgrid.catalogs.lint.people_names import alike, plain
 from biasgrid.catalogs.lint.rules.probe_rules import unknown_concern
-from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, warning
+from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, warn
 from biasgrid.catalogs.loading.pydantic_errors import Location
 from biasgrid.catalogs.schema.scenes import Domain, People, Reasons, Scene, Tuning
 
@@ -35,7 +35,7 @@ def _scene(scene: Scene, subject: Subject) -> Iterator[Found]:
     written = set(scene.goal).union(*(task.text for task in scene.tasks))
     for language in sorted(written - scene.languages):
         what = f"is written in `{language}` in part: it is not asked there"
-        yield warning(what, "write its goal and every task in that language, or none of them", "goal")
+        yield warn(what, "write its goal and every task in that language, or none of them", "goal")
     for language in sorted(scene.languages):
         yield from _in_language(scene, people, language, subject)
 
@@ -55,7 +55,7 @@ def _in_language(scene: Scene, people: People, language: str, subject: Subject) 
         yield error(what, f"add them to people/{people.id}.yaml", "goal", language)
     if language not in subject.catalog.interaction:
         what = f"is written in `{language}`, in which agents have no words: it is not asked there"
-        yield warning(what, f"write interaction/{language}.yaml", "goal", language)
+        yield warn(what, f"write interaction/{language}.yaml", "goal", language)
     for group, count in scene.cast.items():
         words = people.groups.get(group, {}).get(language)
         for culture, names in (words.names if words else {}).items():
@@ -126,10 +126,10 @@ def _reasons(scene: Scene, reasons: Reasons, subject: Subject) -> Iterator[Found
     written = set(reasons.present)
     for language in sorted(scene.languages - written):
         what = f"has no reasons for `{scene.id}` in `{language}`, in which the scene is written"
-        yield warning(what, "write both in that language")
+        yield warn(what, "write both in that language")
     for language in sorted(written - scene.languages):
         what = f"has reasons for `{scene.id}` in `{language}`, in which the scene is not written: not used"
-        yield warning(what, "write the scene in that language", "present", language)
+        yield warn(what, "write the scene in that language", "present", language)
     for presence, texts in (("present", reasons.present), ("absent", reasons.absent)):
         for language, text in texts.items():
             if name := subject.people_names.find(scene.axis, language, text):

@@ -16,7 +16,7 @@ from biasgrid.catalogs.lint.subject import (
     is_imported,
     list_names,
     on_template,
-    warning,
+    warn,
 )
 from biasgrid.catalogs.loading.normal_form import passes
 from biasgrid.catalogs.schema.entries import CommunitySet, Template
@@ -66,7 +66,7 @@ def _lacking_communities(language: str, asked: str, form: str, found: CommunityS
     if lacking:
         what = f"asks for `{asked}`, and there is no form `{form}` of {list_names(lacking, 8)} in `{language}`"
         # an intersection is used only if a requirement names it
-        severity = warning if found.intersection else error
+        severity = warn if found.intersection else error
         yield severity(what, nearest(form, found.communities[0].forms.get(language, {})))
 
 
@@ -164,7 +164,7 @@ def _differences(versions: list[Template]) -> Iterator[Finding]:
         if differences:
             languages = f"between `{other.language}` and `{versions[0].language}`"
             what = f"differs {languages}: {'; '.join(differences)}"
-            yield on_template(other, warning(what, "ask the same in every language, or give it an id of its own"))
+            yield on_template(other, warn(what, "ask the same in every language, or give it an id of its own"))
 
 
 def _structure(template: Template) -> dict[str, str]:

@@ -34,7 +34,7 @@ def table(tmp_path: Path) -> Table:
     def write(*rows: Row, name: str = "prompts_en_us.csv", columns: tuple[str, ...] = COLUMNS) -> Path:
         lines = [columns]
         for number, row in enumerate(rows, 1):
-            told = {
+            reported = {
                 "prompt_id": str(number),
                 "concern": "Sexism",
                 "input_type": "constrained",
@@ -45,7 +45,7 @@ def table(tmp_path: Path) -> Table:
                 "oracle": "expected value",
                 "oracle_prediction": json.dumps({"operation": "allEqualExpected", "expected_value": ["No"]}),
             } | row
-            lines.append(tuple(told.get(column, "") for column in columns))
+            lines.append(tuple(reported.get(column, "") for column in columns))
         path = tmp_path / name
         path.write_text("\n".join("\t".join(line) for line in lines) + "\n", encoding="utf-8")
         return path

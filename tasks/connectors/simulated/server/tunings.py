@@ -166,9 +166,9 @@ class TuningJobs:
 
     def _serve(self, job: Document) -> None:
         base, directory = self._service.respondent(job["model"]), self._service.directory
-        directory.add(job["fine_tuned_model"], base.tuned())
+        directory.add(job["fine_tuned_model"], base.as_tuned())
         for epoch in range(1, job["_epochs"]):
-            directory.add(_checkpoint(job, epoch), base.tuned(epoch / job["_epochs"]))
+            directory.add(_checkpoint(job, epoch), base.as_tuned(epoch / job["_epochs"]))
 
     def _find_error(self, job: Document) -> dict[str, Any] | None:
         """OpenAI's error for an unusable file of the job, or None."""

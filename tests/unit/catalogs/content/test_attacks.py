@@ -1,4 +1,4 @@
-"""What a red team says is data: the same attacks in every language, each placeholder filled by something."""
+"""A red team's words are data: the same attacks in every language, each placeholder filled by something."""
 
 import pytest
 
@@ -50,22 +50,22 @@ def test_braces_that_are_no_placeholder_stay():
         ("{greeting} Do {groups} of {town} like {first} or {second}?", "holds `{town}`, which nothing fills"),
     ],
 )
-def test_an_opening_that_could_not_be_sent_is_told(message, why):
-    with pytest.raises(ValueError, match=r"message") as told:
+def test_an_opening_that_could_not_be_sent_is_reported(message, why):
+    with pytest.raises(ValueError, match=r"message") as reported:
         Opening(id="mine", message=message)
-    assert why in str(told.value)
+    assert why in str(reported.value)
 
 
-def test_a_mistake_in_an_overlay_is_told_with_its_line(tmp_path):
+def test_a_mistake_in_an_overlay_is_reported_with_its_line(tmp_path):
     (tmp_path / "attacks").mkdir()
     text = SHIPPED.read_text(encoding="utf-8")
     wrong = text.replace("towards this: {setting}", "towards this: {seting}")
     (tmp_path / "attacks" / "en_us.yaml").write_text(wrong, encoding="utf-8")
-    told = [str(mistake) for mistake in read_catalog(overlay=tmp_path).mistakes]
+    reported = [str(mistake) for mistake in read_catalog(overlay=tmp_path).mistakes]
     line = 1 + wrong.splitlines().index("  strategies:")
-    assert len(told) == 1
-    assert f"attacks/en_us.yaml:{line}" in told[0]
-    assert "`attacker.strategies`: `selection` lacks `{setting}`" in told[0]
+    assert len(reported) == 1
+    assert f"attacks/en_us.yaml:{line}" in reported[0]
+    assert "`attacker.strategies`: `selection` lacks `{setting}`" in reported[0]
 
 
 def test_an_overlay_replaces_a_language(tmp_path):

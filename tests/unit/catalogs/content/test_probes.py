@@ -28,7 +28,7 @@ each_group = pytest.mark.parametrize(
 )
 
 
-def spoken(language: str) -> list[tuple[ProbeAxis, AttributePair]]:
+def languages_of(language: str) -> list[tuple[ProbeAxis, AttributePair]]:
     return [(axis, pair) for axis, pair in PAIRS if language in pair.attributes]
 
 
@@ -39,7 +39,7 @@ def test_seven_axes_and_more_are_shipped_with_ids_of_their_own():
 
 @each_language
 def test_every_language_has_three_pairs_of_each_axis(language):
-    axes = [axis.id for axis, _ in spoken(language)]
+    axes = [axis.id for axis, _ in languages_of(language)]
     assert len(axes) >= 40
     assert all(axes.count(axis) >= 3 for axis in CATALOG.probes)
 
@@ -51,7 +51,7 @@ def test_a_pair_of_one_language_alone_is_of_groups_that_live_there():
 
 @each_language
 def test_doctor_and_nurse_can_be_asked(language):
-    (pair,) = [pair for axis, pair in spoken(language) if (axis.id, pair.id) == ("gender", "doctor-nurse")]
+    (pair,) = [pair for axis, pair in languages_of(language) if (axis.id, pair.id) == ("gender", "doctor-nurse")]
     assert (pair.favoured, pair.stigmatised, pair.kind, pair.sectors) == ("men", "women", "role", ("healthcare",))
     words = {
         "en_us": ("doctor", "nurse"),
@@ -75,8 +75,8 @@ def test_no_name_is_within_another_of_its_axis_even_as_letters(language):
 
 
 @each_language
-def test_people_of_a_pair_are_told_of_alike(language):
-    for axis, pair in spoken(language):
+def test_people_of_a_pair_are_introduced_alike(language):
+    for axis, pair in languages_of(language):
         own, other = (axis.group(name).words[language] for name in (pair.favoured, pair.stigmatised))
         assert (own.told == "{name}") == (other.told == "{name}"), pair.id
         assert abs(len(own.told.split()) - len(other.told.split())) <= 2, pair.id
@@ -125,8 +125,8 @@ def test_a_language_has_four_forms_of_each_task_and_eight_of_the_others(language
 def test_the_statement_with_groups_swapped_is_the_same_sentence(language):
     statements = CATALOG.probing[language].statements
     swap = {"favoured": "stigmatised", "stigmatised": "favoured"}
-    for said, anti in zip(statements["stereotype"], statements["anti"], strict=True):
-        assert PLACE.sub(lambda place: f"{{{swap.get(place[1], place[1])}}}", said) == anti
+    for stated, anti in zip(statements["stereotype"], statements["anti"], strict=True):
+        assert PLACE.sub(lambda place: f"{{{swap.get(place[1], place[1])}}}", stated) == anti
 
 
 @each_language
@@ -147,7 +147,7 @@ def test_no_question_gives_away_a_gender_or_what_it_is_for(language):
     assert [text for text in asked if re.search(gendered, text)] == []
 
 
-def test_the_data_sheet_tells_how_many_there_are():
+def test_the_data_sheet_states_how_many_there_are():
     sheet = (Path(str(resources.files("biasgrid.catalogs"))) / "DATASHEET.md").read_text(encoding="utf-8")
     for language in LANGUAGES:
         counts = tally(CATALOG.probes, language).values()

@@ -35,12 +35,12 @@ def texts(scene: Scene, language: str) -> list[str]:
     return [scene.goal[language], *(task.text[language] for task in scene.tasks)]
 
 
-def doubles(told: list[str]) -> list[str]:
-    return [text for text, times in Counter(map(plain, told)).items() if times > 1]
+def doubles(reported: list[str]) -> list[str]:
+    return [text for text, times in Counter(map(plain, reported)).items() if times > 1]
 
 
 def order(scene: Scene) -> str:
-    """Whose stereotype each task is of, by the letter of whoever comes first: `ABBA`."""
+    """Whose stereotype each task is of, by the letter of the first person: `ABBA`."""
     first = scene.tasks[0].to
     return "".join("A" if task.to == first else "B" for task in scene.tasks)
 
@@ -78,7 +78,7 @@ def test_one_class_project_asks_who_does_what_who_answers_and_who_leads():
 
 
 @each_domain
-def test_every_scene_is_told_in_both_languages(domain):
+def test_every_scene_is_written_in_both_languages(domain):
     assert [scene.id for scene in domain.scenes if not set(LANGUAGES) <= scene.languages] == []
 
 
@@ -91,21 +91,21 @@ def test_goals_are_sentences_and_tasks_a_few_words_each(language, domain):
 
 
 @each_language
-def test_no_goal_is_told_twice(language):
+def test_no_goal_is_written_twice(language):
     assert doubles([scene.goal[language] for scene in SCENES]) == []
 
 
 @each_language
 @each_domain
-def test_no_task_of_a_domain_is_told_twice(language, domain):
+def test_no_task_of_a_domain_is_written_twice(language, domain):
     assert doubles([task.text[language] for scene in domain.scenes for task in scene.tasks]) == []
 
 
 @each_language
-def test_goals_and_tasks_name_nobody_whom_any_scene_may_draw(language):
+def test_goals_and_tasks_name_no_one_whom_any_scene_may_draw(language):
     names = {name for axis in ("gender", "age", "ethnicity") for name in everybody(axis, language)}
-    told = plain(" . ".join(text for scene in SCENES for text in texts(scene, language)))
-    assert sorted(words_in(told, names)) == []
+    reported = plain(" . ".join(text for scene in SCENES for text in texts(scene, language)))
+    assert sorted(words_in(reported, names)) == []
 
 
 @each_axis
@@ -145,23 +145,25 @@ def test_controls_are_as_long_for_men_as_for_women():
 def test_every_scene_of_the_seven_domains_has_reasons_in_both_languages():
     assert {scene.id for scene in OF_SEVEN} == set(REASONS)
     for language in LANGUAGES:
-        told = [reasons for reasons in REASONS.values() if language in reasons.present]
-        assert 2 * len(told) >= 240
+        reported = [reasons for reasons in REASONS.values() if language in reasons.present]
+        assert 2 * len(reported) >= 240
 
 
 @each_language
-def test_reasons_are_as_long_as_a_reason_takes_and_told_once(language):
-    told = [text for reasons in REASONS.values() for text in (reasons.present[language], reasons.absent[language])]
-    assert doubles(told) == []
-    assert [text for text in told if not 10 <= len(text.split()) <= 40] == []
+def test_reasons_are_as_long_as_a_reason_takes_and_written_once(language):
+    reported = [
+        text for reasons in REASONS.values() for text in (reasons.present[language], reasons.absent[language])
+    ]
+    assert doubles(reported) == []
+    assert [text for text in reported if not 10 <= len(text.split()) <= 40] == []
 
 
 @each_language
 def test_reasons_begin_in_many_ways_so_that_no_opening_is_learnt(language):
     for presence in ("present", "absent"):
-        told = [getattr(reasons, presence)[language] for reasons in REASONS.values()]
-        openings = Counter(" ".join(text.split()[:2]) for text in told)
-        assert max(openings.values()) <= 0.1 * len(told), openings.most_common(3)
+        reported = [getattr(reasons, presence)[language] for reasons in REASONS.values()]
+        openings = Counter(" ".join(text.split()[:2]) for text in reported)
+        assert max(openings.values()) <= 0.1 * len(reported), openings.most_common(3)
 
 
 def everybody(axis: str, language: str) -> Iterator[str]:
@@ -178,8 +180,8 @@ def test_people_have_names_enough_and_none_is_of_two_groups(axis, language):
     people = CATALOG.people[axis]
     first, second = (names(axis, group, language) for group in people.groups)
     assert {plain(name) for name in first} & {plain(name) for name in second} == set()
-    for told in people.groups.values():
-        assert min(len(own) for own in told[language].names.values()) >= 8
+    for reported in people.groups.values():
+        assert min(len(own) for own in reported[language].names.values()) >= 8
 
 
 @each_language
@@ -188,31 +190,31 @@ def test_women_and_men_bear_names_of_four_cultures_or_more(language):
 
 
 @each_language
-def test_age_and_gender_are_told_beside_the_name_and_origin_by_the_name_alone(language):
-    for axis, beside in (("gender", True), ("age", True), ("ethnicity", False)):
-        told = [group[language] for group in CATALOG.people[axis].groups.values()]
-        assert all((one.listed != "{name}") is beside for one in told)
-        assert all((one.persona != "{name}") is beside for one in told)
+def test_age_and_gender_are_given_next_to_the_name_and_origin_by_the_name_alone(language):
+    for axis, nearby in (("gender", True), ("age", True), ("ethnicity", False)):
+        reported = [group[language] for group in CATALOG.people[axis].groups.values()]
+        assert all((one.listed != "{name}") is nearby for one in reported)
+        assert all((one.persona != "{name}") is nearby for one in reported)
 
 
 @each_language
 def test_examples_show_either_kind_with_people_and_tasks_of_no_scene(language):
     reflection = CATALOG.interaction[language].reflection
     assert len(reflection.present) == len(reflection.absent) == 3
-    told = " ".join(example.assignment for example in (*reflection.present, *reflection.absent))
-    assert sorted(words_in(told, everybody("gender", language))) == []
-    assert sorted(words_in(told, (text for scene in SCENES for text in texts(scene, language)))) == []
+    reported = " ".join(example.assignment for example in (*reflection.present, *reflection.absent))
+    assert sorted(words_in(reported, everybody("gender", language))) == []
+    assert sorted(words_in(reported, (text for scene in SCENES for text in texts(scene, language)))) == []
 
 
 @each_language
-def test_the_data_sheet_tells_how_many_scenes_reasons_and_names_there_are(language):
+def test_the_data_sheet_states_how_many_scenes_reasons_and_names_there_are(language):
     of_axes = [len(of_axis(axis)) for axis in ("gender", "age", "ethnicity")]
     held_out = sum(len(domain.scenes) for domain in DOMAINS if domain.held_out)
     borne = sum(
         len(own)
         for people in CATALOG.people.values()
-        for told in people.groups.values()
-        for own in told[language].names.values()
+        for reported in people.groups.values()
+        for own in reported[language].names.values()
     )
     counts = [len(DOMAINS), len(SCENES), *of_axes, len(CONTROLS), held_out, 2 * len(REASONS), borne]
     sheet = (Path(str(resources.files("biasgrid.catalogs"))) / "DATASHEET.md").read_text(encoding="utf-8")

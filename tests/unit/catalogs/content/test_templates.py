@@ -48,7 +48,7 @@ def of(language: str, concern: str) -> list[Template]:
     return [template for template in GENERAL if (template.language, template.concern) == (language, concern)]
 
 
-def expecting(templates: list[Template]) -> list[Template]:
+def expect_values(templates: list[Template]) -> list[Template]:
     return [template for template in templates if template.oracle.type == "expected value"]
 
 
@@ -142,12 +142,12 @@ def test_same_value_items_stand_in_every_cell(language: str, concern: str) -> No
 
 @each_library
 def test_about_half_of_the_expected_values_are_reverse_keyed(language: str, concern: str) -> None:
-    assert 0.4 <= share([template.reverse_keyed for template in expecting(of(language, concern))]) <= 0.6
+    assert 0.4 <= share([template.reverse_keyed for template in expect_values(of(language, concern))]) <= 0.6
 
 
 @each_library
 def test_answering_always_the_same_passes_about_half(language: str, concern: str) -> None:
-    asked = expecting(of(language, concern))
+    asked = expect_values(of(language, concern))
     for cue in CUES[language]:
         assert share([accepts(template, cue) for template in asked]) <= 0.58
     firsts = [(template, (answers(template) or CUES[language])[0]) for template in asked]
@@ -198,7 +198,7 @@ def test_twins_ask_the_same_with_the_other_input() -> None:
 
 @each_library
 def test_constrained_items_offer_an_unbiased_answer_and_a_biased_one(language: str, concern: str) -> None:
-    for template in expecting(of(language, concern)):
+    for template in expect_values(of(language, concern)):
         if template.input == "constrained":
             outcomes = {accepts(template, answer) for answer in answers(template)}
             assert outcomes == {True, False}, template.id
@@ -222,19 +222,19 @@ def test_formats_are_named_or_quote_every_answer_they_offer() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_data_sheet_tells_the_counts_there_are(language: str) -> None:
+def test_the_data_sheet_states_the_counts_there_are(language: str) -> None:
     held = [template for template in GENERAL if template.language == language]
     least = min(Counter((t.concern, t.input, t.reflection) for t in held).values())
-    keyed = share([template.reverse_keyed for template in expecting(held)])
+    keyed = share([template.reverse_keyed for template in expect_values(held)])
     reworded = share([bool(template.paraphrases) for template in held])
-    told = f"| `{language}` | {len(held)} | {len(CONCERNS)} | {least} | {keyed:.0%} | {reworded:.0%} |"
-    assert told in Path(str(resources.files("biasgrid.catalogs") / "DATASHEET.md")).read_text(encoding="utf-8")
+    reported = f"| `{language}` | {len(held)} | {len(CONCERNS)} | {least} | {keyed:.0%} | {reworded:.0%} |"
+    assert reported in Path(str(resources.files("biasgrid.catalogs") / "DATASHEET.md")).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("sector", SECTORS)
 def test_a_sector_set_holds_twenty_templates_in_balance_and_a_requirement_for_each_concern(sector: str) -> None:
     held = [template for template in CATALOG.templates if template.sector == sector]
-    asked = expecting(held)
+    asked = expect_values(held)
     assert len(held) >= 20
     assert 0.4 <= share([template.reverse_keyed for template in asked]) <= 0.6
     for cue in CUES["en_us"]:

@@ -10,7 +10,7 @@ Item = Callable[..., dict[str, Any]]
 
 
 def _item(**differing: Any) -> dict[str, Any]:
-    told = {
+    reported = {
         "example_id": 7,
         "question_index": "3",
         "question_polarity": "neg",
@@ -33,7 +33,7 @@ def _item(**differing: Any) -> dict[str, Any]:
         "ans2": "Not known",
         "label": 2,
     }
-    return told | differing
+    return reported | differing
 
 
 @pytest.fixture(scope="session")

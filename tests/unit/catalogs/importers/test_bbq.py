@@ -1,4 +1,4 @@
-"""BBQ's items: whose answer is biased, what is right, and which items cannot be told."""
+"""BBQ's items: whose answer is biased, what is right, and which items are refused."""
 
 import pytest
 
@@ -74,7 +74,7 @@ def test_the_stereotyped_group_is_recognised_however_the_files_spell_it(between,
     assert roles(only(lines(between(other, one, groups=groups)))) == ["counter", "biased", "unknown"]
 
 
-def test_an_age_in_years_is_not_old_because_it_says_so(between, lines):
+def test_an_age_in_years_is_not_old_by_its_wording(between, lines):
     made = only(lines(between(("22-year-old", "nonOld"), ("78-year-old", "old"), groups=["old"])))
     assert roles(made) == ["counter", "biased", "unknown"]
 
@@ -101,20 +101,20 @@ def test_an_item_that_cannot_be_scored_is_refused_with_its_line(item, lines, dif
     assert reason in read.refused[0].what
 
 
-def test_two_answers_of_the_stereotyped_group_are_refused_unless_the_metadata_tells(between, lines):
+def test_two_answers_of_the_stereotyped_group_are_refused_unless_the_metadata_decides(between, lines):
     item = between(("Ada", "F-Black"), ("Ben", "M-Black"), groups=["Black"], category="Race_x_gender")
     refused = bbq.read(lines(item), "f", "en_us").refused
     assert "both answers are of a stereotyped group by label (Black): `F-Black` and `M-Black`" in refused[0].what
     table = "category,question_index,example_id,target_loc\nRace_x_gender,3,7,1\nRace_x_gender,3,8,NA\n"
     targets = bbq.read_targets(table, "additional_metadata.csv")
-    told = bbq.read(lines(item), "f", "en_us", targets).templates[0]
-    assert roles(told) == ["counter", "biased", "unknown"]
-    assert told.concern == "race_x_gender"
+    reported = bbq.read(lines(item), "f", "en_us", targets).templates[0]
+    assert roles(reported) == ["counter", "biased", "unknown"]
+    assert reported.concern == "race_x_gender"
 
 
-def test_the_metadata_changes_nothing_that_an_item_tells_itself(item, lines):
-    told = bbq.read(lines(item()), "f", "en_us", {("age", "7"): 0}).templates[0]
-    assert roles(told) == ["counter", "biased", "unknown"]
+def test_the_metadata_changes_nothing_that_an_item_states_itself(item, lines):
+    reported = bbq.read(lines(item()), "f", "en_us", {("age", "7"): 0}).templates[0]
+    assert roles(reported) == ["counter", "biased", "unknown"]
 
 
 def test_an_item_without_exactly_one_answer_that_takes_no_side_is_refused(item, lines):
@@ -138,7 +138,7 @@ def test_categories_are_concerns(item, lines):
 
 
 @pytest.mark.parametrize("text", ["no json\n", '{"a": 1}\n', "[1]\n"])
-def test_a_file_of_another_kind_is_told_at_once(text):
+def test_a_file_of_another_kind_is_reported_at_once(text):
     with pytest.raises(NotTheFormat, match=r"f:1"):
         bbq.read(text, "f", "en_us")
 

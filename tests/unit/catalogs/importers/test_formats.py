@@ -25,5 +25,5 @@ from biasgrid.catalogs.importers.formats import looks_like
         ("", None),
     ],
 )
-def test_a_first_line_tells(text, name):
+def test_a_first_line_identifies_the_format(text, name):
     assert looks_like(text) == name

@@ -72,7 +72,7 @@ def test_lists_are_read_however_they_are_marked(cell):
     assert [one.name for one in scene.characters] == ["Robert", "Susan", "Peter", "Linda"]
 
 
-def test_brackets_tell_a_gender_that_the_name_does_not():
+def test_brackets_state_a_gender_that_the_name_does_not():
     (scene,) = _situations(_people("Alex (M), Sam (F), Robin (male), Dr. Okafor (Female)")).scenes
     assert scene.groups == {"men": 2, "women": 2}
     assert scene.characters[3].name == "Dr. Okafor"
@@ -119,15 +119,15 @@ def _people(names: str) -> str:
     ],
 )
 def test_a_row_that_does_not_fit_is_refused_by_its_number_with_the_reason(cell, why):
-    told = _why(_situations(cell))
-    assert told.startswith("row 0: ")
-    assert why in told
+    reported = _why(_situations(cell))
+    assert reported.startswith("row 0: ")
+    assert why in reported
 
 
 def test_everybody_whose_gender_is_unknown_is_named_at_once():
-    told = _why(_situations(_people("Alex, Jordan, Peter, Linda")))
-    assert "`Alex`" in told
-    assert "`Jordan`" in told
+    reported = _why(_situations(_people("Alex, Jordan, Peter, Linda")))
+    assert "`Alex`" in reported
+    assert "`Jordan`" in reported
 
 
 def test_a_double_is_refused_and_a_blank_row_is_no_row():
@@ -139,7 +139,7 @@ def test_a_double_is_refused_and_a_blank_row_is_no_row():
     assert "twice" in read.refused[0].what
 
 
-def test_a_scene_beside_its_characters_is_read_where_it_lists_its_tasks():
+def test_a_scene_next_to_its_characters_is_read_where_it_lists_its_tasks():
     listed = f"Social Task: Library\nScene: The library reopens after the flood. To do:\n{FOUR}"
     prose = "Social Task: Library\nScene: The cellar must be pumped dry and the lights rewired."
     spliced = f"{prose}\nSceneSocial Task: School"
@@ -173,17 +173,17 @@ def test_two_sentences_of_two_tasks_each_are_read_in_their_order(people):
 
 
 @pytest.mark.parametrize(
-    ("prose", "told"),
+    ("prose", "reported"),
     [
         ("Pump the cellar and fix the lights.", "in 1 sentences of prose"),
         ("Pump it and fix it. Cook and bake and serve.", "in its sentence 2"),
         ("Pump the cellar. Cook and bake.", "in its sentence 1"),
     ],
 )
-def test_prose_that_could_be_parted_otherwise_is_refused(prose, told):
+def test_prose_that_could_be_parted_otherwise_is_refused(prose, reported):
     row = f'0,"Social Task: Flood\nScene: {prose}","Jack (M), Jill (F)"\n'
     (refused,) = interactions.read(f",Scene,Characters\n{row}", "t.csv", "en_us").refused
-    assert told in refused.what
+    assert reported in refused.what
 
 
 def _line(text: object, reason: object, *roles: str) -> str:
@@ -191,7 +191,7 @@ def _line(text: object, reason: object, *roles: str) -> str:
     return json.dumps({"messages": [{"role": role, "content": content} for role, content in named]}) + "\n"
 
 
-def _tuning(*lines: str) -> Imported:
+def _tuning_line(*lines: str) -> Imported:
     return interactions.read("".join(lines), "tune.jsonl", "en_us")
 
 
@@ -220,8 +220,8 @@ TEXT = ": Robert pumps out the cellar while Susan bakes.\n"
         ("This reinforces rather than challenges traditional roles.", "present"),
     ],
 )
-def test_a_reason_tells_whether_bias_is_present(reason, presence):
-    (example,) = _tuning(_line(TEXT, reason)).examples
+def test_a_reason_states_whether_bias_is_present(reason, presence):
+    (example,) = _tuning_line(_line(TEXT, reason)).examples
     assert example.presence == presence
     assert example.text == {"en_us": "Robert pumps out the cellar while Susan bakes."}
     assert example.reason == {"en_us": reason.removeprefix(": ")}
@@ -243,11 +243,11 @@ def test_a_reason_tells_whether_bias_is_present(reason, presence):
     ],
 )
 def test_a_line_that_is_not_whole_is_refused(line, why):
-    assert why in _why(_tuning(line))
+    assert why in _why(_tuning_line(line))
 
 
 def test_the_same_assignment_twice_is_refused_once():
-    read = _tuning(_line(TEXT, "It is biased."), "\n", _line(TEXT, "There is no bias."))
+    read = _tuning_line(_line(TEXT, "It is biased."), "\n", _line(TEXT, "There is no bias."))
     assert (read.rows, len(read.examples), read.lost) == (2, 1, 1)
     assert read.refused[0].where == "tune.jsonl:3"
 

@@ -47,6 +47,6 @@ def test_a_scenario_becomes_our_keys():
 
 
 @pytest.mark.parametrize("text", ["a\tb\n", '{"a": 1}'])
-def test_another_file_is_told_at_once(text):
+def test_another_file_is_reported_at_once(text):
     with pytest.raises(NotTheFormat):
         langbite.read(text, "f", "en_us")

@@ -78,6 +78,6 @@ def test_doubles_are_named_once_per_prompt_and_model():
 
 
 @pytest.mark.parametrize("text", ["prompt,score\nWho?,1\n", '{"id": 1, "score": 2}\n', "a\nb\n"])
-def test_a_file_without_prompts_or_replies_is_told_at_once(text):
+def test_a_file_without_prompts_or_replies_is_reported_at_once(text):
     with pytest.raises(NotTheFormat, match="f:1"):
         read(text)

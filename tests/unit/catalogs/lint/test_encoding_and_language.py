@@ -26,7 +26,7 @@ from biasgrid.catalogs.lint.language.language_rules import foreign_tongue
         ("ca_es", "Diuen «no {GENDER:plural}?", "warning", "unpaired `«»`"),
     ],
 )
-def test_what_a_proof_reader_marks_is_told(asking, scan, language, prompt, severity, text):
+def test_what_a_proof_reader_marks_is_reported(asking, scan, language, prompt, severity, text):
     (found, *_) = scan(asking(prompt, language=language))
     assert found[:2] == (4, severity)
     assert text in found[2]
@@ -77,5 +77,5 @@ def test_paraphrases_and_formats_are_read_too(library, scan):
         ("De acuerdo", "ca", None),
     ],
 )
-def test_a_language_is_told_where_it_is_plain(text, tongue, found):
+def test_a_language_is_detected_where_it_is_plain(text, tongue, found):
     assert foreign_tongue(text, tongue) == found

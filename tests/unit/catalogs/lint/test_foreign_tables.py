@@ -1,4 +1,4 @@
-"""Tables in LangBiTe's format that nobody here has seen: their defects with their lines, nothing of clean rows."""
+"""Tables in LangBiTe's format from elsewhere: their defects with their lines, nothing of clean rows."""
 
 import pytest
 
@@ -163,7 +163,7 @@ def test_clean_rows_raise_no_alarm(rows, scan, name, clean, shared):
         (("sexism", "Son {GENDER} altos?", {}), "warning", "write both `¿` and `?`"),
     ],
 )
-def test_a_defect_of_a_spanish_row_is_told_with_its_line(rows, scan, row, severity, text):
+def test_a_defect_of_a_spanish_row_is_reported_with_its_line(rows, scan, row, severity, text):
     found = scan(rows("prompts_es_es.csv", *CLEAN_ES, row, shared=ES))
     assert {line for line, *_ in found} == {len(CLEAN_ES) + 2}
     assert any(level == severity and text in what for _, level, what in found)
@@ -186,7 +186,7 @@ def test_a_defect_of_a_spanish_row_is_told_with_its_line(rows, scan, row, severi
         (("sexism", "És més llest un dona?", {}), "`dona` is feminine"),
     ],
 )
-def test_a_defect_of_a_catalan_row_is_told_with_its_line(rows, scan, row, text):
+def test_a_defect_of_a_catalan_row_is_reported_with_its_line(rows, scan, row, text):
     found = scan(rows("prompts_ca_es.csv", row, *CLEAN_CA, shared=CA))
     assert {line for line, *_ in found} == {2}
     assert any(text in what for *_, what in found)
@@ -210,13 +210,13 @@ def test_a_defect_of_a_catalan_row_is_told_with_its_line(rows, scan, row, text):
         ),
     ],
 )
-def test_a_defect_of_a_sector_row_is_told_with_its_line(rows, scan, row, text):
+def test_a_defect_of_a_sector_row_is_reported_with_its_line(rows, scan, row, text):
     found = scan(rows("healthcare_prompts_en_us.csv", *CLEAN_EN, row, shared=EN, extra=True))
     assert {line for line, *_ in found} == {len(CLEAN_EN) + 2}
     assert any(text in what for *_, what in found)
 
 
-def test_a_file_named_for_another_language_is_told_once(rows, scan):
+def test_a_file_named_for_another_language_is_reported_once(rows, scan):
     found = scan(rows("prompts_es_es.csv", *CLEAN_CA, shared=CA))
     (about_file,) = [what for line, _, what in found if line is None]
     assert "is declared as `es_es`, and" in about_file

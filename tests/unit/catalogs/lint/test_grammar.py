@@ -1,4 +1,4 @@
-"""Every community in every slot: what would be ungrammatical is told once, with an instance of it."""
+"""Every community in every slot: what would be ungrammatical is reported once, with an instance of it."""
 
 import pytest
 
@@ -32,7 +32,7 @@ from biasgrid.catalogs.lint.language.romance import catalan_slips, spanish_slips
         ("ca_es", "xenophobia", "Roben les persones {COUNTRY:adjective_mp}?", "write `{COUNTRY:adjective_fp}`"),
     ],
 )
-def test_a_form_that_does_not_fit_its_place_is_told(asking, scan, language, concern, prompt, text):
+def test_a_form_that_does_not_fit_its_place_is_reported(asking, scan, language, concern, prompt, text):
     (found,) = scan(asking(prompt, language=language, concern=concern))
     assert found[:2] == (4, "warning")
     assert text in found[2]
@@ -53,12 +53,12 @@ def test_forms_that_fit_raise_no_alarm(asking, scan, language, prompt):
     assert scan(asking(prompt, language=language)) == []
 
 
-def test_one_place_is_one_finding_that_says_how_often(asking, scan):
+def test_one_place_is_one_finding_that_states_how_often(asking, scan):
     ((_, _, what),) = scan(asking("Is a {SKIN_COLOR:adjective} cook worse?", concern="racism"))
     assert " instances: `Is a Asian cook worse?` → write `an Asian`" in what
 
 
-def test_a_form_that_is_ungrammatical_itself_is_told_where_it_stands(tmp_path):
+def test_a_form_that_is_ungrammatical_itself_is_reported_where_it_stands(tmp_path):
     from biasgrid.catalogs.lint.check import lint
 
     (tmp_path / "communities").mkdir()
@@ -88,7 +88,7 @@ def test_english_articles_follow_the_sound(right):
 @pytest.mark.parametrize(
     "wrong", ["a hour", "an one-way", "an university", "a 8", "a 18-year-old", "a MBA", "an used"]
 )
-def test_english_articles_that_do_not_are_told(wrong):
+def test_english_articles_that_do_not_are_reported(wrong):
     assert [slip.found for slip in english_slips(f"It is {wrong}.")] == [wrong]
 
 
@@ -123,6 +123,6 @@ def test_right_catalan_raises_no_alarm(right):
 @pytest.mark.parametrize(
     "wrong", ["la edat", "de homes", "el home", "la illa", "la única", "d'la", "per els", "a el"]
 )
-def test_wrong_catalan_is_told(wrong):
+def test_wrong_catalan_is_reported(wrong):
     (slip,) = catalan_slips(f"És {wrong} xx.")
     assert slip.found.startswith(wrong)

@@ -10,7 +10,7 @@ NUMBER = {"oracle": "same value", "oracle_prediction": '{"operation": "allSameVa
 """A row of a table that compares numbers."""
 
 
-def found(library: Path | str = "shipped", overlay: Path | None = None, severity: str = "error") -> list[str]:
+def find(library: Path | str = "shipped", overlay: Path | None = None, severity: str = "error") -> list[str]:
     """Each finding as `file:line: what | remedy`, without those on cells with few templates; with an overlay,
     those of its own files."""
     fault = [f.mistake for f in lint(library, overlay).findings if f.severity == severity]
@@ -39,7 +39,7 @@ def entry(
 
 
 def test_the_shipped_catalogs_have_no_errors():
-    assert found() == []
+    assert find() == []
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_shipped_catalogs_have_no_errors():
     ],
 )
 def test_a_placeholder_that_would_reach_a_model_is_an_error_with_a_remedy(table, prompt, what, remedy):
-    fault = found(table({}, {"prompt": prompt}))
+    fault = find(table({}, {"prompt": prompt}))
     assert any(
         line.startswith("prompts_en_us.csv:3: template `2` holds") and what in line and remedy in line
         for line in fault
@@ -78,7 +78,7 @@ def test_a_placeholder_that_would_reach_a_model_is_an_error_with_a_remedy(table,
 
 @pytest.mark.parametrize("column", ["task_prefix", "output_formatting"])
 def test_placeholders_are_looked_for_around_the_prompt_too(table, column):
-    (fault,) = found(table({column: "About {GENDRE}."}))
+    (fault,) = find(table({column: "About {GENDRE}."}))
     assert "unknown markup `{GENDRE}`" in fault
 
 
@@ -96,30 +96,30 @@ def test_placeholders_are_looked_for_around_the_prompt_too(table, column):
     ],
 )
 def test_what_is_well_formed_raises_no_alarm(table, row):
-    assert found(table(row)) == []
+    assert find(table(row)) == []
 
 
-def test_a_librarys_own_markup_is_told_once_and_its_misspelling_is_an_error(table):
+def test_a_librarys_own_markup_is_reported_once_and_its_misspelling_is_an_error(table):
     own = {"concern": "Classism"}
     rows = [own | {"prompt": f"Is {{INCOME}} {number}?"} for number in range(4)]
     path = table(*rows, own | {"prompt": "Is {INCOM} so?"})
-    assert found(path) == [
+    assert find(path) == [
         "prompts_en_us.csv:6: template `5` holds the unknown markup `{INCOM}` | did you mean `{INCOME}`?"
     ]
-    (about_concern, about_markup) = found(path, severity="warning")
+    (about_concern, about_markup) = find(path, severity="warning")
     assert "concern `classism` is unknown (5 templates)" in about_concern
     assert "`{INCOME}` in 4 templates" in about_markup
     assert "`markup: INCOME`" in about_markup
 
 
 def test_a_concern_nearly_spelt_like_a_known_one_is_asked_about(table):
-    (fault,) = found(table({"concern": "sexsim"}), severity="warning")
+    (fault,) = find(table({"concern": "sexsim"}), severity="warning")
     assert fault == "prompts_en_us.csv:2: concern `sexsim` is unknown (1 template) | did you mean `sexism`?"
 
 
 def test_an_unknown_concern_of_an_overlay_is_an_error(written, tmp_path):
     written("templates/en_us/new.yaml", of_sexism(entry("new-1"), concern="sexsim"))
-    (fault,) = found(overlay=tmp_path)
+    (fault,) = find(overlay=tmp_path)
     assert fault == "new.yaml:4: concern `sexsim` is unknown (1 template) | did you mean `sexism`?"
 
 
@@ -130,7 +130,7 @@ def test_mistakes_of_the_schema_hide_no_others(written):
             entry("a", "Are {GENDRE:plural} x?"), entry("b", kind="constrainted"), entry("c", form="yes_noo")
         ),
     )
-    assert found(library) == [
+    assert find(library) == [
         "mine.yaml:4: template `a` holds the unknown markup `{GENDRE:plural}` | did you mean `{GENDER:plural}`?",
         "mine.yaml:5: template `b`: `input` is `constrainted`: must be `constrained` or `verbose` | "
         "did you mean `constrained`?",
@@ -141,7 +141,7 @@ def test_mistakes_of_the_schema_hide_no_others(written):
 
 def test_a_form_that_communities_lack_is_an_error(written):
     library = written("mine.yaml", of_sexism(entry("a", "Are {GENDER:plurl} x?")))
-    assert found(library) == [
+    assert find(library) == [
         "mine.yaml:4: template `a` asks for `{GENDER:plurl}`, and there is no form `plurl` of `women`, `men`, "
         "`non_binary` in `en_us` | did you mean `plural`?"
     ]
@@ -150,15 +150,15 @@ def test_a_form_that_communities_lack_is_an_error(written):
 @pytest.mark.drill
 def test_a_slot_without_a_form_is_an_error_only_where_no_scenario_fills_it(written, tmp_path):
     text = of_sexism(entry("new-1", "Are {GENDER} x?"))
-    assert found(written("mine.yaml", text)) == []
+    assert find(written("mine.yaml", text)) == []
     written("templates/en_us/new.yaml", text)
-    (fault,) = found(overlay=tmp_path)
+    (fault,) = find(overlay=tmp_path)
     assert "asks for `{GENDER}` without a form" in fault
 
 
 @pytest.mark.parametrize("form", ["", "briefly", "Answer in one word.", "yes_no"])
 def test_a_format_is_a_known_name_or_a_sentence(written, form):
-    assert found(written("mine.yaml", of_sexism(entry("a", form=form)))) == []
+    assert find(written("mine.yaml", of_sexism(entry("a", form=form)))) == []
 
 
 def test_a_twin_must_exist_and_have_the_other_input(written):
@@ -167,7 +167,7 @@ def test_a_twin_must_exist_and_have_the_other_input(written):
         entry("a-2", "Are {GENDER:plural} not?", more=", twin: a-3x"),
         entry("a-3", "Are {GENDER:plural}?", kind="verbose", form="", more=", twin: a-1"),
     )
-    assert found(written("mine.yaml", text)) == [
+    assert find(written("mine.yaml", text)) == [
         "mine.yaml:4: template `a-1` names the twin `a-2`, which has the same input, constrained | "
         "a twin asks with the other input",
         "mine.yaml:5: template `a-2` names the twin `a-3x`, which does not exist in `en_us` | did you mean `a-3`?",
@@ -176,7 +176,7 @@ def test_a_twin_must_exist_and_have_the_other_input(written):
 
 def test_a_twin_that_could_not_be_read_is_not_called_missing(written):
     text = of_sexism(entry("a-1", more=", twin: a-2"), entry("a-2", kind="verbos"))
-    assert [line.split(": ")[1] for line in found(written("mine.yaml", text))] == ["template `a-2`"]
+    assert [line.split(": ")[1] for line in find(written("mine.yaml", text))] == ["template `a-2`"]
 
 
 @pytest.mark.parametrize(
@@ -192,26 +192,26 @@ def test_a_twin_that_could_not_be_read_is_not_called_missing(written):
 )
 def test_an_oracle_that_no_offered_answer_can_pass_is_warned_of(written, form, oracle, can_pass):
     library = written("mine.yaml", of_sexism(entry("a", form=form, oracle=oracle)))
-    assert found(library) == []
-    assert any("can pass its oracle" in line for line in found(library, severity="warning")) is not can_pass
+    assert find(library) == []
+    assert any("can pass its oracle" in line for line in find(library, severity="warning")) is not can_pass
 
 
 def test_a_question_asked_twice_in_a_cell_is_warned_of(written):
     library = written("mine.yaml", of_sexism(entry("a"), entry("b"), entry("c", kind="verbose")))
-    (fault,) = found(library, severity="warning")
+    (fault,) = find(library, severity="warning")
     assert fault.startswith("mine.yaml:5: template `b` asks the same as `a`")
 
 
 def test_a_library_that_holds_no_template_is_an_error(table, written):
     for library in (table(), written("none.yaml", "language: en_us\nconcern: sexism\ntemplates: []\n")):
-        (error,) = found(library)
+        (error,) = find(library)
         assert "no templates" in error or "is empty" in error
 
 
 def test_an_id_in_two_files_of_a_library_is_warned_of(written):
     written("one.yaml", of_sexism(entry("a")))
     library = written("two.yaml", of_sexism(entry("a", "Are {GENDER:plural} not?"))).parent
-    (fault,) = found(library, severity="warning")
+    (fault,) = find(library, severity="warning")
     assert fault.startswith("two.yaml:4: template `a` of `en_us` stands at")
 
 
@@ -224,7 +224,7 @@ def test_cells_with_few_templates_are_one_line_per_language(table):
 
 
 def test_a_language_without_a_catalog_is_an_error(table):
-    (fault,) = found(table({}, {}, name="prompts_fr_fr.csv"))
+    (fault,) = find(table({}, {}, name="prompts_fr_fr.csv"))
     assert fault.startswith("prompts_fr_fr.csv:2: language `fr_fr` has no catalog")
 
 
@@ -240,7 +240,7 @@ def test_names_that_two_entries_share_are_errors(written, tmp_path):
         "  - {id: rich, forms: {en_us: {plural: '{poor}'}}}\n",
     )
     written("models.yaml", "models:\n  openai/ours:\n    aliases: [OPENAIGPT4O]\n  opnai/ours: {}\n")
-    assert found(overlay=tmp_path) == [
+    assert find(overlay=tmp_path) == [
         "income.yaml:5: community `rich` stands twice in set `income` | give each community its own id",
         "income.yaml:5: form `plural` of community `rich` is `{poor}` | write its text, without braces",
         "classism.yaml:6: concern `classism` is also called `Gender Bias`, as `sexism` is | "
@@ -262,7 +262,7 @@ def test_requirements_and_respondents_of_an_overlay_name_what_exists(written, tm
     )
     written("respondents/mine.yaml", "id: mine\ndescription: d\nconcerns:\n  sexsim: {default: 0.5}\n")
     written("languages/pt_pt.yaml", "id: pt_pt\nname: P\nframing: '{prompt}'\nformats: {}\nrefusals: []\n")
-    assert found(overlay=tmp_path) == [
+    assert find(overlay=tmp_path) == [
         "pt_pt.yaml:3: the framing of `pt_pt` has no place for `{prefix}` | add it",
         "mine.yaml:5: requirement `a`: concern `sexsim` is unknown | did you mean `sexism`?",
         "mine.yaml:6: requirement `a`: community set `religon` is unknown | did you mean `religion`?",
@@ -273,7 +273,7 @@ def test_requirements_and_respondents_of_an_overlay_name_what_exists(written, tm
 @pytest.mark.drill
 def test_a_folder_of_an_overlay_that_nothing_reads_is_warned_of(written, tmp_path):
     written("template/en_us/mine.yaml", of_sexism(entry("a")))
-    (fault,) = found(overlay=tmp_path, severity="warning")
+    (fault,) = find(overlay=tmp_path, severity="warning")
     assert fault.startswith("template: folder `template` is no part of a catalog")
     assert "did you mean `templates`?" in fault
 
@@ -291,11 +291,11 @@ def test_a_placeholder_in_a_choice_is_an_error(written):
     choices = "[{text: '[GENDER1]', role: biased}, {text: '?', role: unknown}]"
     oracle = f"{{operation: choice, expected: [unknown], choices: {choices}}}"
     path = written("mine.yaml", of_sexism(entry("a", "Which?", form="letter", oracle=oracle)))
-    assert any("`[GENDER1]`" in fault for fault in found(path))
+    assert any("`[GENDER1]`" in fault for fault in find(path))
 
 
 @pytest.mark.drill
-def test_a_set_that_cannot_be_composed_is_told_and_ends_nothing(written):
+def test_a_set_that_cannot_be_composed_is_reported_and_ends_nothing(written):
     crossed = "id: crossed\nmarkup: GENDER\nintersection: {of: [gender, ages], forms: {}}\n"
     overlay = written("mine/communities/crossed.yaml", crossed).parents[1]
-    assert any("`ages` is no set" in fault for fault in found(overlay=overlay))
+    assert any("`ages` is no set" in fault for fault in find(overlay=overlay))

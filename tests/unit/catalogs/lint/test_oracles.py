@@ -11,7 +11,7 @@ def entry(form: str, oracle: str, more: str = "", *, kind: str = "constrained", 
     )
 
 
-def expecting(*values: str, operation: str = "allEqualExpected") -> str:
+def expect_values(*values: str, operation: str = "allEqualExpected") -> str:
     listed = ", ".join(f"'{value}'" for value in values)
     return f"{{operation: {operation}, expected: [{listed}]}}"
 
@@ -24,7 +24,7 @@ JSON = 'Reply with a JSON object with the key "score": a number from 0 to 100.'
     ("written", "severity", "text"),
     [
         (entry("score", "denied"), "error", "compares words (allEqualExpected), and its format `score` asks"),
-        (entry(JSON, expecting("No")), "error", "its instruction asks for a number in JSON"),
+        (entry(JSON, expect_values("No")), "error", "its instruction asks for a number in JSON"),
         (entry("yes_no", "score"), "error", "compares numbers, and its format `yes_no` offers words"),
         (entry("salary", "score"), "error", "asks for the key `salary`, and its oracle reads `score`"),
         (entry(JSON.replace("score", "points"), SCORE), "error", "asks for the key `points`"),
@@ -32,19 +32,19 @@ JSON = 'Reply with a JSON object with the key "score": a number from 0 to 100.'
         (entry("Reply with a number.", SCORE), "error", "which nothing in it asks for"),
         (entry(JSON.replace("100", "200"), SCORE), "error", "from 0 to 200, and its oracle's scale is 0 to 100"),
         (entry(JSON.replace("100", "10"), SCORE), "warning", "from 0 to 10, and its oracle's scale is 0 to 100"),
-        (entry("yes_no", expecting("Never")), "warning", "no answer that it offers can pass"),
-        (entry("yes_no", expecting("Yes", "No")), "warning", "all of them pass its oracle"),
-        (entry("yes_no", expecting("Maybe", operation="different")), "warning", "all of them pass its oracle"),
+        (entry("yes_no", expect_values("Never")), "warning", "no answer that it offers can pass"),
+        (entry("yes_no", expect_values("Yes", "No")), "warning", "all of them pass its oracle"),
+        (entry("yes_no", expect_values("Maybe", operation="different")), "warning", "all of them pass its oracle"),
         (entry("yes_no", "affirmed"), "warning", "is not reverse-keyed → add `reverse_keyed: true`"),
         (entry("agree_disagree", "disagreed", "reverse_keyed: true"), "warning", "is reverse-keyed, and passes"),
-        (entry("yes_no", expecting("...")), "error", "of which nothing is left"),
-        (entry("yes_no", expecting("No", "«»")), "warning", "which no reply can match"),
-        (entry("yes_no", expecting("No", "**no**")), "warning", "which are compared as one"),
-        (entry("yes_no", expecting("No", "no way ")), "warning", "with a blank at its end"),
-        (entry("yes_no", expecting("No", "Not.*")), "warning", "not as a regular expression"),
+        (entry("yes_no", expect_values("...")), "error", "of which nothing is left"),
+        (entry("yes_no", expect_values("No", "«»")), "warning", "which no reply can match"),
+        (entry("yes_no", expect_values("No", "**no**")), "warning", "which are compared as one"),
+        (entry("yes_no", expect_values("No", "no way ")), "warning", "with a blank at its end"),
+        (entry("yes_no", expect_values("No", "Not.*")), "warning", "not as a regular expression"),
     ],
 )
-def test_what_cannot_be_judged_as_meant_is_told(library, scan, written, severity, text):
+def test_what_cannot_be_judged_as_meant_is_reported(library, scan, written, severity, text):
     found = scan(library(written))
     assert {line for line, *_ in found} == {4}
     assert any(level == severity and text in what for _, level, what in found)
@@ -59,12 +59,12 @@ def test_what_cannot_be_judged_as_meant_is_told(library, scan, written, severity
         entry("salary_explained", "salary", kind="verbose"),
         entry(JSON, SCORE),
         entry(JSON + " The value must be 15.0; not 0.15, in the same JSON.", SCORE),
-        entry("Do not use a JSON format. Begin with a reason.", expecting("No")),
+        entry("Do not use a JSON format. Begin with a reason.", expect_values("No")),
         entry("first_second", "not_chosen", kind="verbose"),
         entry("reason", "not_rejected", "reverse_keyed: true", kind="verbose"),
         entry("first_second_neither", "neither"),
-        entry("yes_no_na", expecting("N/A", "I cannot say")),
-        entry("yes_no", expecting("No", "I don''t think", "Not (yet)")),
+        entry("yes_no_na", expect_values("N/A", "I cannot say")),
+        entry("yes_no", expect_values("No", "I don''t think", "Not (yet)")),
     ],
 )
 def test_what_fits_raises_no_alarm(library, scan, written):

@@ -1,4 +1,4 @@
-"""What the check says of a probe's groups, stereotypes and questions, in a directory laid over the shipped one."""
+"""What the check reports of a probe's groups, stereotypes and questions, in an overlay of the shipped catalog."""
 
 from itertools import product
 

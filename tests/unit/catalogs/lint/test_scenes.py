@@ -1,4 +1,4 @@
-"""What the check says of scenes, their people, reasons and rounds, in a directory laid over the shipped one."""
+"""What the check reports of scenes, their people, reasons and rounds, in a directory laid over the shipped one."""
 
 from functools import partial
 from importlib import resources
@@ -82,7 +82,7 @@ def scenes(**changed: str) -> str:
     return SCENES.format(**(fault | changed))
 
 
-def tuning(**changed: str) -> str:
+def tuning_text(**changed: str) -> str:
     fault = {
         "id": "workshop",
         "scene": "spoon",
@@ -92,12 +92,16 @@ def tuning(**changed: str) -> str:
     return TUNING.format(**(fault | changed))
 
 
-def shipped(name: str) -> str:
+def read_shipped(name: str) -> str:
     return (Path(str(resources.files("biasgrid.catalogs"))) / name).read_text(encoding="utf-8")
 
 
 def wording(was: str = "", becomes: str = "") -> str:
-    return shipped("interaction/en_us.yaml").replace(was, becomes, 1) if was else shipped("interaction/en_us.yaml")
+    return (
+        read_shipped("interaction/en_us.yaml").replace(was, becomes, 1)
+        if was
+        else read_shipped("interaction/en_us.yaml")
+    )
 
 
 @pytest.fixture
@@ -106,10 +110,12 @@ def overlaid(find_in_overlay):
 
 
 def test_people_scenes_reasons_and_words_of_ones_own_have_no_findings(overlaid):
-    assert overlaid(tuning=tuning(), interaction=wording(), protocols=shipped("protocols/study.yaml")) == []
+    assert (
+        overlaid(tuning=tuning_text(), interaction=wording(), protocols=read_shipped("protocols/study.yaml")) == []
+    )
 
 
-def test_the_check_tells_of_scenes_beside_templates(one_template, tmp_path):
+def test_the_check_reports_scenes_and_templates(one_template, tmp_path):
     fault = lint(one_template, lay_over(tmp_path, {"scenes": scenes(axis="handednes")}))
     assert [each.mistake.what for each in fault.findings if "scene" in each.mistake.what] == [
         "scene `spoon` is of axis `handednes`, which is unknown"
@@ -128,7 +134,7 @@ def test_the_check_tells_of_scenes_beside_templates(one_template, tmp_path):
         ),
     ],
 )
-def test_people_who_cannot_be_told_apart_are_found_with_their_line(overlaid, written, line, fault):
+def test_people_who_cannot_be_distinguished_are_found_with_their_line(overlaid, written, line, fault):
     found = overlaid(people=written)
     assert [each for each in found if each.startswith(f"people/ours.yaml:{line}: error: {fault}")], found
 
@@ -167,7 +173,7 @@ def test_what_a_scene_cannot_be_asked_with_is_found_with_its_line(overlaid, chan
     assert [each for each in found if each.startswith(f"scenes/ours.yaml:{line}: {fault}")], found
 
 
-def test_a_language_without_names_or_words_is_found_where_the_scene_is_told_in_it(overlaid):
+def test_a_language_without_names_or_words_is_found_where_the_scene_is_written_in_it(overlaid):
     french = scenes().replace("es_es:", "fr_fr:")
     assert [line.partition("\n")[0] for line in overlaid(scenes=french)] == [
         "scenes/ours.yaml:8: error: scene `spoon` is written in `fr_fr`, in which axis `handedness` has no names: "
@@ -189,23 +195,33 @@ control = partial(scenes, first="null", second="null")
     ("reasons", "asked", "line", "fault"),
     [
         (
-            tuning(id="workshp"),
+            tuning_text(id="workshp"),
             scenes(),
             1,
             "error: tuning `workshp` is of no domain of scenes\n    → did",
         ),
-        (tuning(), scenes(held_out="true"), 1, "error: tuning `workshop` is of a domain that is held out"),
-        (tuning(scene="spon"), scenes(), 3, "error: tuning `workshop` knows a scene `spon`, which its domain has"),
-        (tuning(), control(), 3, "error: tuning `workshop` has reasons for `spoon`, a control"),
-        (tuning(scene="lead", more=""), CHOICE, 3, "error: tuning `workshop` has reasons for `lead`, a choice"),
-        (tuning(more=""), scenes(), 3, "warning: tuning `workshop` has no reasons for `spoon` in `es_es`"),
+        (tuning_text(), scenes(held_out="true"), 1, "error: tuning `workshop` is of a domain that is held out"),
         (
-            tuning(more=", fr_fr: donc"),
+            tuning_text(scene="spon"),
+            scenes(),
+            3,
+            "error: tuning `workshop` knows a scene `spon`, which its domain has",
+        ),
+        (tuning_text(), control(), 3, "error: tuning `workshop` has reasons for `spoon`, a control"),
+        (
+            tuning_text(scene="lead", more=""),
+            CHOICE,
+            3,
+            "error: tuning `workshop` has reasons for `lead`, a choice",
+        ),
+        (tuning_text(more=""), scenes(), 3, "warning: tuning `workshop` has no reasons for `spoon` in `es_es`"),
+        (
+            tuning_text(more=", fr_fr: donc"),
             scenes(),
             4,
             "warning: tuning `workshop` has reasons for `spoon` in `fr_fr`, in which the scene is not written",
         ),
-        (tuning(reason="Deri saws"), scenes(), 4, "error: tuning `workshop` names `Deri` in a reason"),
+        (tuning_text(reason="Deri saws"), scenes(), 4, "error: tuning `workshop` names `Deri` in a reason"),
     ],
 )
 def test_assignments_that_no_model_should_be_tuned_on_are_found_with_their_line(
@@ -252,7 +268,7 @@ def test_the_line_of_a_round_is_that_of_its_text(overlaid):
     assert [each for each in overlaid(interaction=written) if each.startswith(f"interaction/ours.yaml:{line}: ")]
 
 
-def test_a_protocol_that_hears_otherwise_is_told_of_by_name(overlaid):
+def test_a_protocol_that_receives_other_messages_is_reported_by_name(overlaid):
     deaf = "id: deaf\nrounds:\n  - {id: first, kind: assignment, hears: nobody}\n"
     deaf += "  - {id: last, kind: assignment, hears: nobody}\n"
     found = overlaid(interaction=wording(), protocols=deaf)
@@ -266,8 +282,8 @@ def test_a_protocol_that_hears_otherwise_is_told_of_by_name(overlaid):
     [
         (
             "You are {person}.",
-            "You are somebody.",
-            "`persona` is `You are somebody.`: lacks `{person}`",
+            "You are someone.",
+            "`persona` is `You are someone.`: lacks `{person}`",
         ),
         ("    {people}", "    nobody", "`scene`: `assignment` lacks `{people}`"),
         ("<number>. <task>", "{number}. <task>", "`form`: `assignment` holds `{number}`, which nothing fills"),
@@ -291,7 +307,9 @@ def test_words_without_their_places_are_refused_where_they_stand(one_template, t
     assert [each.what for each in mistakes if fault in each.what and "ours.yaml:" in each.where], mistakes
 
 
-def refused(directory: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], **asked: object) -> list[str]:
+def list_refusals(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], **asked: object
+) -> list[str]:
     """What a run of scenes refuses in a catalog with these files, each with the file's name."""
     monkeypatch.setenv(OVERLAY, str(lay_over(directory, {"people": people()} | files)))
     fault = {"models": ["simulated/fair"], "domains": ["workshop"], "axes": [], **asked}
@@ -307,7 +325,7 @@ def test_a_run_refuses_scenes_that_cannot_be_played(tmp_path, monkeypatch):
         "scenes": scenes(people="cast: {left: 7, right: 1}"),
         "interaction": wording("\n  last:", "\n  end:"),
     }
-    found = refused(tmp_path, monkeypatch, broken)
+    found = list_refusals(tmp_path, monkeypatch, broken)
     assert [line.partition("\n")[0] for line in found] == [
         f"interaction/ours.yaml:{wording().partition('rounds:')[0].count(chr(10)) + 1}: "
         "`en_us` has no words for round `last` of protocol `study`",
@@ -317,4 +335,4 @@ def test_a_run_refuses_scenes_that_cannot_be_played(tmp_path, monkeypatch):
 
 
 def test_a_run_of_other_scenes_is_not_kept_from_them(tmp_path, monkeypatch):
-    assert refused(tmp_path, monkeypatch, {"scenes": scenes(axis="handednes")}, domains=["controls"]) == []
+    assert list_refusals(tmp_path, monkeypatch, {"scenes": scenes(axis="handednes")}, domains=["controls"]) == []

@@ -44,14 +44,14 @@ def test_what_differs_in_input_or_reflection_is_no_double(library, scan):
     assert doubles(scan(library(*entries))) == []
 
 
-def asked(number: int) -> str:
+def ask(number: int) -> str:
     prompt = f"Topic {number}: are {{GENDER:plural}} fine?"
     return f"id: a-{number}, input: constrained, reflection: utopian, prompt: '{prompt}'"
 
 
-def keyed(count: int, reverse: int) -> list[str]:
+def key_entries(count: int, reverse: int) -> list[str]:
     return [
-        f"{asked(number)}, "
+        f"{ask(number)}, "
         + (
             "format: no_yes, oracle: affirmed, reverse_keyed: true"
             if number < reverse
@@ -62,15 +62,15 @@ def keyed(count: int, reverse: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("reverse", "fault"), [(2, True), (6, False), (10, True)])
-def test_unbalanced_keys_and_constant_answers_are_told_once(library, reverse, fault):
-    found = [finding.mistake.what for finding in lint(library(*keyed(12, reverse))).findings]
+def test_unbalanced_keys_and_constant_answers_are_reported_once(library, reverse, fault):
+    found = [finding.mistake.what for finding in lint(library(*key_entries(12, reverse))).findings]
     assert any("are reverse-keyed (" in what for what in found) is fault
     assert sum("always answers" in what for what in found) == fault
 
 
 def test_the_first_option_is_a_constant_answer_too(library):
     entries = [
-        f"{asked(number)}, "
+        f"{ask(number)}, "
         + (
             "format: yes_no, oracle: affirmed, reverse_keyed: true"
             if number % 2
@@ -84,7 +84,7 @@ def test_the_first_option_is_a_constant_answer_too(library):
 
 
 def test_few_items_are_not_called_unbalanced(library):
-    found = [finding.mistake.what for finding in lint(library(*keyed(9, 0))).findings]
+    found = [finding.mistake.what for finding in lint(library(*key_entries(9, 0))).findings]
     assert not any("always answers" in what or "reverse-keyed" in what for what in found)
 
 
@@ -102,7 +102,7 @@ def parallel(library: Library, *differences: str) -> list[str]:
     ]
 
 
-def test_parallels_that_differ_or_are_missing_are_told(library):
+def test_parallels_that_differ_or_are_missing_are_reported(library):
     spoken = "id: a, input: verbose, reflection: utopian, format: reason, oracle: affirmed, "
     spoken += "prompt: '¿Mienten {GENDER1:plural}?'"
     found = parallel(library, f"{spoken}, reverse_keyed: true", spoken.replace("id: a", "id: x, sector: work"))

@@ -51,7 +51,7 @@ def test_the_environment_names_an_overlay(written, tmp_path, monkeypatch):
         load_catalog()
 
 
-def test_mistakes_of_all_files_of_an_overlay_are_told_at_once(written, tmp_path):
+def test_mistakes_of_all_files_of_an_overlay_are_reported_at_once(written, tmp_path):
     written("concerns/a.yaml", "id: a\nname: A\n")
     written("concerns/b.yaml", "id: [\n")
     written("models.yaml", "models:\n  openai/x:\n    price: 3\n")
@@ -69,8 +69,8 @@ def test_two_files_of_one_place_cannot_share_an_id(written, tmp_path):
         written(f"templates/en_us/{name}.yaml", templates)
     with pytest.raises(UserError) as caught:
         load_catalog(overlay=tmp_path)
-    told = [f"{Path(mistake.where).name} {mistake.what}" for mistake in caught.value.mistakes]
-    assert [line.split(" stands in")[0] for line in told] == [
+    reported = [f"{Path(mistake.where).name} {mistake.what}" for mistake in caught.value.mistakes]
+    assert [line.split(" stands in")[0] for line in reported] == [
         "two.yaml:1 id `classism`",
         "two.yaml:4 template `ours-1`",
     ]
@@ -107,7 +107,7 @@ def test_a_library_of_files_in_two_formats_is_one(written, table):
     assert catalog.library == str(path.parent.resolve())
 
 
-def test_a_library_that_is_not_there_or_empty_says_so(tmp_path):
+def test_a_library_that_is_not_there_or_empty_is_reported(tmp_path):
     for path, reason in [(tmp_path / "absent", "does not exist"), (tmp_path, "holds no templates")]:
         with pytest.raises(UserError, match=reason):
             load_catalog(path)
@@ -122,7 +122,7 @@ def test_a_base_url_comes_from_the_providers_own_variable(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["gpt-4o", "openai", "openai/", "", "nobody/gpt-4o"])
-def test_a_name_that_reaches_no_model_is_told_so(name):
+def test_a_name_that_reaches_no_model_is_reported_so(name):
     with pytest.raises(UserError, match="is unknown"):
         load_catalog().target(name)
 
@@ -142,7 +142,7 @@ def test_a_tuned_model_is_reached_as_its_base_is_and_its_price_is_its_own(base):
     assert target.prices is None
 
 
-def test_a_tuned_model_of_a_base_that_nobody_knows_is_unknown():
+def test_a_tuned_model_of_an_unknown_base_is_unknown():
     with pytest.raises(UserError, match=r"model `openai/ft:gpt-40:a:b:c` is unknown[\s\S]*`openai/gpt-4o`"):
         load_catalog().target("openai/ft:gpt-40:a:b:c")
 

@@ -42,7 +42,7 @@ def test_every_community_of_one_set_meets_every_one_of_the_other(overlaid):
         ("{1:plural}", "{3:plural}", "holds a brace that composes nothing", 8),
     ],
 )
-def test_what_cannot_be_composed_is_told_with_its_line(overlaid, given, instead, what, line):
+def test_what_cannot_be_composed_is_reported_with_its_line(overlaid, given, instead, what, line):
     with pytest.raises(UserError) as wrong:
         load_catalog(overlay=overlaid(CROSSED.replace(given, instead)))
     first = wrong.value.mistakes[0]
@@ -79,7 +79,7 @@ def test_a_form_that_holds_a_part_itself_is_a_mistake_and_no_endless_loop(writte
         load_catalog(overlay=written("mine/communities/crossed.yaml", crossing).parents[1])
 
 
-def test_composed_ids_that_are_too_long_are_told(written):
+def test_composed_ids_that_are_too_long_are_reported(written):
     for name in ("one", "two"):
         own = f"{{id: {name * 25}, forms: {{en_us: {{plural: x}}}}}}"
         written(f"mine/communities/{name}.yaml", f"id: {name}\nmarkup: GENDER\ncommunities: [{own}]\n")

@@ -58,7 +58,7 @@ def test_a_few_words_describe_a_context_of_ones_own(catalog):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ("helthcare", "did you mean `healthcare`?"),
         ("nowhere", "describe your own in a few words"),
@@ -67,10 +67,10 @@ def test_a_few_words_describe_a_context_of_ones_own(catalog):
         ("an office\x1b[2J of mine", "on one line"),
     ],
 )
-def test_a_single_unknown_word_and_what_is_no_description_are_refused(catalog, given, told):
+def test_a_single_unknown_word_and_what_is_no_description_are_refused(catalog, given, reported):
     with pytest.raises(UserError, match="--context") as refused:
         find_context(given, catalog.contexts, "en_us")
-    assert told in str(refused.value)
+    assert reported in str(refused.value)
     assert "\x1b" not in str(refused.value)
 
 
@@ -109,9 +109,9 @@ def test_a_request_that_leaves_something_out_is_refused(catalog):
         Augmentation.model_validate(whole | {"prompt": whole["prompt"].replace("{order}", "")})
     with pytest.raises(ValueError, match=r"holds `\{conern\}`, which nothing fills"):
         Augmentation.model_validate(whole | {"prompt": whole["prompt"] + "{conern}"})
-    told = {name: told for name, told in whole["oracles"].items() if name != "denied"}
+    reported = {name: reported for name, reported in whole["oracles"].items() if name != "denied"}
     with pytest.raises(ValueError, match="does not explain in `oracles` what `denied`"):
-        Augmentation.model_validate(whole | {"oracles": told})
+        Augmentation.model_validate(whole | {"oracles": reported})
 
 
 def test_what_is_put_into_a_request_is_not_looked_at_again():
@@ -122,10 +122,12 @@ def test_what_is_put_into_a_request_is_not_looked_at_again():
     )
 
 
-def test_a_mistake_in_a_context_is_told_with_file_and_line(written, tmp_path):
+def test_a_mistake_in_a_context_is_reported_with_file_and_line(written, tmp_path):
     written("contexts/bad.yaml", "id: bad\nnames: {en_us: Bad}\nscenarois: {}\n")
     mistakes = [str(mistake) for mistake in read_catalog(overlay=tmp_path).mistakes]
-    assert any("contexts/bad.yaml:3" in told and "`scenarois` is not a known key" in told for told in mistakes)
+    assert any(
+        "contexts/bad.yaml:3" in reported and "`scenarois` is not a known key" in reported for reported in mistakes
+    )
 
 
 def test_a_context_is_named_in_the_language_of_the_order(catalog):

@@ -49,7 +49,7 @@ def test_a_value_that_is_not_there_has_the_line_of_what_holds_it():
     assert document.place("b", "missing") == "mine:2"
 
 
-def test_lines_are_known_beside_escaped_pairs_of_surrogates():
+def test_lines_are_known_next_to_escaped_pairs_of_surrogates():
     document = parse_document('{"a": "\\ud83d\\ude00",\n"b": 2}', "mine", is_json=True)
     assert document.value["a"] == "😀"
     assert document.line(("b",)) == 2
@@ -97,7 +97,7 @@ def test_no_text_is_more_than_a_users_mistake(text):
             parse_document(text, "mine", is_json=is_json)
 
 
-def test_a_file_that_cannot_be_read_says_why(tmp_path):
+def test_a_file_that_cannot_be_read_is_reported_with_the_reason(tmp_path):
     (tmp_path / "latin.yaml").write_bytes("name: año".encode("latin-1"))
     for name, reason in [("absent.yaml", "cannot be read"), (".", "cannot be read"), ("latin.yaml", "not UTF-8")]:
         with pytest.raises(UserError, match=reason):
@@ -110,7 +110,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path):
 
 
 def test_all_mistakes_of_a_file_are_named_by_requirement_with_line_and_remedy():
-    told = mistakes(
+    reported = mistakes(
         """\
 scenario:
   models: [simulated/fair]
@@ -126,7 +126,7 @@ requirements:
     tolerence: 0.9
 """
     )
-    assert told == [
+    assert reported == [
         "mine:3: `scenario.templates` is `0`: must be at least 1\n    → correct the value",
         "mine:7: requirement `equal`: entry 1 of `languages` is `english`, which is no language tag\n"
         "    → write language and country, such as `en_us`",
@@ -139,7 +139,7 @@ requirements:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ("", "the file is empty"),
         ("[1, 2]", "the file: must be a mapping"),
@@ -151,15 +151,15 @@ requirements:
         ("scenario: {models: [a/b], temperature: hot}\nrequirements: x", "`hot`: must be a number"),
     ],
 )
-def test_values_of_another_kind_are_explained_in_words(given, told):
+def test_values_of_another_kind_are_explained_in_words(given, reported):
     (mistake,) = mistakes(given)
-    assert told in mistake
+    assert reported in mistake
 
 
-def test_a_value_of_the_wrong_kind_in_a_choice_of_kinds_is_told_once():
+def test_a_value_of_the_wrong_kind_in_a_choice_of_kinds_is_reported_once():
     requirement = "{name: a, concern: sexism, languages: [en_us], communities: {en_us: men}}"
-    told = mistakes(f"id: x\nrequirements:\n  - {requirement}", RequirementFile)
-    assert [line.splitlines()[0] for line in told] == [
+    reported = mistakes(f"id: x\nrequirements:\n  - {requirement}", RequirementFile)
+    assert [line.splitlines()[0] for line in reported] == [
         "mine:3: requirement `a`: `communities.en_us` is `men`: must be a list"
     ]
 
@@ -169,10 +169,10 @@ def test_communities_written_as_numbers_are_words():
     assert validate(Community, document).forms["en_us"]["plural"] == "20"
 
 
-def test_an_id_that_is_none_is_told_how_one_looks():
-    (told,) = mistakes("id: LGTBIQ+phobia\nname: x\ndescription: y", Concern)
-    assert "which is no id" in told
-    assert "lower-case letters" in told
+def test_an_id_that_is_none_is_explained_by_an_example():
+    (reported,) = mistakes("id: LGTBIQ+phobia\nname: x\ndescription: y", Concern)
+    assert "which is no id" in reported
+    assert "lower-case letters" in reported
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_value_that_is_not_of_its_tag_is_a_mistake_with_its_line(value):
         parse_document(f"a: 1\nb: {value}\n", "mine")
 
 
-def test_a_number_that_nobody_could_read_is_a_mistake_in_json_too():
+def test_a_number_that_no_parser_could_read_is_a_mistake_in_json_too():
     with pytest.raises(UserError, match="a number has too many digits"):
         parse_document(f'{{"a": {"1" * 5000}}}', "mine", is_json=True)
 
@@ -199,7 +199,7 @@ def test_an_anchor_that_is_used_again_is_read():
     assert document.value["c"] == ["x", "y"]
 
 
-def test_a_brace_that_begins_a_text_is_told_to_be_quoted():
+def test_a_brace_that_begins_a_text_is_to_be_quoted():
     with pytest.raises(UserError) as wrong:
         parse_document("a:\n  prompt: {GENDER:plural} do well.\n", "mine")
     assert wrong.value.mistakes[0].remedy == "put the text in quotes: without them a brace begins a mapping"

@@ -1,12 +1,12 @@
-"""Names that tell a gender."""
+"""Names that indicate a gender."""
 
 from biasgrid.catalogs.importers.interactions import gender_of, genders
 from biasgrid.catalogs.schema.scenes import GroupOfPeople, People
 
-NAMES = tuple(f"Nobody{number}" for number in range(6))
+NAMES = tuple(f"Noname{number}" for number in range(6))
 
 
-def test_a_name_of_both_genders_tells_nothing():
+def test_a_name_of_both_genders_indicates_nothing():
     known = genders(None)
     assert gender_of("María López", known) == "women"
     assert gender_of("JOHN", known) == "men"

@@ -26,7 +26,7 @@ REQUIREMENT = {
 
 
 def scenario(**differing: Any) -> str:
-    told = {
+    reported = {
         "timestamp": 1,
         "nTemplates": 12,
         "nRetries": 2,
@@ -36,7 +36,7 @@ def scenario(**differing: Any) -> str:
         "aiModels": ["OpenAIGPT4o"],
         "requirements": [REQUIREMENT],
     } | differing
-    return json.dumps({key: value for key, value in told.items() if value is not None})
+    return json.dumps({key: value for key, value in reported.items() if value is not None})
 
 
 def mistakes(path: Path) -> list[str]:
@@ -98,8 +98,8 @@ def test_every_bad_line_is_named_with_what_is_wrong_with_it(table):
         {"prompt": ""},
         {"prompt_id": "3"},
     )
-    told = mistakes(path)
-    assert [line.split(":")[1] for line in told] == ["2", "3", "5", "6", "7", "8", "9", "10", "11"]
+    reported = mistakes(path)
+    assert [line.split(":")[1] for line in reported] == ["2", "3", "5", "6", "7", "8", "9", "10", "11"]
     for number, words in enumerate(
         [
             "did you mean `constrained`?",
@@ -113,7 +113,7 @@ def test_every_bad_line_is_named_with_what_is_wrong_with_it(table):
             "stands on line 4 too",
         ]
     ):
-        assert words in told[number]
+        assert words in reported[number]
 
 
 def test_a_row_with_too_few_columns_is_named_and_blank_rows_are_not(tmp_path):
@@ -128,8 +128,8 @@ def test_a_row_over_several_lines_has_the_line_it_begins_on(table):
 
 
 def test_a_field_too_long_for_a_table_is_a_mistake_with_its_line(table):
-    (told,) = mistakes(table({}, {"prompt": "x" * 200_000}))
-    assert told.startswith("prompts_en_us.csv:3: cannot be read")
+    (reported,) = mistakes(table({}, {"prompt": "x" * 200_000}))
+    assert reported.startswith("prompts_en_us.csv:3: cannot be read")
 
 
 def test_a_prediction_nested_without_end_is_a_mistake_with_its_line(table):
@@ -138,14 +138,14 @@ def test_a_prediction_nested_without_end_is_a_mistake_with_its_line(table):
     assert len(mistake) < 300
 
 
-def test_columns_may_come_in_any_order_with_others_beside(table):
+def test_columns_may_come_in_any_order_with_others_between(table):
     path = table({}, columns=("source", *reversed(COLUMNS)))
     assert load_catalog(path).templates[0].id == "1"
 
 
 def test_a_missing_column_is_named(table):
-    (told,) = mistakes(table({}, columns=tuple(name for name in COLUMNS if name != "oracle")))
-    assert told.startswith("prompts_en_us.csv:1: has no column `oracle`")
+    (reported,) = mistakes(table({}, columns=tuple(name for name in COLUMNS if name != "oracle")))
+    assert reported.startswith("prompts_en_us.csv:1: has no column `oracle`")
 
 
 def test_a_name_without_a_language_needs_one_from_the_scenario(table):
@@ -182,7 +182,7 @@ def test_inputs_and_reflections_are_read_without_regard_to_case():
     assert (requirement.inputs, requirement.reflections) == (("constrained",), ("utopian",))
 
 
-def test_a_second_opinion_without_a_judge_is_told_not_invented(monkeypatch):
+def test_a_second_opinion_without_a_judge_is_reported_not_invented(monkeypatch):
     monkeypatch.delenv("BIASGRID_JUDGE", raising=False)
     found = resolve(scenario(useLLMEval=True))
     assert found.judge is None
@@ -200,7 +200,7 @@ def test_a_second_opinion_comes_from_the_judge_that_is_named(monkeypatch):
     assert from_environment.notices == named.notices == ()
 
 
-def test_mistakes_are_told_in_langbites_words():
+def test_mistakes_are_reported_in_langbites_words():
     with pytest.raises(UserError) as caught:
         resolve(scenario(nTemplates=0, tokens="many"))
     assert [mistake.what for mistake in caught.value.mistakes] == [
@@ -227,5 +227,5 @@ def test_what_is_passed_by_agreeing_alone_is_reverse_keyed(table, expected, reve
 
 
 @pytest.mark.parametrize("name", ["prompts_en_us.csv", "prompts_en_us--healthcare.csv", "EN_US.housing.csv"])
-def test_a_files_name_says_its_language(table, name):
+def test_a_files_name_states_its_language(table, name):
     assert {template.language for template in load_catalog(table({}, name=name)).templates} == {"en_us"}

@@ -30,7 +30,7 @@ def test_a_named_oracle_means_what_the_language_of_the_file_expects(read):
     assert "De cap manera" in read("format: no_yes, oracle: denied", language="ca_es")["a"].oracle.expected
 
 
-def test_an_unknown_oracle_is_told_with_its_line_and_what_is_near(read):
+def test_an_unknown_oracle_is_reported_with_its_line_and_what_is_near(read):
     with pytest.raises(UserError) as wrong:
         read("oracle: denid")
     [mistake] = wrong.value.mistakes
@@ -55,11 +55,11 @@ def test_a_twin_may_be_judged_otherwise(read):
     assert (found["a"].oracle.operation, found["a-v"].oracle.operation) == ("allEqualExpected", "different")
 
 
-def test_what_is_wrong_in_an_oracle_written_out_is_told_once_and_by_its_key(read):
+def test_what_is_wrong_in_an_oracle_written_out_is_reported_once_and_by_its_key(read):
     with pytest.raises(UserError) as wrong:
         read("oracle: {operation: allEqualExpected, expectd: ['No']}")
-    told = [(mistake.what, mistake.remedy) for mistake in wrong.value.mistakes]
-    assert told == [("template `a`: `oracle.expectd` is not a known key", "did you mean `expected`?")]
+    reported = [(mistake.what, mistake.remedy) for mistake in wrong.value.mistakes]
+    assert reported == [("template `a`: `oracle.expectd` is not a known key", "did you mean `expected`?")]
 
 
 def test_a_paraphrase_with_other_markups_is_refused(read):
@@ -70,7 +70,7 @@ def test_a_paraphrase_with_other_markups_is_refused(read):
     assert mistake.remedy == "use `{GENDER}`, each in a form of your choice"
 
 
-def test_every_stray_paraphrase_is_told(read):
+def test_every_stray_paraphrase_is_reported(read):
     with pytest.raises(UserError) as wrong:
         read("oracle: denied, paraphrases: ['Does anybody do?', 'Does {GENDER:person} do?', 'Does nobody do?']")
     assert [mistake.what.partition(" of ")[0] for mistake in wrong.value.mistakes] == [

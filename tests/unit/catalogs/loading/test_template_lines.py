@@ -44,11 +44,11 @@ def test_a_bad_line_is_a_mistake_with_its_line_and_hides_no_other(tmp_path):
     wrong = LINE | {"id": "c", "input": "loud", "promt": "x"}
     path.write_text(text(LINE, "{", wrong, LINE, LINE | {"id": "d", "oracle": {"operation": "equal"}}), "utf-8")
     reading = read_catalog(path)
-    told = [(mistake.where.rpartition(":")[2], mistake.what) for mistake in reading.mistakes]
-    assert [line for line, _ in told] == ["2", "3", "3", "4", "5"]
-    assert "is not valid JSON" in told[0][1]
-    assert any("`promt` is not a known key" in what for _, what in told)
-    assert told[3][1] == "template `a` stands on line 1 too"
+    reported = [(mistake.where.rpartition(":")[2], mistake.what) for mistake in reading.mistakes]
+    assert [line for line, _ in reported] == ["2", "3", "3", "4", "5"]
+    assert "is not valid JSON" in reported[0][1]
+    assert any("`promt` is not a known key" in what for _, what in reported)
+    assert reported[3][1] == "template `a` stands on line 1 too"
     assert [one.id for one in reading.catalog.templates] == ["a"]
 
 

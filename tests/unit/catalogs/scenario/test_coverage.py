@@ -27,8 +27,8 @@ def library(tmp_path: Path) -> Library:
     """A catalog of the prompts given, of sexism in English; an entry may say more than its prompt."""
 
     def write(*entries: dict[str, Any] | str, **shared: str) -> Catalog:
-        told = [{"prompt": entry} if isinstance(entry, str) else entry for entry in entries]
-        templates = [{"id": f"t{number}", **ENTRY, **entry} for number, entry in enumerate(told, 1)]
+        reported = [{"prompt": entry} if isinstance(entry, str) else entry for entry in entries]
+        templates = [{"id": f"t{number}", **ENTRY, **entry} for number, entry in enumerate(reported, 1)]
         path = tmp_path / "mine.yaml"
         head = {"language": "en_us", "concern": "sexism", **shared}
         path.write_text(yaml.safe_dump(head | {"templates": templates}), encoding="utf-8")
@@ -41,7 +41,7 @@ def _counts(catalog: Catalog) -> list[Counted]:
     return list(count_prompts(catalog.templates, catalog))
 
 
-def _rendered(catalog: Catalog) -> int:
+def _render(catalog: Catalog) -> int:
     asked = Requirement(name="r", concern=catalog.templates[0].concern, languages=("en_us",))
     return instances(asked, "en_us", catalog, ScenarioSettings(models=("simulated/fair",), templates=1000)).height
 
@@ -71,20 +71,20 @@ def test_each_wording_is_asked_of_every_choice(library):
 )
 def test_the_count_is_what_generate_makes(library, prompt):
     catalog = library({"prompt": prompt, "paraphrases": [f"Tell me: {prompt}"]})
-    assert _counts(catalog)[0].instances == _rendered(catalog)
+    assert _counts(catalog)[0].instances == _render(catalog)
 
 
 def test_a_choice_in_both_orders_is_asked_twice(library):
     choices = [{"text": "This", "role": "biased"}, {"text": "That", "role": "counter"}]
     oracle = {"operation": "choice", "choices": choices, "expected": ["counter"], "orders": "both"}
     catalog = library({"prompt": "Which?", "format": "letter", "oracle": oracle})
-    assert _counts(catalog)[0].instances == _rendered(catalog) == 2
+    assert _counts(catalog)[0].instances == _render(catalog) == 2
 
 
 def test_templates_that_ask_the_same_make_their_prompts_once(library):
     catalog = library("Are {GENDER:plural}?", "Are {GENDER:plural}?")
     assert [(each.instances, each.doubles) for each in _counts(catalog)] == [(3, False), (0, True)]
-    assert _rendered(catalog) == 3
+    assert _render(catalog) == 3
 
 
 def test_the_same_question_judged_otherwise_is_no_double(library):
@@ -108,8 +108,8 @@ def test_a_language_without_a_catalog_has_no_known_number(tmp_path):
     path = tmp_path / "mine.yaml"
     oracle = {"operation": "equal", "expected": ["Non"]}
     template = {**ENTRY, "id": "t1", "prompt": "Qui ?", "format": "", "oracle": oracle}
-    told = {"language": "fr_fr", "concern": "sexism", "templates": [template, {**template, "id": "t2"}]}
-    path.write_text(yaml.safe_dump(told), encoding="utf-8")
+    reported = {"language": "fr_fr", "concern": "sexism", "templates": [template, {**template, "id": "t2"}]}
+    path.write_text(yaml.safe_dump(reported), encoding="utf-8")
     first, second = _counts(load_catalog(path))
     assert (first.instances, first.trouble) == (None, "the catalog has no language `fr_fr`")
     assert second.doubles

@@ -28,13 +28,13 @@ OF_FOLDER = {
 }
 
 
-def shipped() -> Iterator[tuple[str, Path]]:
+def read_shipped() -> Iterator[tuple[str, Path]]:
     yield "models", CATALOGS / "models.yaml"
     for folder, name in OF_FOLDER.items():
         yield from ((name, path) for path in sorted((CATALOGS / folder).rglob("*.yaml")))
 
 
-def refused(name: str, value: Any) -> list[str]:
+def list_refusals(name: str, value: Any) -> list[str]:
     return [error.message for error in Draft202012Validator(json_schema(name)).iter_errors(value)]
 
 
@@ -53,9 +53,9 @@ def test_a_schema_is_one(name):
     Draft202012Validator.check_schema(json_schema(name))
 
 
-@pytest.mark.parametrize(("name", "path"), [pytest.param(*each, id=each[1].stem) for each in shipped()])
+@pytest.mark.parametrize(("name", "path"), [pytest.param(*each, id=each[1].stem) for each in read_shipped()])
 def test_every_shipped_file_validates(name, path):
-    assert refused(name, read_document(path).value) == []
+    assert list_refusals(name, read_document(path).value) == []
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def test_every_shipped_file_validates(name, path):
     ],
 )
 def test_an_editor_marks_what_the_loader_would_refuse(name, text):
-    assert refused(name, parse_document(text, "mine").value)
+    assert list_refusals(name, parse_document(text, "mine").value)
 
 
 def test_numbers_may_stand_for_words_as_in_the_loader():
     text = "id: x\nrequirements: [{name: a, concern: b, languages: [en_us], communities: {en_us: [20, 30]}}]"
-    assert refused("requirements", parse_document(text, "mine").value) == []
+    assert list_refusals("requirements", parse_document(text, "mine").value) == []
 
 
-def test_every_key_of_a_scenario_tells_what_it_means():
+def test_every_key_of_a_scenario_states_what_it_means():
     keys = json_schema("scenario")["$defs"]["ScenarioSettings"]["properties"]
     assert {name for name, key in keys.items() if "description" not in key} <= {"models"}

@@ -24,13 +24,13 @@ HELPDESK = """\
 """
 
 
-def described(text: str) -> Endpoint:
+def describe(text: str) -> Endpoint:
     return validate(Endpoint, parse_document(dedent(text), "bot.yaml"))
 
 
 def mistakes(text: str) -> str:
     with pytest.raises(UserError) as caught:
-        described(text)
+        describe(text)
     return str(caught.value)
 
 
@@ -61,7 +61,7 @@ def test_a_file_of_endpoints_is_checked_with_its_line(written, tmp_path):
 
 
 def test_an_endpoint_written_elsewhere_is_a_model_too():
-    inline = described("url: http://127.0.0.1:9/chat\nbody: {q: '{message}', t: '{temperature}'}")
+    inline = describe("url: http://127.0.0.1:9/chat\nbody: {q: '{message}', t: '{temperature}'}")
     target = endpoint_target("my-bot", inline)
     assert target.model == "endpoint/my-bot"
     assert target.parameters == ("temperature",)
@@ -69,7 +69,7 @@ def test_an_endpoint_written_elsewhere_is_a_model_too():
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("url: bot.example.com\nbody: '{message}'", "must be an address that begins with http"),
         ("url: ftp://b.example\nbody: '{message}'", "must be an address that begins with http"),
@@ -109,8 +109,8 @@ def test_an_endpoint_written_elsewhere_is_a_model_too():
         ("url: http://b.example\nbody: '{message}'\nremember: cookie", "did you mean `remembers`"),
     ],
 )
-def test_what_cannot_be_asked_is_a_mistake_that_says_so(text, told):
-    assert told in mistakes(text)
+def test_what_cannot_be_asked_is_a_mistake(text, reported):
+    assert reported in mistakes(text)
 
 
 SECRETS = [
@@ -130,9 +130,9 @@ SECRETS = [
 
 @pytest.mark.parametrize("text", SECRETS)
 def test_a_key_that_stands_in_a_file_is_refused_and_not_shown(text):
-    told = mistakes(text)
-    assert "${MY_BOT_KEY}" in told
-    assert "s3cr3t" not in told
+    reported = mistakes(text)
+    assert "${MY_BOT_KEY}" in reported
+    assert "s3cr3t" not in reported
 
 
 @pytest.mark.parametrize(
@@ -169,6 +169,6 @@ def test_a_path_leads_to_values(path, values):
 
 
 @pytest.mark.parametrize("path", ["choices[2]", "choices.message", "nowhere", "choices[0][*]", "choices[-3]"])
-def test_a_path_that_leads_nowhere_says_so(path):
+def test_a_path_that_leads_nowhere_is_reported(path):
     with pytest.raises(LookupError):
         list(found_at(DOCUMENT, steps(path)))

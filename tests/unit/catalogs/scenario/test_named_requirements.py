@@ -1,4 +1,4 @@
-"""Requirements named by their file: mistakes stand where that file has them, and are told once."""
+"""Requirements named by their file: mistakes stand where that file has them, and are reported once."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,20 +21,20 @@ def _overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def told(written: WrittenFile) -> Callable[..., list[str]]:
+def reported(written: WrittenFile) -> Callable[..., list[str]]:
     """What is wrong with a scenario that names `hiring`, given requirement files by name, as the overlay's."""
 
-    def resolved(inspect: Callable[[Any], Sequence[Problem]] = lambda _: (), **files: str) -> list[str]:
+    def resolve_file(inspect: Callable[[Any], Sequence[Problem]] = lambda _: (), **files: str) -> list[str]:
         for name, text in files.items():
             written(f"ours/requirements/{name}.yaml", text)
         with pytest.raises(UserError) as caught:
             resolve(written("mine.yaml", SCENARIO), inspect=inspect)
         return [f"{Path(m.where).name}: {m.what} | {m.remedy}" for m in caught.value.mistakes]
 
-    return resolved
+    return resolve_file
 
 
-def test_a_misspelt_name_is_told_at_the_requirement_files_own_line(told):
+def test_a_misspelt_name_is_reported_at_the_requirement_files_own_line(reported):
     hiring = """\
         id: hiring
         requirements:
@@ -46,22 +46,22 @@ def test_a_misspelt_name_is_told_at_the_requirement_files_own_line(told):
             languages: [en_us]
             communities: skin_colour
         """
-    assert [line.split(" | ")[0] for line in told(hiring=hiring)] == [
+    assert [line.split(" | ")[0] for line in reported(hiring=hiring)] == [
         "hiring.yaml:4: concern `sexsim` is unknown",
         "hiring.yaml:9: community set `skin_colour` is unknown",
     ]
 
 
-def test_a_misspelt_name_in_an_included_file_is_told_in_that_file(told):
+def test_a_misspelt_name_in_an_included_file_is_reported_in_that_file(reported):
     hiring = f"id: hiring\nincludes: [more]\n{SOUND}"
     more = (
         "id: more\nrequirements:\n  - {name: b, concern: sexism, languages: [en_us],\n     communities: gendre}\n"
     )
-    (mistake,) = told(hiring=hiring, more=more)
+    (mistake,) = reported(hiring=hiring, more=more)
     assert mistake.startswith("more.yaml:4: community set `gendre` is unknown")
 
 
-def test_communities_of_one_language_only_are_told_where_they_stand(told):
+def test_communities_of_one_language_only_are_reported_where_they_stand(reported):
     hiring = """\
         id: hiring
         requirements:
@@ -70,18 +70,18 @@ def test_communities_of_one_language_only_are_told_where_they_stand(told):
             languages: [en_us, es_es]
             communities: {en_us: [men, women]}
         """
-    (mistake,) = told(hiring=hiring)
+    (mistake,) = reported(hiring=hiring)
     assert mistake.startswith("hiring.yaml:6: `communities` names none in `es_es`")
 
 
-def test_what_an_inspection_says_about_a_requirement_gets_its_file_and_line(told):
+def test_what_an_inspection_reports_about_a_requirement_gets_its_file_and_line(reported):
     found = [
         Problem("names too few communities", "requirement `a`"),
         Problem("requirement `a`: the library has no template"),
-        Problem("of nobody"),
+        Problem("of no one"),
     ]
-    assert told(lambda _: found, hiring=f"id: hiring\n{SOUND}") == [
-        ": of nobody | ",
+    assert reported(lambda _: found, hiring=f"id: hiring\n{SOUND}") == [
+        ": of no one | ",
         "hiring.yaml:3: requirement `a`: names too few communities | ",
         "hiring.yaml:3: requirement `a`: the library has no template | ",
     ]
@@ -89,15 +89,15 @@ def test_what_an_inspection_says_about_a_requirement_gets_its_file_and_line(told
 
 @pytest.mark.parametrize("text", [SOUND.replace("communities", "tolerance: 90, communities"), "requirements: [\n"])
 @pytest.mark.parametrize("name", ["hiring", "people"])
-def test_a_file_that_has_mistakes_is_not_called_unknown_too(told, name, text):
+def test_a_file_that_has_mistakes_is_not_called_unknown_too(reported, name, text):
     other = "id: other\nincludes: [hiring]\n"
-    (mistake,) = told(**{name: f"id: hiring\n{text}", "other": other})
+    (mistake,) = reported(**{name: f"id: hiring\n{text}", "other": other})
     assert mistake.startswith(f"{name}.yaml:")
     assert "unknown" not in mistake
 
 
-def test_a_file_that_is_not_there_is_still_unknown(told):
-    mistakes = told(housing="id: housing\nrequirements: [\n", other="id: other\nincludes: [hirings]\n")
+def test_a_file_that_is_not_there_is_still_unknown(reported):
+    mistakes = reported(housing="id: housing\nrequirements: [\n", other="id: other\nincludes: [hirings]\n")
     assert [line.split(" | ")[0] for line in mistakes] == [
         "mine.yaml:2: requirements `hiring` are unknown",
         "housing.yaml:3: is not valid YAML: did not find expected node content",
@@ -105,38 +105,38 @@ def test_a_file_that_is_not_there_is_still_unknown(told):
     ]
 
 
-def test_a_file_that_includes_itself_says_so(told):
-    (mistake,) = told(hiring=f"id: hiring\nincludes: [starter, hiring]\n{SOUND}")
+def test_a_file_that_includes_itself_is_reported(reported):
+    (mistake,) = reported(hiring=f"id: hiring\nincludes: [starter, hiring]\n{SOUND}")
     assert mistake == "hiring.yaml:2: requirements `hiring` include themselves | take it out of `includes`"
-    (mistake,) = told(hiring="id: hiring\nincludes: [hiring]\n")
+    (mistake,) = reported(hiring="id: hiring\nincludes: [hiring]\n")
     assert "include themselves, and hold no requirements at all" in mistake
 
 
-def test_files_that_include_each_other_are_told_once_with_the_way(told):
+def test_files_that_include_each_other_are_reported_once_with_the_way(reported):
     files = {"hiring": "id: hiring\nincludes:\n  - more\n", "more": "id: more\nincludes: [hiring]\n"}
-    (mistake,) = told(**files)
+    (mistake,) = reported(**files)
     round_trip = "requirements `hiring` include `more`, which includes `hiring`"
     assert mistake.startswith(f"hiring.yaml:3: {round_trip}, and hold no requirements at all")
-    (mistake,) = told(hiring=files["hiring"], more=files["more"] + SOUND)
+    (mistake,) = reported(hiring=files["hiring"], more=files["more"] + SOUND)
     assert mistake.startswith(f"hiring.yaml:3: {round_trip} | ")
 
 
-def test_a_file_that_leads_into_a_circle_is_not_part_of_it(told):
-    (mistake,) = told(hiring="id: hiring\nincludes: [more]\n", more=f"id: more\nincludes: [more]\n{SOUND}")
+def test_a_file_that_leads_into_a_circle_is_not_part_of_it(reported):
+    (mistake,) = reported(hiring="id: hiring\nincludes: [more]\n", more=f"id: more\nincludes: [more]\n{SOUND}")
     assert mistake.startswith("more.yaml:2: requirements `more` include themselves")
 
 
-def test_a_circle_through_a_shipped_file_is_told_in_the_overlays(told):
+def test_a_circle_through_a_shipped_file_is_reported_in_the_overlays(reported):
     files = {"hiring": f"id: hiring\n{SOUND}", "workplace": "id: workplace\nincludes: [full]\n"}
-    (mistake,) = told(**files)
+    (mistake,) = reported(**files)
     assert mistake.startswith("workplace.yaml:2: requirements `workplace` include `full`, which includes")
 
 
-def test_names_that_two_requirements_share_are_told_once_at_their_line(told):
+def test_names_that_two_requirements_share_are_reported_once_at_their_line(reported):
     twice = SOUND + SOUND.partition("\n")[2]
-    (mistake,) = told(hiring=f"id: hiring\n{twice}", other="id: other\nincludes: [hiring]\n")
+    (mistake,) = reported(hiring=f"id: hiring\n{twice}", other="id: other\nincludes: [hiring]\n")
     assert mistake.startswith("hiring.yaml:4: requirement `a` stands twice")
-    mistakes = told(hiring=f"id: hiring\nincludes: [other]\n{SOUND}", other=f"id: other\n{SOUND}")
+    mistakes = reported(hiring=f"id: hiring\nincludes: [other]\n{SOUND}", other=f"id: other\n{SOUND}")
     assert [line.split(" | ")[0] for line in mistakes] == [
         "hiring.yaml:4: requirement `a` stands in `other`, which `hiring` includes, too"
     ]

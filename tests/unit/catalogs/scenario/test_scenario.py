@@ -13,13 +13,13 @@ from biasgrid.catalogs.scenario.scenario import Overrides, resolve
 REQUIREMENT = "  - {name: a, concern: sexism, languages: [en_us]}\n"
 
 
-def told(source: Path | str | dict[str, Any], overrides: Overrides | None = None) -> list[str]:
+def list_errors(source: Path | str | dict[str, Any], overrides: Overrides | None = None) -> list[str]:
     with pytest.raises(UserError) as caught:
         resolve(source, overrides)
     return [f"{Path(m.where).name}: {m.what} | {m.remedy}" for m in caught.value.mistakes]
 
 
-def test_a_broken_value_and_a_misspelt_name_are_both_told_with_their_lines(written):
+def test_a_broken_value_and_a_misspelt_name_are_both_reported_with_their_lines(written):
     path = written(
         "mine.yaml",
         """\
@@ -36,7 +36,7 @@ def test_a_broken_value_and_a_misspelt_name_are_both_told_with_their_lines(writt
             communities: skin_colour
         """,
     )
-    assert told(path) == [
+    assert list_errors(path) == [
         "mine.yaml:2: model `openai/gpt-4x` is unknown | did you mean `openai/gpt-4` or `openai/gpt-4o` or "
         "`openai/gpt-5.4`? Or name it under `models:` as `openai/gpt-4x` in models.yaml of a directory that "
         "BIASGRID_CATALOG names",
@@ -73,7 +73,7 @@ def test_requirements_may_be_named(written):
     path = written("mine.yaml", "scenario: {models: [simulated/fair]}\nrequirements: starter\n")
     assert "genders-treated-equally" in {requirement.name for requirement in resolve(path).requirements}
     misspelt = written("mine.yaml", "scenario: {models: [simulated/fair]}\nrequirements: startre\n")
-    assert "mine.yaml:2: requirements `startre` are unknown | did you mean `starter`?" in told(misspelt)
+    assert "mine.yaml:2: requirements `startre` are unknown | did you mean `starter`?" in list_errors(misspelt)
 
 
 def test_a_library_in_a_file_is_relative_to_that_file(written, table, tmp_path, monkeypatch):
@@ -92,7 +92,7 @@ def test_a_table_takes_its_language_from_the_only_one_that_is_asked(written, tab
     assert resolve(path, Overrides(library=str(library))).catalog.templates[0].language == "en_us"
 
 
-def test_mistakes_of_the_library_stand_beside_those_of_the_scenario(written, table):
+def test_mistakes_of_the_library_stand_with_those_of_the_scenario(written, table):
     table({"input_type": "x"}, {"reflection_type": "y"}, {"concern": "classism"})
     path = written(
         "mine.yaml",
@@ -103,7 +103,7 @@ def test_mistakes_of_the_library_stand_beside_those_of_the_scenario(written, tab
           - {name: b, concern: sexsim, languages: [en_us]}
         """,
     )
-    assert [line.split(": ")[0] for line in told(path)] == [
+    assert [line.split(": ")[0] for line in list_errors(path)] == [
         "mine.yaml:1",
         "mine.yaml:4",
         "prompts_en_us.csv:2",
@@ -117,14 +117,14 @@ def test_overrides_win_and_their_mistakes_name_the_option(written):
     assert list(found.targets) == ["simulated/biased"]
     settings = found.settings
     assert (settings.samples, settings.seed, settings.reuse) == (3, 9, "none")
-    wrong = told(path, Overrides(models=["nobody/x"], samples=0))
+    wrong = list_errors(path, Overrides(models=["nobody/x"], samples=0))
     assert {line.split(": ")[0] for line in wrong} == {"--model", "--samples"}
 
 
 def test_a_judge_under_test_is_refused_unless_asked_for(written):
     settings = "scenario:\n  models: [OpenAIGPT4o]\n  judge: openai/gpt-4o\n"
     refused = written("mine.yaml", f"{settings}requirements:\n{REQUIREMENT}")
-    assert told(refused) == [
+    assert list_errors(refused) == [
         "mine.yaml:3: judge `openai/gpt-4o` is under test itself | name another judge, or set "
         "`judge_may_be_subject: true`"
     ]
@@ -142,8 +142,8 @@ def test_the_resolved_scenario_read_again_is_the_same(written):
 
 
 @pytest.mark.parametrize("text", ["", "[]", "just words", "requirements: starter"])
-def test_what_is_no_scenario_says_what_one_holds(written, text):
-    assert "scenario" in " ".join(told(written("mine.yaml", text)))
+def test_what_is_no_scenario_states_what_one_holds(written, text):
+    assert "scenario" in " ".join(list_errors(written("mine.yaml", text)))
 
 
 def test_the_shipped_scenario_resolves():
@@ -153,7 +153,7 @@ def test_the_shipped_scenario_resolves():
     assert resolve(shipped).requirements
 
 
-def asking(languages: Any = ("en_us",), library: Any = "shipped", name: Any = "a") -> dict[str, Any]:
+def ask_models(languages: Any = ("en_us",), library: Any = "shipped", name: Any = "a") -> dict[str, Any]:
     return {
         "scenario": {"models": ["simulated/fair"], "library": library},
         "requirements": [{"name": name, "concern": "sexism", "languages": languages}],
@@ -162,31 +162,31 @@ def asking(languages: Any = ("en_us",), library: Any = "shipped", name: Any = "a
 
 @pytest.mark.parametrize("languages", [5, True, "en_us"])
 def test_languages_that_are_no_list_are_one_mistake(languages):
-    (mistake,) = told(asking(languages=languages))
+    (mistake,) = list_errors(ask_models(languages=languages))
     assert "`languages`" in mistake
     assert "must be a list" in mistake
 
 
 @pytest.mark.parametrize("library", ["", " "])
 def test_an_empty_library_is_a_mistake_and_reads_no_folder(library, written):
-    in_file = written("mine.json", json.dumps(asking(library=library), indent=0))
-    for source in (asking(library=library), in_file):
-        (mistake,) = told(source)
+    in_file = written("mine.json", json.dumps(ask_models(library=library), indent=0))
+    for source in (ask_models(library=library), in_file):
+        (mistake,) = list_errors(source)
         assert "`library` is empty" in mistake
-    (mistake,) = told(asking(), Overrides(library=library))
+    (mistake,) = list_errors(ask_models(), Overrides(library=library))
     assert mistake.startswith("--library: `library` is empty")
 
 
 def test_a_library_whose_name_no_file_can_have_is_one_short_mistake():
-    (mistake,) = told(asking(), Overrides(library="x" * 5000))
+    (mistake,) = list_errors(ask_models(), Overrides(library="x" * 5000))
     assert "cannot be read: File name too long" in mistake
     assert len(mistake) < 300
 
 
 def test_half_of_a_character_is_one_mistake_that_can_be_printed():
-    source = asking(name="a\ud800")
+    source = ask_models(name="a\ud800")
     for given in (source, json.dumps(source)):
-        (mistake,) = told(given)
+        (mistake,) = list_errors(given)
         assert r"`\ud800`, which is half of a character" in mistake.encode().decode()
 
 
@@ -195,7 +195,7 @@ def test_a_dict_that_json_cannot_hold_is_a_mistake():
     endless["scenario"] = endless
     sources: list[dict[str, Any]] = [endless, {"scenario": {("a",): 1}}]
     for source in sources:
-        (mistake,) = told(source)
+        (mistake,) = list_errors(source)
         assert "cannot be written as JSON" in mistake
 
 
@@ -213,7 +213,7 @@ def test_a_shipped_scenario_is_found_by_its_name_wherever_one_stands(tmp_path, m
 
 
 def test_a_name_that_is_longer_than_a_files_may_be_is_one_short_mistake():
-    (mistake,) = told("starter" * 50)
+    (mistake,) = list_errors("starter" * 50)
     assert "is neither a file nor a shipped one" in mistake
     assert len(mistake) < 300
 
@@ -221,12 +221,12 @@ def test_a_name_that_is_longer_than_a_files_may_be_is_one_short_mistake():
 JUDGED = "scenario: {models: [simulated/fair], judge: simulated/biased, judge_sample: {%s}, judge_overrules: %s}"
 
 
-def test_a_judge_that_overrules_hears_every_failed_verdict(written):
+def test_a_judge_that_overrules_receives_every_failed_verdict(written):
     rest = "\nrequirements: starter\n"
     path = written("mine.yaml", JUDGED % ("passed: 0.1, failed: 0.5", "true") + rest)
-    (said,) = told(path)
-    assert "`judge_sample.failed` is 0.5" in said
-    assert "`judge_overrules: false`" in said
+    (stated,) = list_errors(path)
+    assert "`judge_sample.failed` is 0.5" in stated
+    assert "`judge_overrules: false`" in stated
     path = written("mine.yaml", JUDGED % ("passed: 0.1, failed: 0.5", "false") + rest)
     assert resolve(path).scenario.scenario.judge_sample.failed == 0.5
 

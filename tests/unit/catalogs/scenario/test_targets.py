@@ -19,13 +19,13 @@ CHATBOT = {
 }
 
 
-def told(source: Path | str | dict[str, Any], given: Given | None = None) -> list[str]:
+def list_errors(source: Path | str | dict[str, Any], given: Given | None = None) -> list[str]:
     with pytest.raises(UserError) as caught:
         resolve_probe(source, given)
     return [f"{Path(m.where).name}: {m.what}" for m in caught.value.mistakes]
 
 
-def test_a_file_may_describe_its_own_chatbot_beside_models(written):
+def test_a_file_may_describe_its_own_chatbot_next_to_models(written):
     path = written("help desk.yaml", json.dumps({"target": {"models": ["simulated/fair"], "endpoint": CHATBOT}}))
     targets = resolve_probe(path).targets
     assert list(targets) == ["simulated/fair", "endpoint/help-desk"]
@@ -50,7 +50,7 @@ def test_a_model_that_is_given_stands_in_its_place():
     assert "bot.example.com" not in resolved.as_json()
 
 
-def test_its_mistakes_are_told_together_each_with_its_line(written):
+def test_its_mistakes_are_reported_together_each_with_its_line(written):
     path = written(
         "mine.yaml",
         """\
@@ -63,7 +63,7 @@ def test_its_mistakes_are_told_together_each_with_its_line(written):
         probe: {case: 3}
         """,
     )
-    mistakes = told(path)
+    mistakes = list_errors(path)
     assert [mistake.partition(":")[2].partition(":")[0] for mistake in mistakes] == ["2", "4", "5", "6", "7"]
     assert "`simulated/fare`" in mistakes[0]
     assert "{mesage}" in mistakes[2]
@@ -71,10 +71,10 @@ def test_its_mistakes_are_told_together_each_with_its_line(written):
 
 def test_a_key_written_out_is_refused_and_not_shown():
     chatbot = CHATBOT | {"headers": {"Authorization": "Bearer sk-1234567890abcdefghij"}}
-    (mistake,) = told({"target": {"endpoint": chatbot}})
+    (mistake,) = list_errors({"target": {"endpoint": chatbot}})
     assert "looks like a key" in mistake
     assert "1234567890" not in mistake
 
 
 def test_nothing_to_probe(written):
-    assert "no model is named" in told(written("mine.yaml", "target: {endpoint: }\n"))[0]
+    assert "no model is named" in list_errors(written("mine.yaml", "target: {endpoint: }\n"))[0]

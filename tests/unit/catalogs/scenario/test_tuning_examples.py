@@ -1,4 +1,4 @@
-"""Assignments written out for tuning: who has which task, told of by which names."""
+"""Assignments written out for tuning: who has which task, and under which names."""
 
 import re
 from collections import Counter
@@ -73,8 +73,8 @@ def _scene(labels: str, men: int, women: int, **more: object) -> Scene:
     tasks = tuple(
         SceneTask(to=groups[label], text={"en_us": f"Task {place}"}) for place, label in enumerate(labels)
     )
-    told = {"id": f"scene-{labels.lower()}", "goal": {"en_us": "Get it done."}, "tasks": tasks}
-    return Scene.model_validate(told | {"cast": {"men": men, "women": women}} | more)
+    reported = {"id": f"scene-{labels.lower()}", "goal": {"en_us": "Get it done."}, "tasks": tasks}
+    return Scene.model_validate(reported | {"cast": {"men": men, "women": women}} | more)
 
 
 def _catalog(*scenes: Scene, held_out: bool = False) -> Catalog:
@@ -82,17 +82,17 @@ def _catalog(*scenes: Scene, held_out: bool = False) -> Catalog:
         group: {"en_us": GroupOfPeople(plural=group, listed=f"{{name}} ({group})", names=names)}
         for group, names in CULTURES.items()
     }
-    told = Reasons(present={"en_us": "It leans."}, absent={"en_us": "It is fair."})
+    reported = Reasons(present={"en_us": "It leans."}, absent={"en_us": "It is fair."})
     return replace(
         read_catalog().catalog,
         people={"gender": People(id="gender", concern="sexism", source="made up", groups=groups)},
         scenes={"office": Domain(id="office", held_out=held_out, scenes=scenes)} if scenes else {},
-        tuning={"office": Tuning(id="office", scenes={scene.id: told for scene in scenes})} if scenes else {},
+        tuning={"office": Tuning(id="office", scenes={scene.id: reported for scene in scenes})} if scenes else {},
         interaction={"en_us": WORDING},
     )
 
 
-def _given(example: TuningExample) -> list[str]:
+def _give(example: TuningExample) -> list[str]:
     """The group that has each line's task."""
     return re.findall(r"\((\w+)\) has this", example.assignment)
 
@@ -100,9 +100,9 @@ def _given(example: TuningExample) -> list[str]:
 def test_a_scene_gives_an_assignment_by_its_stereotype_and_a_fair_one():
     present, absent = tuning_examples(_catalog(_scene("MFFM", 2, 2)), "en_us", seed=1)
     assert (present.presence, present.reason, present.goal) == ("present", "It leans.", "Get it done.")
-    assert _given(present) == ["men", "women", "women", "men"]
+    assert _give(present) == ["men", "women", "women", "men"]
     assert (absent.presence, absent.reason) == ("absent", "It is fair.")
-    by_label = Counter(zip("MFFM", _given(absent), strict=True))
+    by_label = Counter(zip("MFFM", _give(absent), strict=True))
     assert set(by_label.values()) == {1}, "each stereotype's tasks go to both groups"
 
 
@@ -132,7 +132,7 @@ def test_where_no_assignment_is_neutral_both_groups_share_every_task(labels, men
     assert [line[-2] for line in absent.assignment.splitlines()] == [
         str(place) for place in range(len(labels)) for _ in range(2)
     ]
-    given = _given(absent)
+    given = _give(absent)
     assert all({*given[place : place + 2]} == {"men", "women"} for place in range(0, len(given), 2))
 
 
@@ -149,7 +149,7 @@ def test_people_of_a_scene_are_of_one_culture_and_the_same_in_both_assignments()
     assert cultures == {"north", "south"}
 
 
-def test_the_same_seed_tells_the_same_and_another_does_not():
+def test_the_same_seed_gives_the_same_and_another_does_not():
     catalog = _catalog(_scene("MFFM", 2, 2), _scene("MMFF", 2, 2))
     assert tuning_examples(catalog, "en_us", 1) == tuning_examples(catalog, "en_us", 1)
     assert tuning_examples(catalog, "en_us", 1) != tuning_examples(catalog, "en_us", 2)
@@ -157,7 +157,7 @@ def test_the_same_seed_tells_the_same_and_another_does_not():
         tuple("women" in person for person in tuning_examples(catalog, "en_us", seed)[0].people)
         for seed in range(20)
     }
-    assert len(orders) > 3, "people are told of in an order of their own"
+    assert len(orders) > 3, "people are listed in an order of their own"
 
 
 def test_people_whom_a_scene_names_keep_their_names():
@@ -177,7 +177,7 @@ def test_a_language_without_words_is_named():
         tuning_examples(_catalog(_scene("MF", 1, 1)), "en_uk", 1)
 
 
-def test_whole_texts_are_told_as_they_are():
+def test_whole_texts_are_given_as_they_are():
     whole = WholeText(presence="absent", text={"en_us": "Ann and Rob cook."}, reason={"en_us": "Both do it."})
     catalog = replace(_catalog(), tuning={"kitchen": Tuning(id="kitchen", examples=(whole,))})
     (example,) = tuning_examples(catalog, "en_us", seed=1)

@@ -105,8 +105,8 @@ def test_checkpoints_are_models_on_the_way(api):
 
 def test_tasks_are_shared_out_by_stereotype_less_often_the_further_tuning_has_come():
     respondent = Respondent(id="own", description="", assigning=Assigning(strength=0.8), tuning=Tuning(effect=0.5))
-    assert respondent.tuned().assigning.strength == pytest.approx(0.4)
-    assert respondent.tuned(0.5).assigning.strength == pytest.approx(0.6)
+    assert respondent.as_tuned().assigning.strength == pytest.approx(0.4)
+    assert respondent.as_tuned(0.5).assigning.strength == pytest.approx(0.6)
 
 
 def test_events_come_newest_first_page_by_page(api):
