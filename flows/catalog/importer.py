@@ -128,8 +128,8 @@ def _contents(format_name: str, name: str, out: Path, read: Sequence[Imported]) 
     contents: dict[Path, Content | None] = {}
     if format_name in BENCHMARKS:
         lines = "".join(f"{template_line(template)}\n" for template in templates)
-        problems = scenario(format_name, name, templates, f"{name}.jsonl")
-        contents = {out / f"{name}.jsonl": lines, out / f"{name}.scenario.yaml": as_yaml(problems)}
+        document = scenario(format_name, name, templates, f"{name}.jsonl")
+        contents = {out / f"{name}.jsonl": lines, out / f"{name}.scenario.yaml": as_yaml(document)}
     elif format_name == "langbite":
         contents = dict(_langbite(name, out, read))
     elif format_name == "interactions":
@@ -149,8 +149,8 @@ def _langbite(name: str, out: Path, read: Sequence[Imported]) -> dict[Path, Cont
     library = {"library": "templates"} if templates else {}
     for one in read:
         if one.scenario is not None:
-            problems: dict[str, Any] = {**one.scenario, "scenario": {**one.scenario["scenario"], **library}}
-            contents[out / f"{slug(Path(one.file).stem) or name}.scenario.yaml"] = as_yaml(problems)
+            document: dict[str, Any] = {**one.scenario, "scenario": {**one.scenario["scenario"], **library}}
+            contents[out / f"{slug(Path(one.file).stem) or name}.scenario.yaml"] = as_yaml(document)
     return contents
 
 

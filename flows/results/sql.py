@@ -153,11 +153,11 @@ def _number_names(names: Iterable[str]) -> list[str]:
     given = list(names)
     apart: dict[str, None] = {}
     for name in given:
-        name, number = name, 0
-        while name in apart or (number and name in given):
+        own, number = name, 0
+        while own in apart or (number and own in given):
             number += 1
-            name = f"{name}_{number}"
-        apart[name] = None
+            own = f"{name}_{number}"
+        apart[own] = None
     return list(apart)
 
 
