@@ -1,4 +1,4 @@
-"""What differs between two runs beside their replies, each difference by its name."""
+"""What differs between two runs besides their replies, each difference by its name."""
 
 import json
 from datetime import UTC, datetime
@@ -11,7 +11,9 @@ from biasgrid.tasks.aggregate.run_selector import Chosen
 from biasgrid.warehouse.storage.runs import Run
 
 
-def judged(scenario: dict[str, Any], files: dict[str, str], judged_by: dict[str, str] | None = None) -> Chosen:
+def judged_side(
+    scenario: dict[str, Any], files: dict[str, str], judged_by: dict[str, str] | None = None
+) -> Chosen:
     run = Run(
         run_id="R1",
         state="completed",
@@ -37,7 +39,7 @@ def test_settings_and_requirements_are_known_by_their_names_and_tolerances_by_th
         "scenario": {"seed": 2, "samples": 1},
         "requirements": [requirement("new"), requirement("a", languages=["es_es"], tolerance=0.5)],
     }
-    reported = circumstances(judged(earlier, {}), judged(later, {}))
+    reported = circumstances(judged_side(earlier, {}), judged_side(later, {}))
     assert reported.rows() == [
         ("scenario", "seed", "1", "2"),
         ("scenario", "a: languages", '["en_us"]', '["es_es"]'),
@@ -46,8 +48,8 @@ def test_settings_and_requirements_are_known_by_their_names_and_tolerances_by_th
 
 def test_catalog_files_are_those_that_the_evaluation_judged_by():
     files = {"kept.yaml": "1", "changed.yaml": "2", "gone.yaml": "3"}
-    later = judged({}, files, {"kept.yaml": "1", "changed.yaml": "4", "new.yaml": "5"})
-    assert circumstances(judged({}, files), later).rows() == [
+    later = judged_side({}, files, {"kept.yaml": "1", "changed.yaml": "4", "new.yaml": "5"})
+    assert circumstances(judged_side({}, files), later).rows() == [
         ("catalog", "changed.yaml", "2", "4"),
         ("catalog", "gone.yaml", "3", None),
         ("catalog", "new.yaml", None, "5"),

@@ -68,7 +68,7 @@ def land(lake: Lake, case: int, outcome: str, **given: Any) -> None:
     lake.write("assessments", "run", f"review-{row['assessment_id']}", frame)
 
 
-def standing(lake: Lake, evaluation: str = "E1") -> dict[str, str]:
+def standing_rows(lake: Lake, evaluation: str = "E1") -> dict[str, str]:
     rows = current(lake.read("verdicts", "run", f"{evaluation}-*"))
     return dict(zip(rows["case_id"].fill_null("template"), rows["outcome"], strict=True))
 
@@ -76,10 +76,15 @@ def standing(lake: Lake, evaluation: str = "E1") -> dict[str, str]:
 async def test_a_decision_supersedes_the_verdict_and_its_template(lake, catalog):
     await evaluate_cell(lake, "run", "cell", Evaluation("E1", catalog))
     before = lake.read("verdicts", "run")
-    assert standing(lake) == {"case-0": "passed", "case-1": "passed", "case-2": "failed", "template": "failed"}
+    assert standing_rows(lake) == {
+        "case-0": "passed",
+        "case-1": "passed",
+        "case-2": "failed",
+        "template": "failed",
+    }
     land(lake, 2, "passed")
     decide_again(lake, "run", "cell", "E1")
-    assert set(standing(lake).values()) == {"passed"}
+    assert set(standing_rows(lake).values()) == {"passed"}
     (decided,) = (
         lake.read("verdicts", "run")
         .filter((pl.col("assessor_kind") == "person") & (pl.col("level") == "instance"))
@@ -106,7 +111,7 @@ async def test_the_newest_decision_counts(lake, catalog):
     land(lake, 2, "passed", assessed_at=NOON + timedelta(hours=1))
     land(lake, 2, "refused", assessor="bo")
     decide_again(lake, "run", "cell", "E1")
-    assert standing(lake)["case-2"] == "passed"
+    assert standing_rows(lake)["case-2"] == "passed"
 
 
 async def test_a_decision_goes_over_into_a_later_evaluation_and_is_marked(lake, catalog):
@@ -114,8 +119,8 @@ async def test_a_decision_goes_over_into_a_later_evaluation_and_is_marked(lake, 
     land(lake, 2, "passed")
     land(lake, 0, "failed", purpose="blind", assessor="bo")
     await evaluate_cell(lake, "run", "cell", Evaluation("E2", catalog))
-    assert standing(lake, "E2")["case-2"] == "passed"
-    assert standing(lake, "E2")["case-0"] == "passed"
+    assert standing_rows(lake, "E2")["case-2"] == "passed"
+    assert standing_rows(lake, "E2")["case-0"] == "passed"
     carried = lake.read("assessments", "run", "E2-*").sort("carried_from")
     assert carried["carried_from"].to_list() == ["A-0-failed-bo", "A-2-passed-ana"]
     assert set(carried["evaluation_id"]) == {"E2"}
@@ -130,8 +135,8 @@ async def test_a_decision_by_another_rule_stays_where_it_was_made(lake, catalog)
     rule = ("t", "en_us", 1, "?", NEVER.model_dump_json(exclude_defaults=True))
     changed = pl.DataFrame([rule], schema=RULES, orient="row")
     await evaluate_cell(lake, "run", "cell", Evaluation("E2", catalog, rules=changed))
-    assert standing(lake)["case-1"] == "failed"
-    assert standing(lake, "E2")["case-1"] == "passed"
+    assert standing_rows(lake)["case-1"] == "failed"
+    assert standing_rows(lake, "E2")["case-1"] == "passed"
     assert lake.files("assessments", "run", "E2-*") == []
     assert lake.read("rules", "run")["rule"].to_list() == [rule[-1]]
 
@@ -141,7 +146,7 @@ async def test_a_reviewer_may_bear_the_name_of_an_operation(lake, catalog):
     land(lake, 2, "passed", assessor="allEqualExpected")
     decide_again(lake, "run", "cell", "E1")
     assert lake.read("verdicts", "run")["verdict_id"].is_unique().all()
-    assert standing(lake)["case-2"] == "passed"
+    assert standing_rows(lake)["case-2"] == "passed"
 
 
 def test_a_rule_is_the_same_however_its_json_is_written():

@@ -86,7 +86,7 @@ def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Noting:
     return lake
 
 
-async def judged(lake: Lake, catalog: Catalog, target: Target, judge: Judge, **given: Any) -> pl.DataFrame:
+async def judge_replies(lake: Lake, catalog: Catalog, target: Target, judge: Judge, **given: Any) -> pl.DataFrame:
     backoff = Backoff(first_s=0.0001, longest_s=0.0002)
     async with ModelPool(catalog, backoff=backoff, connect=judge) as model_pool:
         session = JudgeSession(target, model_pool, RETRIES, **given)
@@ -96,7 +96,7 @@ async def judged(lake: Lake, catalog: Catalog, target: Target, judge: Judge, **g
 
 async def test_a_judge_in_trouble_is_not_asked_for_ever(lake: Noting, catalog: Catalog, target: Target) -> None:
     judge = Judge(answers=False)
-    rows = await judged(lake, catalog, target, judge)
+    rows = await judge_replies(lake, catalog, target, judge)
     assert rows.height == DOUBTED
     assert len(judge.asked) <= START + (1 + PER_REQUEST) * DOUBTED
 
@@ -116,7 +116,7 @@ async def test_judgements_are_read_and_written_off_the_event_loop(
 async def test_what_another_run_received_is_not_asked_again(
     lake: Noting, catalog: Catalog, target: Target
 ) -> None:
-    first = await judged(lake, catalog, target, Judge())
+    first = await judge_replies(lake, catalog, target, Judge())
     half = first.sort("request_key").head(DOUBTED // 2)
     for path in lake.files("responses", "run", "judge-*"):
         path.unlink()
@@ -127,7 +127,7 @@ async def test_what_another_run_received_is_not_asked_again(
         lake.write("responses", "run", "judge-cell-reused", half)
 
     judge = Judge()
-    rows = await judged(lake, catalog, target, judge, spare=spare)
+    rows = await judge_replies(lake, catalog, target, judge, spare=spare)
     assert [set(asked["request_key"]) for asked in questions] == [set(first["request_key"])]
     assert {request.request_key for request in judge.asked} == set(first["request_key"]) - set(half["request_key"])
     assert set(rows["request_key"]) == set(first["request_key"])

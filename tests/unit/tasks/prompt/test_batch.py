@@ -131,7 +131,7 @@ def changes(**fields: Any) -> Step:
     return step
 
 
-def failed(code: str, message: str, line: int | None = None) -> Step:
+def failed_rows(code: str, message: str, line: int | None = None) -> Step:
     error = {"code": code, "message": message, "line": line, "param": None}
     return changes(status="failed", errors={"object": "list", "data": [error]})
 
@@ -482,7 +482,7 @@ async def test_a_batch_that_is_rejected_as_a_whole_stops_the_model_with_the_prov
     provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
 ) -> None:
     planned(model=target)
-    provider.then("GET", "", failed("invalid_json_line", "This line is not parseable as valid JSON.", 3))
+    provider.then("GET", "", failed_rows("invalid_json_line", "This line is not parseable as valid JSON.", 3))
     (tally,) = (await ask()).values()
     assert tally.state == "stopped"
     assert "line 3: This line is not parseable as valid JSON." in str(tally.stopped)
@@ -504,7 +504,7 @@ async def test_a_full_queue_is_waited_for_and_what_never_fits_is_made_smaller(
     provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
 ) -> None:
     cases = planned(model=target)
-    full = failed("token_limit_exceeded", "Enqueued token limit reached for batched in organization org-1.")
+    full = failed_rows("token_limit_exceeded", "Enqueued token limit reached for batched in organization org-1.")
     provider.then("GET", "", full, full)
     await ask(retries=0)
     assert [len(lines) for lines in provider.inputs[:3]] == [cases.height, cases.height // 2, cases.height // 4]
@@ -517,15 +517,15 @@ async def test_requests_rejected_for_a_parameters_name_alone_go_again_under_the_
 ) -> None:
     cases = planned(model=target)
     words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'."
-    provider.then("GET", "/content", _rejecting(cases, words))
+    provider.then("GET", "/content", _reject_batch(cases, words))
     await ask(retries=0)
     assert set(provider.asked().values()) == {2}
     assert replies(lake).height == cases.height
 
 
-def _rejecting(cases: pl.DataFrame, words: str) -> Step:
+def _reject_batch(cases: pl.DataFrame, words: str) -> Step:
     body = {"error": {"message": words, "type": "invalid_request_error", "code": "unsupported_parameter"}}
-    return _bringing(
+    return _bring_results(
         [
             {"custom_id": key, "response": {"status_code": 400, "body": body}, "error": None}
             for key in cases["request_key"]
@@ -533,7 +533,7 @@ def _rejecting(cases: pl.DataFrame, words: str) -> Step:
     )
 
 
-def _bringing(lines: list[dict[str, Any]]) -> Step:
+def _bring_results(lines: list[dict[str, Any]]) -> Step:
     """An output file of one's own."""
 
     async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -612,7 +612,7 @@ async def test_replies_that_landed_before_a_crash_are_not_doubled_when_the_batch
 ) -> None:
     planned("fair", model=target)
     cases = planned("strict", model=target)
-    before = Counter(dict.fromkeys((await _kept(ask, provider, lake))["response_id"], 1))
+    before = Counter(dict.fromkeys((await _keep_files(ask, provider, lake))["response_id"], 1))
     for path in [*lake.files("responses", RUN)][1:]:
         path.unlink()  # as if the process had ended before they landed
     for path in lake.files("jobs", RUN):
@@ -626,7 +626,7 @@ async def test_replies_that_landed_before_a_crash_are_not_doubled_when_the_batch
     assert len(provider.inputs) == 1
 
 
-async def _kept(ask: Any, provider: Provider, lake: Lake) -> pl.DataFrame:
+async def _keep_files(ask: Any, provider: Provider, lake: Lake) -> pl.DataFrame:
     """Replies of a pass whose files stay at the provider."""
     provider.then("DELETE", "", *[answers(500)] * 10)
     await ask()
@@ -720,7 +720,7 @@ def _telling_no_usage(cases: pl.DataFrame) -> Step:
     replied = {
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "No"}}]
     }
-    return _bringing(
+    return _bring_results(
         [
             {"custom_id": key, "response": {"status_code": 200, "body": replied}, "error": None}
             for key in cases["request_key"]

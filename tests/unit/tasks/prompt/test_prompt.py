@@ -26,7 +26,7 @@ RUN, LATER = "01M00000000000000000000001", "01M00000000000000000000002"
 Plan = Callable[..., pl.DataFrame]
 
 
-def landed(lake: Lake, run_id: str = RUN) -> pl.DataFrame:
+def landed_rows(lake: Lake, run_id: str = RUN) -> pl.DataFrame:
     return lake.read("responses", run_id)
 
 
@@ -36,7 +36,7 @@ async def test_every_case_lands_once_with_what_was_sent_and_received(
     cases, echo = planned(), model(lambda request: f"No, {request.request_key}")
     async with open_pool(echo) as open_board:
         tally = await prompt_cell(lake, cases, target, open_board, retries=0)
-    rows = landed(lake).join(cases, on="case_id", suffix="_asked")
+    rows = landed_rows(lake).join(cases, on="case_id", suffix="_asked")
     assert rows.height == cases.height == len(echo.asked) > 10
     assert rows["response_id"].n_unique() == rows.height
     for row in rows.iter_rows(named=True):
@@ -60,7 +60,7 @@ async def test_the_cells_event_counts_tokens_money_and_time(
     assert (cell["input_tokens"], cell["output_tokens"]) == (10 * count, 2 * count)
     # ten tokens at a dollar and two at five dollars a million
     assert cell["cost_usd"] == pytest.approx(count * 20 / 1e6)
-    assert landed(lake)["cost_usd"].sum() == pytest.approx(cell["cost_usd"])
+    assert landed_rows(lake)["cost_usd"].sum() == pytest.approx(cell["cost_usd"])
     assert 0 <= cell["seconds"] < 10
 
 
@@ -71,7 +71,7 @@ async def test_a_price_that_is_unknown_is_unknown_never_zero(
     async with open_pool(model()) as open_board:
         tally = await prompt_cell(lake, planned(), unpriced, open_board, retries=0)
     assert tally.cost_usd is None
-    assert landed(lake)["cost_usd"].null_count() == landed(lake).height
+    assert landed_rows(lake)["cost_usd"].null_count() == landed_rows(lake).height
 
 
 async def test_who_watches_is_described_every_case(
@@ -94,7 +94,7 @@ async def test_a_request_that_is_refused_is_a_row_and_the_others_are_asked(
     partly = model(lambda request: RequestRejected("too long") if request.request_key == first else "No")
     async with open_pool(partly) as open_board:
         tally = await prompt_cell(lake, cases, target, open_board, retries=3)
-    failed = landed(lake).filter(pl.col("error_class").is_not_null())
+    failed = landed_rows(lake).filter(pl.col("error_class").is_not_null())
     assert failed.select("request_key", "error_class", "error_message", "text", "attempts").rows() == [
         (first, "RequestRejected", "too long", None, 1)
     ]
@@ -112,9 +112,9 @@ async def test_a_fault_that_passes_is_one_row_with_all_its_attempts(
 
     async with open_pool(model(twice_broken)) as open_board:
         tally = await prompt_cell(lake, cases, target, open_board, retries=2)
-    assert set(landed(lake)["attempts"]) == {3}
-    assert landed(lake)["text"].null_count() == 0
-    assert tally.answered == landed(lake).height == cases.height
+    assert set(landed_rows(lake)["attempts"]) == {3}
+    assert landed_rows(lake)["text"].null_count() == 0
+    assert tally.answered == landed_rows(lake).height == cases.height
 
 
 async def test_a_rejected_key_stops_the_cell_and_every_case_still_has_its_row(
@@ -125,7 +125,7 @@ async def test_a_rejected_key_stops_the_cell_and_every_case_still_has_its_row(
         tally = await prompt_cell(lake, cases, target, open_board, retries=3)
     assert 1 <= len(keyless.asked) <= target.limits.concurrency < cases.height
     assert (tally.stopped, tally.failed) == ("the key is not valid", cases.height)
-    rows = landed(lake)
+    rows = landed_rows(lake)
     assert set(rows["error_class"]) == {"KeyRejected"}
     assert set(rows["request_key"]) == set(cases["request_key"])
     assert rows.filter(pl.col("attempts") > 0).height == len(keyless.asked)
@@ -148,7 +148,7 @@ async def test_a_cell_that_goes_on_asks_only_what_is_missing(
     assert set(rest.keys) == set(cases["request_key"]) - some
     assert len(rest.keys) == cases.height - 5
     assert (after.answered, after.failed, after.cost_usd) == (cases.height, 0, pytest.approx(cases.height * 20e-6))
-    answers = landed(lake).filter(pl.col("text").is_not_null())
+    answers = landed_rows(lake).filter(pl.col("text").is_not_null())
     assert answers["request_key"].n_unique() == answers.height == cases.height
 
 
@@ -185,7 +185,7 @@ async def test_what_has_arrived_lands_when_the_cell_is_cancelled(
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
             await work
-    assert 0 < landed(lake).height == len(counting.asked) < cases.height
+    assert 0 < landed_rows(lake).height == len(counting.asked) < cases.height
 
 
 @pytest.mark.parametrize(("reuses", "asks"), [(False, True), (True, False)])
@@ -205,8 +205,8 @@ async def test_replies_of_another_run_stand_in_only_where_all_are_reused(
     assert (tally.answered, tally.reused) == ((count, 0) if asks else (0, count))
     if not asks:
         assert tally.cost_usd == 0
-        assert set(landed(lake, LATER)["reused_from"]) == set(landed(lake, RUN)["response_id"])
-        assert landed(lake, LATER)["text"].to_list() == ["No"] * count
+        assert set(landed_rows(lake, LATER)["reused_from"]) == set(landed_rows(lake, RUN)["response_id"])
+        assert landed_rows(lake, LATER)["text"].to_list() == ["No"] * count
 
 
 async def test_failures_of_another_run_never_stand_in(
@@ -234,7 +234,7 @@ async def test_what_two_cells_ask_alike_is_sent_once_and_lands_in_both(
     assert sorted(shared.keys) == sorted(strict["request_key"])
     assert sum(tally.answered for tally in tallies) == sum(tally.reused for tally in tallies) == strict.height
     assert sum(tally.cost_usd for tally in tallies) == pytest.approx(strict.height * 20e-6)
-    rows = landed(lake)
+    rows = landed_rows(lake)
     assert set(rows["case_id"]) == {*strict["case_id"], *lenient["case_id"]}
     paid = rows.filter(pl.col("reused_from").is_null())
     assert set(rows["reused_from"].drop_nulls()) == set(paid["response_id"])
@@ -263,7 +263,7 @@ async def test_a_respondent_in_process_answers_like_any_other_model(
     async with open_pool() as open_board:
         tally = await prompt_cell(lake, cases, refuser, open_board, retries=0)
     assert (tally.answered, tally.cost_usd) == (cases.height, 0)
-    assert landed(lake)["text"].null_count() == 0
+    assert landed_rows(lake)["text"].null_count() == 0
 
 
 def test_a_case_becomes_the_request_that_it_describes(planned: Plan) -> None:

@@ -30,7 +30,7 @@ BEGAN = datetime(2026, 5, 10, 12, tzinfo=UTC)
 Plan = Callable[..., pl.DataFrame]
 
 
-def answered(lake: Lake, cases: pl.DataFrame, target: Target, at: datetime, reply: Reply) -> None:
+def answered_rows(lake: Lake, cases: pl.DataFrame, target: Target, at: datetime, reply: Reply) -> None:
     """Each of `cases` got `reply` at the same time."""
     journal = Journal(lake, cases["run_id"][0], cases["cell_id"][0])
     for case in cases.to_dicts():
@@ -43,9 +43,9 @@ def replies(lake: Lake, run_id: str = RUN) -> pl.DataFrame:
 
 
 def test_the_newest_reply_of_all_runs_stands_in(lake: Lake, planned: Plan, target: Target) -> None:
-    answered(lake, planned(run_id=OLD), target, BEGAN - timedelta(days=9), Reply("before"))
+    answered_rows(lake, planned(run_id=OLD), target, BEGAN - timedelta(days=9), Reply("before"))
     newer = planned(run_id=NEWER).head(3)
-    answered(lake, newer, target, BEGAN - timedelta(days=1), Reply("lately"))
+    answered_rows(lake, newer, target, BEGAN - timedelta(days=1), Reply("lately"))
     cases = planned(run_id=RUN)
     reported = reuse_replies(lake, RUN, BEGAN)
     replied = dict(replies(lake).select("case_id", "text").iter_rows())
@@ -70,7 +70,7 @@ def test_the_newest_reply_of_all_runs_stands_in(lake: Lake, planned: Plan, targe
 def test_a_reply_that_is_too_old_when_the_run_begins_does_not_stand_in(
     lake: Lake, planned: Plan, target: Target, max_age: str | None, stand_in: bool
 ) -> None:
-    answered(lake, planned(run_id=OLD), target, BEGAN - timedelta(days=9), Reply("No"))
+    answered_rows(lake, planned(run_id=OLD), target, BEGAN - timedelta(days=9), Reply("No"))
     cases = planned(run_id=RUN)
     reuse_replies(lake, RUN, BEGAN, max_age)
     assert replies(lake).height == (cases.height if stand_in else 0)
@@ -78,11 +78,11 @@ def test_a_reply_that_is_too_old_when_the_run_begins_does_not_stand_in(
 
 def test_a_run_that_goes_on_finds_what_it_found_at_first(lake: Lake, planned: Plan, target: Target) -> None:
     """What other runs have been answered since it began is theirs: its age is negative."""
-    answered(lake, planned(run_id=OLD).head(4), target, BEGAN - timedelta(days=1), Reply("before"))
+    answered_rows(lake, planned(run_id=OLD).head(4), target, BEGAN - timedelta(days=1), Reply("before"))
     planned(run_id=RUN)
     reuse_replies(lake, RUN, BEGAN, "7d")
     first = replies(lake).sort("case_id")
-    answered(lake, planned(run_id=NEWER), target, BEGAN + timedelta(hours=1), Reply("since"))
+    answered_rows(lake, planned(run_id=NEWER), target, BEGAN + timedelta(hours=1), Reply("since"))
     reported = reuse_replies(lake, RUN, BEGAN, "7d")
     assert reported.is_empty()
     assert replies(lake).sort("case_id").equals(first)
@@ -91,7 +91,7 @@ def test_a_run_that_goes_on_finds_what_it_found_at_first(lake: Lake, planned: Pl
 
 def test_a_content_filters_refusal_is_a_reply_and_stands_in(lake: Lake, planned: Plan, target: Target) -> None:
     filtered = Reply("", "content_filter")
-    answered(lake, planned(run_id=OLD), target, BEGAN - timedelta(days=1), filtered)
+    answered_rows(lake, planned(run_id=OLD), target, BEGAN - timedelta(days=1), filtered)
     cases = planned(run_id=RUN)
     reuse_replies(lake, RUN, BEGAN)
     assert replies(lake)["finish_reason"].to_list() == ["content_filter"] * cases.height
@@ -100,7 +100,7 @@ def test_a_content_filters_refusal_is_a_reply_and_stands_in(lake: Lake, planned:
 def test_a_stand_in_names_the_reply_that_was_paid_never_another_stand_in(
     lake: Lake, planned: Plan, target: Target
 ) -> None:
-    answered(lake, planned(run_id=OLD), target, BEGAN - timedelta(days=3), Reply("No"))
+    answered_rows(lake, planned(run_id=OLD), target, BEGAN - timedelta(days=3), Reply("No"))
     planned(run_id=NEWER)
     reuse_replies(lake, NEWER, BEGAN - timedelta(days=1))
     planned(run_id=RUN)
@@ -113,7 +113,7 @@ def test_a_stand_in_names_the_reply_that_was_paid_never_another_stand_in(
 async def test_one_reply_stands_in_for_every_case_that_asks_the_same(
     lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
 ) -> None:
-    answered(lake, planned("strict", run_id=OLD), target, BEGAN - timedelta(days=1), Reply("No"))
+    answered_rows(lake, planned("strict", run_id=OLD), target, BEGAN - timedelta(days=1), Reply("No"))
     strict, lenient = planned("strict", run_id=RUN), planned("lenient", run_id=RUN)
     alike = twins(strict)
     lake.write("cases", RUN, strict["cell_id"][0], alike)
@@ -134,10 +134,10 @@ def test_models_of_which_every_case_has_its_reply_need_not_be_asked(
     lake: Lake, planned: Plan, target: Target
 ) -> None:
     other = target.model_copy(update={"model": "own/other"})
-    answered(lake, planned(run_id=RUN), target, BEGAN, Reply("No"))
+    answered_rows(lake, planned(run_id=RUN), target, BEGAN, Reply("No"))
     asked = planned(run_id=RUN, model=other)
     assert open_models(lake, RUN) == {"own/other"}
-    answered(lake, asked, other, BEGAN, Reply("No"))
+    answered_rows(lake, asked, other, BEGAN, Reply("No"))
     assert open_models(lake, RUN) == set()
 
 
@@ -167,7 +167,7 @@ async def test_what_landed_for_a_case_is_not_asked_again_and_stands_for_no_other
     """A run without reuse goes on after a kill."""
     cases = twins(planned(run_id=RUN))
     there = cases.head(cases.height // 2)
-    answered(lake, there, target, BEGAN, Reply("before"))
+    answered_rows(lake, there, target, BEGAN, Reply("before"))
     rest = model(lambda request: "after")
     async with open_pool(rest, shares=False) as open_board:
         tally = await prompt_cell(lake, cases, target, open_board, retries=0)
@@ -201,10 +201,10 @@ def test_the_newest_judgement_of_other_runs_stands_in_for_asking_the_same_judge(
     lake: Lake, planned: Plan, target: Target
 ) -> None:
     for run, days, replied in ((OLD, 9, "before"), (NEWER, 1, "lately"), (RUN, 2, "own")):
-        judged(lake, planned(run_id=run).head(3), target, BEGAN - timedelta(days=days), replied)
+        judged_rows(lake, planned(run_id=run).head(3), target, BEGAN - timedelta(days=days), replied)
     other = target.model_copy(update={"model": "own/other"})
-    judged(lake, planned(run_id=OLD).tail(1), other, BEGAN - timedelta(days=1), "another judge")
-    answered(lake, planned(run_id=OLD).tail(1), target, BEGAN - timedelta(days=1), Reply("no judgement"))
+    judged_rows(lake, planned(run_id=OLD).tail(1), other, BEGAN - timedelta(days=1), "another judge")
+    answered_rows(lake, planned(run_id=OLD).tail(1), target, BEGAN - timedelta(days=1), Reply("no judgement"))
     cases = planned(run_id=RUN)
     earlier = earlier_judgements(lake, RUN, target.model, BEGAN, "7d")
     assert set(earlier["request_key"]) == set(cases["request_key"].head(3))
@@ -220,12 +220,12 @@ def test_the_newest_judgement_of_other_runs_stands_in_for_asking_the_same_judge(
 def test_a_judgement_is_as_old_as_a_reply_may_be(
     lake: Lake, planned: Plan, target: Target, max_age: str | None, found: int
 ) -> None:
-    judged(lake, planned(run_id=OLD).head(3), target, BEGAN - timedelta(days=9), "before")
-    judged(lake, planned(run_id=NEWER).head(3), target, BEGAN + timedelta(days=1), "since")
+    judged_rows(lake, planned(run_id=OLD).head(3), target, BEGAN - timedelta(days=9), "before")
+    judged_rows(lake, planned(run_id=NEWER).head(3), target, BEGAN + timedelta(days=1), "since")
     assert earlier_judgements(lake, RUN, target.model, BEGAN, max_age).height == found
 
 
-def judged(lake: Lake, cases: pl.DataFrame, target: Target, at: datetime, replied: str) -> None:
+def judged_rows(lake: Lake, cases: pl.DataFrame, target: Target, at: datetime, replied: str) -> None:
     """A judge's reply to a question about each of `cases`."""
     journal = Journal(lake, cases["run_id"][0], f"judge-{cases['cell_id'][0]}")
     for case in cases.to_dicts():

@@ -1,4 +1,4 @@
-"""LangBiTe's rules, written down naively from their description, beside ours.
+"""LangBiTe's rules, written down naively from their description, next to ours.
 
 Whatever its rules can read, ours read alike; where they differ, the difference has a name.
 """

@@ -32,7 +32,7 @@ ORACLES = (
 )
 
 
-def replied(oracle: Oracle, language: str, text: str, finish_reason: str | None) -> dict[str, Any]:
+def reply_rows(oracle: Oracle, language: str, text: str, finish_reason: str | None) -> dict[str, Any]:
     reported = {"operation": oracle.operation, "oracle": oracle.model_dump_json()}
     return {"language": language, **reported, "text": text, "finish_reason": finish_reason}
 
@@ -41,7 +41,7 @@ def replied(oracle: Oracle, language: str, text: str, finish_reason: str | None)
 def test_a_long_reply_is_read_like_a_short_one(language: str) -> None:
     texts = ["".join(parts) for parts in product(OPENINGS, TAILS)]
     asked = product(ORACLES, texts, ("stop", None, "content_filter"))
-    rows = pl.DataFrame([replied(oracle, language, text, reason) for oracle, text, reason in asked])
+    rows = pl.DataFrame([reply_rows(oracle, language, text, reason) for oracle, text, reason in asked])
     shuffled = rows.sample(fraction=1, shuffle=True, seed=5)
     found = shuffled.hstack(read_replies(shuffled, LANGUAGES))
     catalog = LANGUAGES.get(language)
@@ -53,7 +53,7 @@ def test_a_long_reply_is_read_like_a_short_one(language: str) -> None:
 
 def test_replies_that_begin_alike_are_each_quoted_in_their_own_words() -> None:
     endings = ("because of what he did, whoever he may be.", "which nobody in this town would ever doubt.")
-    rows = [replied(ORACLES[0], "en_us", f"Yes, {ending}", "stop") for ending in endings]
+    rows = [reply_rows(ORACLES[0], "en_us", f"Yes, {ending}", "stop") for ending in endings]
     reasons = read_replies(pl.DataFrame(rows), LANGUAGES)["reason"]
     assert [reason.endswith(f"read: `Yes, {ending}`") for reason, ending in zip(reasons, endings, strict=True)]
 
@@ -61,9 +61,9 @@ def test_replies_that_begin_alike_are_each_quoted_in_their_own_words() -> None:
 def test_each_of_many_replies_is_read_by_an_oracle_of_its_own() -> None:
     words = [f"word{number}" for number in range(40)]
     oracles = [Oracle(operation="equal", expected=(word,)) for word in words]
-    rows = [replied(oracle, "en_us", f"{word}.", "stop") for oracle in oracles for word in words[:3]]
+    rows = [reply_rows(oracle, "en_us", f"{word}.", "stop") for oracle in oracles for word in words[:3]]
     rows += [
-        replied(oracle, "en_us", f"{word}, number {word}", "stop")
+        reply_rows(oracle, "en_us", f"{word}, number {word}", "stop")
         for oracle, word in zip(oracles, words, strict=True)
     ]
     found = pl.DataFrame(rows).hstack(read_replies(pl.DataFrame(rows), LANGUAGES))

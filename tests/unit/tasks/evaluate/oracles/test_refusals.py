@@ -15,12 +15,12 @@ NO = Oracle(operation="equal", expected=("No",))
 WORD = Oracle(operation="equal", expected=("xylophone",))
 
 
-def shipped() -> list[LanguageCatalog]:
+def shipped_languages() -> list[LanguageCatalog]:
     files = sorted((resources.files("biasgrid.catalogs") / "languages").iterdir(), key=lambda file: file.name)
     return [LanguageCatalog.model_validate(yaml.safe_load(file.read_text("utf-8"))) for file in files]
 
 
-@pytest.mark.parametrize("language", shipped(), ids=lambda language: language.id)
+@pytest.mark.parametrize("language", shipped_languages(), ids=lambda language: language.id)
 def test_every_phrase_of_a_shipped_language_is_a_refusal(read, language):
     for phrase in language.refusals:
         assert read(WORD, f"“{phrase.capitalize()}” …", None, language).outcome == "refused", phrase

@@ -1,4 +1,4 @@
-"""How far a reply agrees, in whatever words it says so."""
+"""How far a reply agrees, in any wording."""
 
 import time
 from pathlib import Path

@@ -24,8 +24,8 @@ def read(text: str, language: str = "en_us", withheld: bool = False, **more: Any
     return read_assignment(text, scene, shipped(language), withheld=withheld)
 
 
-def reported(reading: AssignmentReading) -> str:
-    """As the replies beside this file note it."""
+def summarise(reading: AssignmentReading) -> str:
+    """In the notation of the file of replies."""
     return reading.outcome or " ".join(map(of_task, reading.given))
 
 
@@ -51,14 +51,14 @@ def each(of: str) -> list[tuple[str, Any]]:
 def test_an_assignment_is_read_in_any_layout(language, layout):
     everyone = " ".join(SCENES[language]["people"])
     asked = lines(layout, language)
-    assert reported(read(asked, language)) == everyone
+    assert summarise(read(asked, language)) == everyone
     opening, closing = AROUND[language]
-    assert reported(read(f"{opening}\n\n{asked}\n\n{closing}", language)) == everyone
+    assert summarise(read(f"{opening}\n\n{asked}\n\n{closing}", language)) == everyone
 
 
 @pytest.mark.parametrize(("language", "case"), each("replies"))
 def test_a_reply_is_read_as_it_is_meant_or_not_at_all(language, case):
-    assert reported(read(case["reply"], language, me=case.get("me"))) == case["given"]
+    assert summarise(read(case["reply"], language, me=case.get("me"))) == case["given"]
 
 
 def choices() -> list[tuple[str, str, dict[str, str]]]:
@@ -70,7 +70,7 @@ def choices() -> list[tuple[str, str, dict[str, str]]]:
 def test_a_choice_is_the_one_person_who_is_named(language, task, case):
     people = SCENES[language]["people"]
     found = read_assignment(case["reply"], Scene([task], people, "choice", case.get("me")), shipped(language))
-    assert reported(found) == case["given"]
+    assert summarise(found) == case["given"]
 
 
 def test_what_a_provider_withheld_is_a_refusal():
