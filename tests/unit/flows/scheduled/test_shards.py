@@ -26,7 +26,7 @@ def resolved(scenario: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
 
 
 def test_a_shard_per_model_the_longest_first(resolved):
-    assert [(shard.models, shard.planned_rows) for shard in shards(CELLS, resolved())] == [
+    assert [(shard.models, shard.planned) for shard in shards(CELLS, resolved())] == [
         (("a/large",), 60),
         (("b/one",), 25),
         (("a/small",), 10),
@@ -35,7 +35,7 @@ def test_a_shard_per_model_the_longest_first(resolved):
 
 def test_a_shard_per_provider(resolved):
     found = shards(CELLS, resolved(), "provider")
-    assert [(shard.models, shard.planned_rows, shard.title) for shard in found] == [
+    assert [(shard.models, shard.planned, shard.title) for shard in found] == [
         (("a/large", "a/small"), 70, "large and 1 more"),
         (("b/one",), 25, "one"),
     ]
