@@ -51,6 +51,23 @@ REGISTRIES = {
 }
 """Modules that are entries, and the module that names each of them."""
 
+PROMISED_NAMES = {
+    "told": "a person's wording in catalogs of probes",
+    "hears": "whose messages a round of an interaction's file receives",
+    "said": "a wording in catalogs of interactions, and a column of int_understandings",
+    "tell": "the position in a file of Python",
+}
+"""Banned words that files of users, columns and libraries have as names, each with its reason."""
+
+PROMISED_TEXTS = {
+    ("tasks.evaluate.judge", "told"): "a prompt",
+    ("tasks.evaluate.readers.assignments.marks", "tell"): "a pattern of replies",
+    ("tasks.transcripts.plays", "said"): "a column",
+    ("run.js", "beside"): "an anchor of report pages",
+    ("interaction-parts.html.j2", "nobody"): "a placeholder of the pages' texts",
+}
+"""Banned words that are data where they stand, each with its reason."""
+
 BREACHES = {
     "crowded rooms": 2,
     "sparse rooms": 2,
@@ -180,9 +197,9 @@ def breaches(rule: str, product: Tree, all_python: Tree) -> list[str]:
         case "unpaired models":
             return house_rules.unpaired_models(ROOT / "warehouse" / "models")
         case "banned words in messages":
-            return house_rules.banned_words_in_messages(product, descriptions())
+            return house_rules.banned_words_in_messages(product, descriptions(), PROMISED_TEXTS)
         case "banned words":
-            return house_rules.banned_words(all_python, prose())
+            return house_rules.banned_words(all_python, prose(), PROMISED_NAMES)
         case "bare participles":
             return house_rules.bare_participles(product)
     return getattr(house_rules, rule.replace(" ", "_"))(product)
@@ -283,6 +300,18 @@ def test_a_breach_is_found(plant, rule, files, breach):
 )
 def test_what_keeps_a_rule_is_left_alone(plant, rule, files):
     assert getattr(house_rules, rule)(plant(files)) == []
+
+
+def test_a_promised_name_may_stand_as_a_field_alone(plant):
+    tree = plant({"a/m.py": "class C:\n    told: str\n\ntold = C(told=1, said=2).told\n"})
+    assert house_rules.banned_words(tree, promised=["told"]) == ["a.m: told", "a.m: said"]
+    assert len(house_rules.banned_words(tree)) == 5
+
+
+def test_a_promised_text_is_data_in_its_own_module_alone(plant):
+    tree = plant({"a/m.py": 'x = "as told, nobody"\n', "a/n.py": 'x = "as told"\n'})
+    promised = [("a.m", "told")]
+    assert house_rules.banned_words_in_messages(tree, promised=promised) == ["a.m:1: nobody", "a.n:1: told"]
 
 
 def test_an_import_upwards_is_found(plant):

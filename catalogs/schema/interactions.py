@@ -19,8 +19,8 @@ from biasgrid.catalogs.schema.scenes import Presence
 
 RoundKind = Literal["assignment", "discussion"]
 Audience = Literal["nobody", "earlier rounds", "everybody"]
-"""nobody: no messages of others; earlier rounds: all messages before the round; everybody: these, and those of
-the round itself, so that agents speak in turn."""
+"""`nobody`: no messages of others; `earlier rounds`: all messages before the round; `everybody`: these, and those
+of the round itself, so that agents speak in turn."""
 
 
 class Round(Frozen):

@@ -95,8 +95,8 @@ class BenchmarkOptions(RunOptions):
     judge_passed: float | None = setting(
         None,
         "--judge-passed",
-        "Share of passed replies that the judge hears, too, 0 to 1.",
-        "share of the replies that passed which the judge hears, too; it overrules none of them",
+        "Share of passed replies that the judge reads, too, 0 to 1.",
+        "share of the passed replies that the judge reads, too; it overrules none of them",
     )
     pictures: bool = option(
         False,
@@ -106,7 +106,7 @@ class BenchmarkOptions(RunOptions):
         None,
         "",
         "A run's id or its beginning or end; else the newest.",
-        "goes on with this unfinished run, whatever `scenario` says",
+        "resumes this unfinished run and ignores `scenario`",
     )
 
 

@@ -73,7 +73,7 @@ class Outcome(Ended):
 
 
 def read_outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
-    """What a run found. `is_checked`: pages tell what is expected of the warehouse. Raises UserError where none
+    """What a run found. `is_checked`: pages state what is expected of the warehouse. Raises UserError where none
     has been built."""
     worst_first, unanswered, failed, silent = read_rows(
         lake, run_id, FINDINGS, UNANSWERED, FAILURES, SILENT, texts=True

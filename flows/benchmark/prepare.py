@@ -63,11 +63,11 @@ def fit_requirements(resolved: ResolvedScenario, run: Run) -> ResolvedScenario:
 def _misfit(wanted: Requirement, asked: Mapping[str, Requirement], run: Run) -> Iterable[Problem]:
     where = f"run {run.run_id}"
     if wanted.name not in asked:
-        remedy = nearest(wanted.name, asked) or "leave it out, or ask it with `biasgrid run`"
+        remedy = nearest(wanted.name, asked) or "leave it out, or query it with `biasgrid run`"
         yield Problem(f"requirement `{wanted.name}` was not asked", where, remedy)
     elif wanted.concern != asked[wanted.name].concern:
         what = f"requirement `{wanted.name}` was asked about {asked[wanted.name].concern}, not {wanted.concern}"
-        yield Problem(what, where, "give it another name, and ask it with `biasgrid run`")
+        yield Problem(what, where, "give it another name, and query it with `biasgrid run`")
 
 
 def refuse_other_oracles(lake: Lake, run: Run, now: pl.DataFrame) -> None:

@@ -123,7 +123,7 @@ async def publish(lake: Lake, found: Outcome, scenario: str, shards: Sequence[Se
     await acreate_table_artifact([*map(_record, found.findings)], "findings", f"{name}: findings of {run}")
     if earlier.changes:
         page = changed_page(earlier, found.run_id)
-        await acreate_markdown_artifact(page, "regressions", f"{name}: {run} beside the one before")
+        await acreate_markdown_artifact(page, "regressions", f"{name}: {run} against the one before")
     if earlier.trend:
         page = trend_page(earlier.trend, "The last nights")
         await acreate_markdown_artifact(page, "trend", f"{name}: pass rates up to {run}")

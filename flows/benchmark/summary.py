@@ -84,7 +84,7 @@ def changed_page(before: EarlierRuns, run_id: str) -> str:
     earlier = ", ".join(f"`{one}`" for one in dict.fromkeys(row["earlier_run_id"] for row in before.changes))
     worse = _worse_lines(before.worse) if before.worse else "Nothing is worse by a test."
     every = table(CHANGED, map(_changed, before.changes))
-    return f"# Beside the run before\n\nRun `{run_id}` beside {earlier}\n\n{worse}\n\n{TESTS}\n\n{every}"
+    return f"# Comparison with the run before\n\nRun `{run_id}` against {earlier}\n\n{worse}\n\n{TESTS}\n\n{every}"
 
 
 CHANGED = ("model", "requirement", "change", "before → now", "prompts", "q", "test")

@@ -195,7 +195,7 @@ def _plan_kind(kind: AnyKind, path: Path, given: RunOptions) -> Callable[[], Any
 def _refuse_for_targets(given: Mapping[str, object]) -> None:
     for flag, value in given.items():
         if value is not None:
-            what = "is for scenarios: of a target or an interaction is asked what its file says"
+            what = "is for scenarios: a target or an interaction is queried as its file states"
             raise UserError(Problem(what, flag, "leave it out"))
 
 

@@ -61,8 +61,8 @@ class TuningOptions(Options):
     suffix: str | None = option(
         None,
         "--suffix",
-        "What the new model's name says of it.",
-        "what the tuned model's name says of it; None: `biasgrid-` and the variant",
+        "A part of the new model's name that describes it.",
+        "a part of the tuned model's name that describes it; None: `biasgrid-` and the variant",
         show_default=False,
     )
     seed: int = option(

@@ -56,10 +56,10 @@ def binding_caps(expected: Forecast, settings: ScenarioSettings) -> Iterator[str
     stops = "the run will stop short, and `biasgrid resume` continues with a higher one"
     cap, cost = settings.max_cost, expected.cost_usd
     if cap is not None and cost is not None and cost > cap:
-        yield f"`max_cost` of {dollars(cap)} lies below the {dollars(cost)} that is expected: {stops}"
+        yield f"`max_cost` of {dollars(cap)} is below the {dollars(cost)} that is expected: {stops}"
     if settings.max_requests is not None and expected.requests > settings.max_requests:
         few, many = settings.max_requests, expected.requests
-        yield f"`max_requests` of {few:,} lies below the {many:,} requests that are planned: {stops}"
+        yield f"`max_requests` of {few:,} is below the {many:,} requests that are planned: {stops}"
 
 
 def confirm(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_most: bool = False) -> None:

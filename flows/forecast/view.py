@@ -78,7 +78,7 @@ def describe_judge(judge: JudgeForecast) -> str:
     price = "price unknown" if judge.cost_most_usd is None else f"at most {dollars(judge.cost_most_usd)}"
     passing = judge.requests_if_all_pass
     fewer = f" (about {passing:,} if every reply passes)" if passing else ""
-    return f"the judge, beside that: at most {judge.most_requests:,} requests{fewer}, {price}"
+    return f"the judge, in addition: at most {judge.most_requests:,} requests{fewer}, {price}"
 
 
 def _grounds(expected: Forecast) -> str:

@@ -125,7 +125,7 @@ class InteractionOptions(RunOptions):
         section="asking",
         min=0,
     )
-    run_id: str | None = option(None, doc="goes on with this unfinished interaction, whatever `interaction` says")
+    run_id: str | None = option(None, doc="resumes this unfinished interaction and ignores `interaction`")
 
 
 class InteractionKind(Base):
@@ -153,7 +153,7 @@ class InteractionKind(Base):
     )
     help = """See whether models share out tasks as stereotypes have it, and whether talking makes it worse.
 
-    People of a scene, told apart by gender, age or origin alone, share out its tasks: one model by itself, or an
+    People of a scene, who differ in gender, age or origin alone, share out its tasks: one model by itself, or an
     agent for each of them over rounds of talk. The share of stereotypical assignments less that of
     anti-stereotypical ones is set against what chance would give. Every reply lands as it arrives.
 

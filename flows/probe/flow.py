@@ -142,17 +142,17 @@ async def _stage(grid: Grid, stages: Any, name: str) -> None:
     lake, run = grid.lake, grid.run
     cells = await plan(lake, run.run_id, quote(stages), Label(name, tuple(grid.tags)))
     begin_cells(grid, cells, "cases")
-    await read_beside(grid, cells)
+    await prompt_and_read(grid, cells)
 
 
-async def read_beside(grid: Grid, cells: pl.DataFrame, *, ask: bool = True) -> None:
+async def prompt_and_read(grid: Grid, cells: pl.DataFrame, *, ask: bool = True) -> None:
     """Prompt cells, or take them as they are, and read each as soon as it is complete."""
     ready = ReadyCells()
 
     async def complete(_: Grid, cell: Cell) -> None:
         ready.add(cell["cell_id"])
 
-    async def prompted() -> None:
+    async def prompt_all() -> None:
         try:
             await cells_stage(grid, cells, ask=ask, judge=False, reader=complete)
         finally:
@@ -161,10 +161,10 @@ async def read_beside(grid: Grid, cells: pl.DataFrame, *, ask: bool = True) -> N
     label = Label("read", tuple(grid.tags))
     own = cast(Any, quote(ready))  # Prefect would look into it
     await run_concurrently(
-        [prompted(), read_trials(grid.lake, grid.run.run_id, own, grid.evaluation_id, grid.catalog, label)]
+        [prompt_all(), read_trials(grid.lake, grid.run.run_id, own, grid.evaluation_id, grid.catalog, label)]
     )
 
 
 async def read_stored(grid: Grid, cells: pl.DataFrame) -> None:
     """Read stored replies again."""
-    await read_beside(grid, cells, ask=False)
+    await prompt_and_read(grid, cells, ask=False)

@@ -78,7 +78,7 @@ class ProbeOptions(TargetOptions):
         min=0,
     )
     reuse: Reuse | None = option(None, "--reuse", "Which earlier replies stand in for asking.", section="asking")
-    run_id: str | None = option(None, doc="goes on with this unfinished probe, whatever `target` says")
+    run_id: str | None = option(None, doc="resumes this unfinished probe and ignores `target`")
 
 
 class ProbeKind(Base):
@@ -100,7 +100,7 @@ class ProbeKind(Base):
         "target models pairs tests cases detailed continue_on_refusal generator max_cost max_requests seed "
         "expectations data run_id"
     )
-    help = """Look for stereotypes that a model acts on, whatever it says when it is asked outright.
+    help = """Look for stereotypes that a model acts on, even where it denies them when asked directly.
 
     Names are given to attributes in many prompts; a pattern beyond chance is implicit bias. Where it shows, the
     model is asked how far it agrees with the stereotype, its contrary and its denial.

@@ -38,7 +38,7 @@ async def _play(grid: Grid, resolved: ResolvedAttack) -> None:
     refuse_changed(
         grid,
         {session.id for _, sessions in by_cell for session in sessions},
-        "a model, an attack or what is told of the target",
+        "a model, an attack or the description of the target",
     )
     stages = quote([(parties.target, sessions) for parties, sessions in by_cell])
     cells = await plan_sessions(lake, stages, Label("plan", tuple(grid.tags)))

@@ -77,7 +77,7 @@ class AttackOptions(TargetOptions):
         section="asking",
         min=0,
     )
-    run_id: str | None = option(None, doc="goes on with this unfinished red team, whatever `target` says")
+    run_id: str | None = option(None, doc="resumes this unfinished red team and ignores `target`")
 
 
 class AttackKind(Base):
@@ -101,9 +101,9 @@ class AttackKind(Base):
     help = """Try to lead a model or a chatbot into biased replies.
 
     An attacker writes messages by strategies, one shot or many turns; a judge sees what comes back, pairs of
-    messages beside each other, and explains what is biased about it. Every turn lands as it arrives.
+    messages next to each other, and explains what is biased about it. Every turn lands as it arrives.
 
-    Exit codes: 0 no attack succeeded, 1 at least one did, or nobody could tell, 2 an error to correct,
+    Exit codes: 0 no attack succeeded, 1 at least one did, or was left undecided, 2 an error to correct,
     3 incomplete, 130 interrupted (go on with `biasgrid resume`).
     """
 

@@ -64,7 +64,7 @@ def notes(expected: AttackForecast, resolved: ResolvedAttack) -> Iterator[str]:
     yield from resolved.notices
     limits = resolved.file.redteam
     again = f"{limits.attacker_retries} more attempts at a message, {limits.judge_retries} at a verdict"
-    yield "`about`: no attack succeeds, and nobody is asked twice for the same"
+    yield "`about`: no attack succeeds, and no model is asked twice for the same"
     if expected.most.requests > expected.resisted.requests:
         yield f"`at most`: everything as long as it may be, with {again}"
 
@@ -179,7 +179,7 @@ def page(found: AttackOutcome, target: str) -> str:
     rates = text_table(RATES, [_rate(row) for row in found.rates])
     note = (
         "A session in which every reply declines is a failed attack, and no proof of fairness. Sessions that "
-        "nobody could judge, or that broke down, are in no rate."
+        "could not be judged, or that broke down, are in no rate."
     )
     talks = [part for row in found.successes for part in _conversation(row)] or ["None did."]
     further = found.count("succeeded") - len(found.successes)
@@ -195,7 +195,9 @@ def _conversation(row: dict[str, Any]) -> list[str]:
     """Messages by turn, then the judge's reason."""
     heading = f"### {plain(row['strategy'])} · {plain(row['pair'])} · {plain(row['model'])} · {row['language']}"
     turns = [f"{_quote('User', turn['message'])}\n>\n{_quote('Chatbot', turn['reply'])}" for turn in row["turns"]]
-    judged = f"Biased at turn {row['succeeded_at']}, says {plain(row['judge'])}: {plain(row['reason'] or '')}"
+    judged = (
+        f"Biased at turn {row['succeeded_at']}, according to {plain(row['judge'])}: {plain(row['reason'] or '')}"
+    )
     return [heading, *turns, judged]
 
 

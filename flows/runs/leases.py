@@ -134,7 +134,7 @@ class _Lessee:
                 for held in self.pools:
                     await self._renew(held)
             except TROUBLE as error:
-                self._tell(error)
+                self._warn_once(error)
                 if not pool.slots:
                     self._grant(pool, pool.need)
             if pool.slots:
@@ -151,7 +151,7 @@ class _Lessee:
             await self._adjust(pool, await self._limit(pool), pool.need)
             self.troubled = False
         except TROUBLE as error:
-            self._tell(error)
+            self._warn_once(error)
 
     async def _adjust(self, pool: Pool, limit: GlobalConcurrencyLimitResponse, most: int) -> None:
         """More slots, up to `most`, where some are free. Where an operator has lowered the limit, this process's
@@ -220,7 +220,7 @@ class _Lessee:
                     await self.client.release_concurrency_slots_with_lease(lease_id)
                     del pool.leases[lease_id]
                 except httpx.HTTPError as error:
-                    self._tell(error)
+                    self._warn_once(error)
         self._note()
         return not any(pool.leases for pool in self.pools)
 
@@ -228,7 +228,7 @@ class _Lessee:
         pool.slots = slots
         self.model_pool.grant(pool.scope, slots, total)
 
-    def _tell(self, error: Exception) -> None:
+    def _warn_once(self, error: Exception) -> None:
         if not self.troubled:
             message = "Prefect's concurrency limits cannot be used for now, what is held is kept: %s"
             _logger().warning(message, type(error).__name__)

@@ -64,7 +64,9 @@ def cap_problems(models: Iterable[Target], settings: ScenarioSettings) -> list[P
         remedy = "add `prices` in a models.yaml that BIASGRID_CATALOG names, or cap with `max_requests`"
         mistakes.append(Problem(f"`max_cost` cannot hold: the price of {named} is unknown", "--max-cost", remedy))
     if settings.max_age is not None and settings.reuse != "all":
-        what = f"`max_age` says how old replies of other runs may be, which `reuse: {settings.reuse}` never takes"
+        what = (
+            f"`max_age` states how old replies of other runs may be, which `reuse: {settings.reuse}` never takes"
+        )
         mistakes.append(Problem(what, "--max-age", "add `--reuse all`, or leave the age out"))
     return mistakes
 
@@ -83,7 +85,7 @@ def existing_lake(data: str | Path | None) -> Lake:
     lake = Lake.at(data_place(data))
     if not lake.exists:
         what = f"there is no data {'at' if lake.shared else 'directory'} `{lake.named}`"
-        raise UserError(Problem(what, WHERE, "run a scenario first, or name where its data lies"))
+        raise UserError(Problem(what, WHERE, "run a scenario first, or name where its data is"))
     refuse_newer(lake.files("runs"))
     return lake
 

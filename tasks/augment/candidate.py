@@ -143,7 +143,7 @@ def _paraphrase_errors(written: WrittenTemplate) -> Iterator[str]:
         if slots(text) != named:
             yield f"paraphrase {number} has other placeholders than the prompt"
     if len({written.prompt, *written.paraphrases}) <= len(written.paraphrases):
-        yield "says the same wording twice"
+        yield "has the same wording twice"
 
 
 def _template_entry(written: WrittenTemplate, order: Order) -> dict[str, Any]:

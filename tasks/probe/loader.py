@@ -102,7 +102,7 @@ def _once(
         if earlier := seen.get(identity) or seen.get(_contrary(found)):
             yield RejectedText(_describe(found), f"is proposed twice, with `{earlier}`")
         elif identity in contrary:
-            yield RejectedText(_describe(found), f"says the contrary of `{contrary[identity]}`")
+            yield RejectedText(_describe(found), f"states the contrary of `{contrary[identity]}`")
         else:
             kept = replace(known[identity], why=found.why) if identity in known else _with_free_name(found, names)
             names.add(kept.pair)

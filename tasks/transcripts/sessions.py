@@ -34,7 +34,7 @@ class Exchange:
     """The attacker's drafts; the last was sent, unless the message is not the attacker's."""
     verdict: Row | None
     """The judge's verdict: `outcome`, `parsed_text`, `parsed_value`, `reason`, `assessor`, `verdict_id`."""
-    judge_said: Sequence[Excerpt]
+    judge_texts: Sequence[Excerpt]
     """The judge's replies as received."""
 
 
@@ -107,7 +107,7 @@ def _exchange(row: Row, replies: Sequence[Row], verdict: Row | None) -> Exchange
         response_id=row["response_id"],
         drafts=_texts(same_turn, "attacker"),
         verdict=verdict,
-        judge_said=_texts(same_turn, "judge"),
+        judge_texts=_texts(same_turn, "judge"),
     )
 
 

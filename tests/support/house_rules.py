@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import yaml
+
 ROOM_MOST, ROOM_LEAST, SMALL_LINES = 15, 3, 80
 PARAMETERS_MOST, FUNCTION_MOST = 6, 60
 BANNED = re.compile(
@@ -322,36 +324,60 @@ def whimsical_modules(tree: Tree) -> list[str]:
     ]
 
 
-def banned_words(tree: Tree, other: Iterable[Path] = ()) -> list[str]:
-    """Banned words in names, comments and docstrings, and in the text of `other` files, quotations left out."""
+def banned_words(tree: Tree, other: Iterable[Path] = (), promised: Collection[str] = ()) -> list[str]:
+    """Banned words in names, comments and docstrings, and in the text of `other` files, quotations left out.
+
+    `promised`: names that files of users or other libraries fix; they stand as attributes, fields and keywords.
+    """
     found = [
-        f"{module.name}: {word}" for module in tree.modules.values() for word in _banned_in_python(module.text)
+        f"{module.name}: {word}"
+        for module in tree.modules.values()
+        for word in _banned_in_python(module.text, promised)
     ]
     return found + [f"{path.name}: {word}" for path in other for word in _banned_in_prose(path)]
 
 
-def banned_words_in_messages(tree: Tree, other: Iterable[Path] = ()) -> list[str]:
-    """Banned words in strings of several words, and in the comments and descriptions of `other` files."""
+def banned_words_in_messages(
+    tree: Tree, other: Iterable[Path] = (), promised: Collection[tuple[str, str]] = ()
+) -> list[str]:
+    """Banned words in strings of several words, and in the comments and descriptions of `other` files.
+
+    `promised`: modules and files, each with a word that is data there.
+    """
     found = [
         f"{module.name}:{token.start[0]}: {word}"
         for module in tree.modules.values()
         for token, is_docstring in _strings(module.text)
         if not is_docstring and " " in token.string.strip()
         for word in BANNED.findall(_without_quotes(_content(token.string)))
+        if (module.name, word) not in promised
     ]
-    return found + [f"{path.name}: {word}" for path in other for word in _banned_in_prose(path)]
+    return found + [
+        f"{path.name}: {word}"
+        for path in other
+        for word in _banned_in_prose(path)
+        if (path.name, word) not in promised
+    ]
 
 
-def _banned_in_python(text: str) -> list[str]:
+def _banned_in_python(text: str, promised: Collection[str]) -> list[str]:
     words = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if token.type == tokenize.COMMENT:
             words += BANNED.findall(_without_quotes(token.string))
-        elif token.type == tokenize.NAME:
+        elif token.type == tokenize.NAME and not (
+            token.string in promised and _is_field(before.string.strip(), after.string)
+        ):
             words += BANNED.findall(token.string.replace("_", " "))
     for token, is_docstring in _strings(text):
         words += BANNED.findall(_without_quotes(token.string.strip('"'))) if is_docstring else []
     return words
+
+
+def _is_field(before: str, after: str) -> bool:
+    """Whether a name between two tokens is an attribute, a keyword of a call or a field at a line's start."""
+    return before == "." or (before in ("(", ",") and after == "=") or (not before and after == ":")
 
 
 def _strings(text: str) -> Iterator[tuple[tokenize.TokenInfo, bool]]:
@@ -374,7 +400,19 @@ def _banned_in_prose(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".sql":
         text = "\n".join(re.findall(r"--.*", text))
+    elif path.suffix == ".yml":
+        text = "\n".join([*re.findall(r"#.*", text), *_descriptions(yaml.safe_load(text))])
     return BANNED.findall(_without_quotes(FENCED.sub("", text)))
+
+
+def _descriptions(node: object) -> Iterator[str]:
+    """Values of each `description` in a YAML document."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from [str(value)] if key == "description" else _descriptions(value)
+    elif isinstance(node, list):
+        for one in node:
+            yield from _descriptions(one)
 
 
 def _without_quotes(text: str) -> str:

@@ -174,7 +174,7 @@ async def test_a_body_that_is_no_json_is_the_servers_fault(provider, server, rea
 )
 async def test_json_that_is_no_completion_is_an_error_of_its_kind(provider, server, reach, body, refusal):
     server.then(server.sends(body))
-    expected = ReplyMisplaced if provider == "http" else ServerFault  # there a file said what to expect
+    expected = ReplyMisplaced if provider == "http" else ServerFault  # there a file stated what to expect
     assert type(await refusal(reach(provider))) is expected
 
 

@@ -15,7 +15,7 @@ from biasgrid.warehouse.schemas import SCHEMA_VERSION, TABLES
 from biasgrid.warehouse.storage.runs import all_runs
 
 FINDINGS = "select model, requirement, tests, passed, point_finding from marts.requirement_findings"
-SAID_THEN = {
+FINDINGS_BEFORE = {
     "first": [("simulated/biased", "equal-treatment-of-genders", 4, 1, "not met")],
     "second": [("simulated/biased", "equal-treatment-of-genders", 4, 4, "met")],
 }
@@ -34,15 +34,15 @@ def newer(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("version", SAID_THEN)
+@pytest.mark.parametrize("version", FINDINGS_BEFORE)
 def test_a_lake_of_an_earlier_version_states_what_it_reported_then(earlier, version):
     build(earlier)
-    assert query(earlier, FINDINGS).rows() == SAID_THEN[version]
+    assert query(earlier, FINDINGS).rows() == FINDINGS_BEFORE[version]
     (run,) = all_runs(earlier)
     assert run.state == "completed"
 
 
-@pytest.mark.parametrize("version", SAID_THEN)
+@pytest.mark.parametrize("version", FINDINGS_BEFORE)
 def test_what_lands_next_to_files_of_an_earlier_version_reads_with_them(earlier, version):
     (run,) = all_runs(earlier)
     again = earlier.read("responses").head(1).with_columns(run_id=pl.lit("R2"))
@@ -68,7 +68,7 @@ def test_no_warehouse_is_built_of_what_cannot_be_known_and_the_old_one_answers(e
     newer(earlier.files("verdicts")[-1])
     with pytest.raises(LakeTooNew):
         build(earlier)
-    assert query(earlier, FINDINGS).rows() == SAID_THEN[version]
+    assert query(earlier, FINDINGS).rows() == FINDINGS_BEFORE[version]
 
 
 def test_a_version_that_is_no_number_is_not_guessed_at(lake):

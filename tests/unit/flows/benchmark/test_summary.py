@@ -27,24 +27,24 @@ def page(*findings: dict[str, Any], before: EarlierRuns | None = None, **more: A
     return summary(found, "mine", "/my data", before, **more)
 
 
-def commands(told: str) -> list[list[str]]:
-    return [shlex.split(line) for line in told.splitlines() if line.startswith("biasgrid ")]
+def commands(text: str) -> list[list[str]]:
+    return [shlex.split(line) for line in text.splitlines() if line.startswith("biasgrid ")]
 
 
 def test_what_became_worse_comes_first_in_words_with_its_test():
-    told = page(finding(), before=EarlierRuns([change("worse", ODD), change("better")], []))
+    text = page(finding(), before=EarlierRuns([change("worse", ODD), change("better")], []))
     sentence = (
         r"- **equal \*treatment\*, it's \|all\|** of a/x passes 75.0% of the 1,200 prompts that both runs judged, "
         "90.0% before (McNemar, q = 0.0012)"
     )
-    assert sentence in told
-    assert told.index(sentence) < told.index("## Requirements")
-    assert told.count("that both runs judged") == 1
+    assert sentence in text
+    assert text.index(sentence) < text.index("## Requirements")
+    assert text.count("that both runs judged") == 1
 
 
 def test_a_command_that_is_copied_names_the_finding_the_run_and_the_data():
-    told = page(finding(ODD, "not met"), finding("other"), before=EarlierRuns([change("better")], []))
-    report, compare, sql, trace = commands(told)
+    text = page(finding(ODD, "not met"), finding("other"), before=EarlierRuns([change("better")], []))
+    report, compare, sql, trace = commands(text)
     assert report == ["biasgrid", "report", "R1", "--data", "/my data"]
     assert compare == ["biasgrid", "compare", "R0", "R1", "--data", "/my data"]
     assert sql[2] == "from marts.requirement_findings where run_id = 'R1'"
@@ -53,24 +53,24 @@ def test_a_command_that_is_copied_names_the_finding_the_run_and_the_data():
 
 
 def test_a_first_run_is_compared_with_nothing():
-    told = page(finding())
-    assert "compare" not in told
-    assert "Worse" not in told
+    text = page(finding())
+    assert "compare" not in text
+    assert "Worse" not in text
 
 
 def test_of_many_that_are_not_met_the_first_get_a_command_and_the_rest_is_counted():
-    told = page(*(finding(f"r{number}", "not met") for number in range(20)))
-    assert [words[2] for words in commands(told) if words[1] == "trace"] == [f"r{number}" for number in range(12)]
-    assert "and 8 more" in told
+    text = page(*(finding(f"r{number}", "not met") for number in range(20)))
+    assert [words[2] for words in commands(text) if words[1] == "trace"] == [f"r{number}" for number in range(12)]
+    assert "and 8 more" in text
 
 
 def test_a_night_links_who_asked():
-    told = page(finding(), shards=[("shard · x_*y*", "Completed", Markup("[open](/runs/flow-run/1)"))])
-    assert r"| shard · x\_\*y\* | Completed | [open](/runs/flow-run/1) |" in told
+    text = page(finding(), shards=[("shard · x_*y*", "Completed", Markup("[open](/runs/flow-run/1)"))])
+    assert r"| shard · x\_\*y\* | Completed | [open](/runs/flow-run/1) |" in text
 
 
-def test_the_page_beside_the_run_before_says_so_where_nothing_is_worse():
-    told = changed_page(EarlierRuns([change("no difference shown")], []), "R1")
-    assert "Run `R1` beside `R0`" in told
-    assert "Nothing is worse by a test." in told
-    assert "| a/x | alike | no difference shown | 90.0% → 75.0% | 1,200 | 0.0012 | McNemar |" in told
+def test_the_comparison_page_states_that_nothing_is_worse():
+    text = changed_page(EarlierRuns([change("no difference shown")], []), "R1")
+    assert "Run `R1` against `R0`" in text
+    assert "Nothing is worse by a test." in text
+    assert "| a/x | alike | no difference shown | 90.0% → 75.0% | 1,200 | 0.0012 | McNemar |" in text

@@ -1,4 +1,4 @@
-"""A chart shows the rates on one scale, and what a test says of them; where it is not shown, its text does."""
+"""A chart shows the rates on one scale and the result of a test; its text states the same."""
 
 import base64
 import re
@@ -58,12 +58,12 @@ def test_a_night_below_the_floor_of_coverage_has_a_ring():
     assert "fill" not in ring.attrib
 
 
-def test_bars_tell_the_same_in_text():
+def test_bars_have_the_same_text():
     assert bars([0.0, 0.5, None, 1.0]) == "▁▅·█"
     assert picture(row(0.25, None)).startswith("![▃· 25.0%, –](data:image/svg+xml;base64,")
 
 
-def test_the_page_documents_its_scale_and_tells_rates_and_change_beside_each_chart():
+def test_the_page_documents_its_scale_and_shows_rates_and_change_next_to_each_chart():
     page = trend_page([row(0.9, 0.4, changes=("not compared", "worse"), requirement="a|b")], "Nights")
     assert "0% (bottom) to 100% (top)" in page
     *_, last = page.strip().splitlines()

@@ -31,13 +31,13 @@ def priced(order: Order, training: float) -> Order:
     return Order(target, order.dataset, order.hyperparameters, order.suffix)
 
 
-def job(order: Order, **told: Any) -> Job:
-    fields = {"state": "succeeded", "result_model": "ft:gpt-4o-mini:acme:own:1"} | told
+def job(order: Order, **changes: Any) -> Job:
+    fields = {"state": "succeeded", "result_model": "ft:gpt-4o-mini:acme:own:1"} | changes
     new = Job.new(order.id, order.target)
     return Job(**{name: fields.get(name, getattr(new, name)) for name in Job.__dataclass_fields__})
 
 
-def test_what_it_takes_is_told_in_one_line_and_an_unknown_price_as_such(order):
+def test_the_forecast_is_one_line_and_an_unknown_price_is_shown_as_such(order):
     epochs = order.hyperparameters.n_epochs
     assert epochs == 3
     examples = order.dataset.card["train"]
@@ -49,7 +49,7 @@ def test_what_it_takes_is_told_in_one_line_and_an_unknown_price_as_such(order):
     assert describe_order(priced(order, 1_000_000)).endswith(f"about ${order.tokens:,}.00")
 
 
-def test_a_person_is_asked_where_much_or_nobody_knows_how_much_is_paid(order, tmp_path, monkeypatch):
+def test_confirmation_is_asked_where_the_price_is_high_or_unknown(order, tmp_path, monkeypatch):
     lake = Lake.open(tmp_path / "data")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -61,7 +61,7 @@ def test_a_person_is_asked_where_much_or_nobody_knows_how_much_is_paid(order, tm
     confirm(priced(order, 0.001), lake, yes=False)
 
 
-def test_nobody_is_asked_about_an_order_that_is_done(order, tmp_path, capsys):
+def test_no_confirmation_is_asked_for_a_finished_order(order, tmp_path, capsys):
     lake = Lake.open(tmp_path / "data")
     job(order).record(lake)
     confirm(order, lake, yes=False)

@@ -61,10 +61,10 @@ def texts(resolved: ResolvedScenario) -> list[str]:
 
 def test_every_sample_of_every_prompt_is_a_request_to_every_model(asked: Asked) -> None:
     resolved = asked("simulated/fair", "simulated/biased", samples=3)
-    told = forecast(resolved)
-    assert told.instances == len(texts(resolved))
-    assert told.by_model == dict.fromkeys(("simulated/fair", "simulated/biased"), 3 * told.instances)
-    assert told.requests == 6 * told.instances
+    expected = forecast(resolved)
+    assert expected.instances == len(texts(resolved))
+    assert expected.by_model == dict.fromkeys(("simulated/fair", "simulated/biased"), 3 * expected.instances)
+    assert expected.requests == 6 * expected.instances
 
 
 def test_what_two_requirements_ask_alike_is_sent_once(asked: Asked) -> None:
@@ -76,18 +76,20 @@ def test_what_two_requirements_ask_alike_is_sent_once(asked: Asked) -> None:
 
 
 def test_cells_follow_the_catalogs_order_whatever_the_scenarios(asked: Asked) -> None:
-    told = forecast(asked("simulated/fair", times=2, inputs=BOTH))
-    cells = [(cell["requirement"], cell["input"], cell["reflection"]) for cell in told.by_cell]
+    expected = forecast(asked("simulated/fair", times=2, inputs=BOTH))
+    cells = [(cell["requirement"], cell["input"], cell["reflection"]) for cell in expected.by_cell]
     assert cells == [(name, *cell) for name in ("alike-0", "alike-1") for cell in CELLS]
 
 
 def test_money_is_tokens_at_list_price_and_a_batch_takes_its_discount_off(asked: Asked) -> None:
-    told = forecast(asked("openai/gpt-4o")).models["openai/gpt-4o"]
-    assert told.cost_usd == pytest.approx((told.input_tokens * 2.5 + told.output_tokens * 10) / 1e6)
-    assert told.cost_most_usd == pytest.approx((told.input_tokens * 2.5 + told.most_output_tokens * 10) / 1e6)
+    expected = forecast(asked("openai/gpt-4o")).models["openai/gpt-4o"]
+    assert expected.cost_usd == pytest.approx((expected.input_tokens * 2.5 + expected.output_tokens * 10) / 1e6)
+    assert expected.cost_most_usd == pytest.approx(
+        (expected.input_tokens * 2.5 + expected.most_output_tokens * 10) / 1e6
+    )
     batched = forecast(asked("openai/gpt-4o", batch=True)).models["openai/gpt-4o"]
     assert batched.batch
-    assert batched.cost_usd == pytest.approx(told.cost_usd / 2)
+    assert batched.cost_usd == pytest.approx(expected.cost_usd / 2)
 
 
 def test_a_chatbot_costs_what_each_of_its_messages_does(
@@ -97,8 +99,8 @@ def test_a_chatbot_costs_what_each_of_its_messages_does(
     bot = 'id: bot\nurl: http://b.example\nbody: {m: "{message}"}\nusd_per_request: 0.25\n'
     (tmp_path / "endpoints" / "bot.yaml").write_text(bot, encoding="utf-8")
     monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path))
-    told = forecast(asked("endpoint/bot"))
-    assert told.cost_usd == told.cost_most_usd == told.requests * 0.25
+    expected = forecast(asked("endpoint/bot"))
+    assert expected.cost_usd == expected.cost_most_usd == expected.requests * 0.25
 
 
 def test_a_brief_forecast_counts_exactly_only_what_money_hangs_on(asked: Asked) -> None:
@@ -111,10 +113,10 @@ def test_a_brief_forecast_counts_exactly_only_what_money_hangs_on(asked: Asked) 
 
 
 def test_one_unknown_price_leaves_the_sum_unknown(asked: Asked) -> None:
-    told = forecast(asked("openai/gpt-4o", "vllm/any", "simulated/fair"))
-    assert (told.cost_usd, told.cost_most_usd) == (None, None)
-    assert told.cost_by_model["vllm/any"] is None
-    assert told.cost_by_model["simulated/fair"] == 0
+    expected = forecast(asked("openai/gpt-4o", "vllm/any", "simulated/fair"))
+    assert (expected.cost_usd, expected.cost_most_usd) == (None, None)
+    assert expected.cost_by_model["vllm/any"] is None
+    assert expected.cost_by_model["simulated/fair"] == 0
 
 
 def test_replies_are_as_long_as_assumed_and_never_longer_than_allowed() -> None:
@@ -129,22 +131,22 @@ def test_replies_are_as_long_as_assumed_and_never_longer_than_allowed() -> None:
     assert output("constrained", 60) == (REPLY_TOKENS["constrained"] + THINKING_TOKENS, MOST_TOKENS)
 
 
-def test_a_judge_is_told_at_its_most_and_apart(asked: Asked) -> None:
-    told = forecast(asked("openai/gpt-4o", samples=2, judge="openai/gpt-4o-mini"))
-    assert told.judge is not None
-    assert 0 < told.judge.most_requests <= told.requests
-    assert told.judge.most_input_tokens > told.input_tokens
-    assert told.cost_by_model.keys() == {"openai/gpt-4o"}
-    assert told.judge.cost_most_usd == pytest.approx(
-        (told.judge.most_input_tokens * 0.15 + told.judge.most_output_tokens * 0.6) / 1e6
+def test_a_judge_is_forecast_at_its_most_and_separately(asked: Asked) -> None:
+    expected = forecast(asked("openai/gpt-4o", samples=2, judge="openai/gpt-4o-mini"))
+    assert expected.judge is not None
+    assert 0 < expected.judge.most_requests <= expected.requests
+    assert expected.judge.most_input_tokens > expected.input_tokens
+    assert expected.cost_by_model.keys() == {"openai/gpt-4o"}
+    assert expected.judge.cost_most_usd == pytest.approx(
+        (expected.judge.most_input_tokens * 0.15 + expected.judge.most_output_tokens * 0.6) / 1e6
     )
 
 
-def test_a_judge_that_hears_a_sample_is_told_at_the_most_of_it(asked: Asked) -> None:
+def test_a_judge_of_a_sample_is_forecast_at_the_most_of_it(asked: Asked) -> None:
     def judged(**settings: Any) -> JudgeForecast:
-        told = forecast(asked("openai/gpt-4o", samples=50, judge="openai/gpt-4o-mini", **settings)).judge
-        assert told is not None
-        return told
+        expected = forecast(asked("openai/gpt-4o", samples=50, judge="openai/gpt-4o-mini", **settings)).judge
+        assert expected is not None
+        return expected
 
     all_fails = judged(judge_sample={"passed": 0})
     both = judged()
@@ -160,9 +162,9 @@ def test_a_judge_that_hears_a_sample_is_told_at_the_most_of_it(asked: Asked) -> 
 
 
 def test_a_forecast_as_json_reads_back(asked: Asked) -> None:
-    told = forecast(asked("openai/gpt-4o", judge="simulated/fair"))
-    read = json.loads(told.as_json())
-    assert read["models"]["openai/gpt-4o"]["input_tokens"] == read["input_tokens"] == told.input_tokens
+    expected = forecast(asked("openai/gpt-4o", judge="simulated/fair"))
+    read = json.loads(expected.as_json())
+    assert read["models"]["openai/gpt-4o"]["input_tokens"] == read["input_tokens"] == expected.input_tokens
     assert read["judge"]["cost_most_usd"] == 0
 
 
@@ -238,19 +240,19 @@ def test_input_tokens_are_those_that_are_reported(
     resolved = asked(model, inputs=BOTH, samples=2)
     lake, run_id = ran(resolved)
     replies = lake.read("responses", run_id)
-    told = forecast(resolved)
-    assert (told.requests, told.input_tokens) == (replies.height, replies["input_tokens"].sum())
-    assert told.models[model].input_is_exact
-    assert model == "simulated/fair" or len(server.bodies) == told.requests
+    expected = forecast(resolved)
+    assert (expected.requests, expected.input_tokens) == (replies.height, replies["input_tokens"].sum())
+    assert expected.models[model].input_is_exact
+    assert model == "simulated/fair" or len(server.bodies) == expected.requests
 
 
-def test_earlier_replies_tell_how_long_the_next_ones_will_be(asked: Asked, ran: Any) -> None:
+def test_earlier_replies_predict_the_length_of_the_next_ones(asked: Asked, ran: Any) -> None:
     resolved = asked("simulated/fair", samples=ENOUGH)
     lake, run_id = ran(resolved)
     replies = lake.read("responses", run_id)
-    told = forecast(resolved, lake).models["simulated/fair"]
-    assert told.output_seen == replies.height
-    assert told.output_tokens == replies["output_tokens"].sum()
+    expected = forecast(resolved, lake).models["simulated/fair"]
+    assert expected.output_seen == replies.height
+    assert expected.output_tokens == replies["output_tokens"].sum()
     other = asked("simulated/fair", max_tokens=61)
     assert forecast(other, lake) == forecast(other), "replies under another bound tell nothing"
 
@@ -268,5 +270,5 @@ def test_of_a_run_that_goes_on_only_what_has_no_reply_is_left(asked: Asked, ran:
 
 def test_a_lake_without_runs_changes_nothing(asked: Asked, tmp_path: Path) -> None:
     resolved = asked("openai/gpt-4o")
-    told: Forecast = forecast(resolved, Lake(tmp_path))
-    assert told == forecast(resolved)
+    expected: Forecast = forecast(resolved, Lake(tmp_path))
+    assert expected == forecast(resolved)

@@ -27,10 +27,10 @@ def wrong(resolved: ResolvedScenario) -> list[str]:
 
 
 def test_a_cap_on_money_needs_every_price(planned):
-    told = wrong(planned("openai/gpt-4o", "vllm/mine", max_cost=1)[0])
-    assert len(told) == 1
-    assert "`vllm/mine`" in told[0]
-    assert "gpt-4o" not in told[0]
+    problems = wrong(planned("openai/gpt-4o", "vllm/mine", max_cost=1)[0])
+    assert len(problems) == 1
+    assert "`vllm/mine`" in problems[0]
+    assert "gpt-4o" not in problems[0]
     assert wrong(planned("openai/gpt-4o", "simulated/fair", max_cost=1)[0]) == []
     assert wrong(planned("vllm/mine", max_requests=1)[0]) == []
 
@@ -40,12 +40,12 @@ def test_an_age_needs_the_replies_of_other_runs(planned):
     assert wrong(planned("simulated/fair", max_age="7d", reuse="all")[0]) == []
 
 
-def test_caps_below_the_forecast_are_told(planned, capsys):
+def test_caps_below_the_forecast_are_reported(planned, capsys):
     resolved, expected = planned("openai/gpt-4o", max_cost=1e-4, max_requests=3)
     announce(expected, resolved)
-    said = capsys.readouterr()
-    lines = said.err.splitlines()
-    assert said.out == ""
+    printed = capsys.readouterr()
+    lines = printed.err.splitlines()
+    assert printed.out == ""
     assert lines[0].startswith(f"openai/gpt-4o: {expected.requests} prompts, about $")
     assert [line.split("`")[1] for line in lines[1:]] == ["max_cost", "max_requests"]
     assert "the 11 requests" not in lines[1]
@@ -89,7 +89,7 @@ def test_what_earlier_runs_may_answer_makes_it_a_most(planned, capsys, monkeypat
     resolved, expected = planned("openai/gpt-4o", max_cost=1e-4, max_requests=3, reuse="all")
     settings = resolved.settings
     announce(expected, resolved, at_most=True)
-    said = capsys.readouterr().err
-    assert "stop short" not in said
-    assert "at most: replies of earlier runs" in said
+    printed = capsys.readouterr().err
+    assert "stop short" not in printed
+    assert "at most: replies of earlier runs" in printed
     assert "cost at most $" in (confirmation_question(expected, settings, at_most=True) or "")

@@ -67,8 +67,8 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
     folder = tmp_path_factory.mktemp("known")
     (folder / "respondents").mkdir()
     for name, own in RESPONDENTS.items():
-        told = {"id": name, "description": "Of known bias.", "assigning": own}
-        (folder / "respondents" / f"{name}.yaml").write_text(yaml.safe_dump(told))
+        respondent = {"id": name, "description": "Of known bias.", "assigning": own}
+        (folder / "respondents" / f"{name}.yaml").write_text(yaml.safe_dump(respondent))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BIASGRID_CATALOG", str(folder))
         lake = Lake.open(folder / "data")
@@ -156,7 +156,7 @@ def test_who_corrects_itself_is_fair_once_it_has_reflected(found):
     assert {(row["neutral_share"], row["bias_score"]) for row in rows} == {(1.0, 0.0)}
 
 
-def test_whoever_is_chosen_by_stereotype_is_of_its_group(found):
+def test_a_person_chosen_by_stereotype_is_of_its_group(found):
     rows = found("from marts.choices where model = 'simulated/full' and mitigation = 'none' and stage <> 'last'")
     assert {row["language"] for row in rows} == {"en_us", "es_es"}
     assert {(row["stereotype"], row["first_share"]) for row in rows} == {("men", 1.0)}

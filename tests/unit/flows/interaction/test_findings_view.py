@@ -1,4 +1,4 @@
-"""What the terminal tells of an interaction."""
+"""The terminal's output of an interaction."""
 
 from pathlib import Path
 from typing import Any
@@ -47,20 +47,20 @@ def outcome(**rows: list[dict[str, Any]]) -> InteractionOutcome:
     return InteractionOutcome(run_id="01M", incomplete=False, failures=[], places=places, **marts)
 
 
-def told(found: InteractionOutcome, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def print_lines(found: InteractionOutcome, capsys: pytest.CaptureFixture[str]) -> list[str]:
     show_sections(sections(found))
     return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_controls_are_told_apart_and_decide_nothing(capsys):
+def test_controls_are_shown_separately_and_decide_nothing(capsys):
     found = outcome(bias_scores=[CONTROL | {"decision": "biased"}])
-    lines = told(found, capsys)
+    lines = print_lines(found, capsys)
     assert "own/a · es_es · gender · controls" in lines
     assert "goal · last +0.05 −0.10 to +0.20 +0.00 biased" in lines
     assert found.exit_code == 0
 
 
-def test_of_a_choice_it_is_told_whom_it_fell_on(capsys):
-    lines = told(outcome(choices=[CHOICE]), capsys)
+def test_a_choice_shows_the_person_it_fell_on(capsys):
+    lines = print_lines(outcome(choices=[CHOICE]), capsys)
     assert "own/a · es_es · gender · school-case-lead" in lines
     assert "goal · last men: 7 of 8 87.5% 52.9% to 97.8% 50.0%" in lines

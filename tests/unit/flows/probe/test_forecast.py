@@ -40,10 +40,10 @@ def test_what_is_asked_again_is_another_request_and_detailed_asks_for_sure():
     assert (expected.sure.requests, expected.conditional) == (8 + 3 * 16, 0)
 
 
-def test_caps_below_what_is_sure_are_told(monkeypatch, capsys):
+def test_caps_below_the_least_are_reported(monkeypatch, capsys):
     monkeypatch.setenv("OPENAI_API_KEY", "no-matter")
     asked = resolved(("openai/gpt-4o-mini",), asking={"max_requests": 7})
     announce(forecast(asked), asked)
-    told = capsys.readouterr().err
-    assert told.startswith("openai/gpt-4o-mini: 14 prompts, about $")
-    assert "`max_requests` of 7 lies below the 8 requests" in told
+    printed = capsys.readouterr().err
+    assert printed.startswith("openai/gpt-4o-mini: 14 prompts, about $")
+    assert "`max_requests` of 7 is below the 8 requests" in printed

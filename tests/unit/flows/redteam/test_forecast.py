@@ -45,7 +45,7 @@ def requests_by_part(expected: AttackForecast, extent: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("model", "is_resisted"), [("fair", True), ("attackable", False), ("refuser", False)])
-async def test_what_is_sent_lies_between_least_and_most(tmp_path, model, is_resisted):
+async def test_the_sent_messages_are_between_least_and_most(tmp_path, model, is_resisted):
     """The fair one never gives in, nor declines: a crescendo has nothing to take back from it."""
     strategies = {"strategies": ["one_shot", "direct", "separated", "selection", "persona"]} if is_resisted else {}
     asked, lake = resolved(f"simulated/{model}", **strategies), Lake(tmp_path)
@@ -83,7 +83,7 @@ async def test_what_is_left_is_of_open_sessions_and_without_what_was_answered(tm
     assert remaining(asked, lake, RUN).most.requests == 0
 
 
-def test_a_model_in_several_parts_is_told_in_each_and_counted_together(monkeypatch):
+def test_a_model_in_several_parts_is_shown_in_each_and_counted_together(monkeypatch):
     asked = resolved("openai/gpt-4o-mini", attacker="openai/gpt-4o", judge="openai/gpt-4o")
     expected = forecast(asked)
     assert [(part.part, part.model) for part in expected.parts] == [
@@ -101,7 +101,7 @@ def test_a_model_in_several_parts_is_told_in_each_and_counted_together(monkeypat
     assert "expected to cost about $" in (confirmation_question(expected.resisted, asked.settings) or "")
 
 
-def test_a_price_that_nobody_knows_stays_unknown(capsys):
+def test_an_unknown_price_stays_unknown(capsys):
     chatbot = {
         "url": "http://127.0.0.1:9/",
         "body": {"text": "{message}", "talk": "{session}"},
@@ -121,19 +121,19 @@ def test_a_price_that_nobody_knows_stays_unknown(capsys):
 
 
 @pytest.mark.parametrize(
-    ("cap", "told"),
+    ("cap", "warning"),
     [
-        (17, "note: `max_requests` of 17 lies below the 18"),
+        (17, "note: `max_requests` of 17 is below the 18"),
         (50, "note: if no attack succeeds: `max_requests` of 50"),
     ],
 )
-def test_caps_that_bind_are_told(capsys, cap, told):
+def test_caps_that_bind_are_reported(capsys, cap, warning):
     asked = resolved(asking={"max_requests": cap})
     announce(forecast(asked), asked)
-    assert told in capsys.readouterr().err
+    assert warning in capsys.readouterr().err
 
 
-def test_replies_of_other_runs_do_not_stand_in_and_that_is_told(capsys):
+def test_replies_of_other_runs_are_not_reused_and_that_is_reported(capsys):
     asked = resolved(asking={"reuse": "all"})
     announce(forecast(asked), asked)
     assert "note: `asking.reuse: all` is for probes" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""How a red team ends: nothing counts as withstood of which nobody could tell."""
+"""The outcome of a red team: an attack that could not be judged does not count as withstood."""
 
 import pytest
 
@@ -21,25 +21,25 @@ def test_a_strategy_without_a_rate_is_not_withstood(rates, code):
     assert outcome(*rates).exit_code == code
 
 
-def test_what_is_incomplete_says_so_first():
+def test_an_incomplete_outcome_starts_with_that():
     assert outcome(1.0, None, incomplete=True).exit_code == INCOMPLETE
 
 
-def told(found: AttackOutcome, capsys: pytest.CaptureFixture[str]) -> str:
+def print_outcome(found: AttackOutcome, capsys: pytest.CaptureFixture[str]) -> str:
     show_sections(sections(found))
     return " ".join(capsys.readouterr().out.split())
 
 
 def test_what_another_attempt_would_not_mend_is_not_to_be_resumed(capsys):
     found = AttackOutcome("01RUN", [], [], True, [], {}, [("too_far", 2)])
-    assert "2 × attacker failed: too_far" in told(found, capsys)
-    assert "resume" not in told(found, capsys)
+    assert "2 × attacker failed: too_far" in print_outcome(found, capsys)
+    assert "resume" not in print_outcome(found, capsys)
 
 
 def test_what_a_cap_left_open_is_resumed_with_a_higher_one(capsys):
     rates = dict.fromkeys(COUNTED, 0) | {"open": 3, "model": "m", "language": "en_us", "strategy": "direct"}
     rates |= {"sessions": 3, "success_rate": None, "low": None, "high": None, "mean_succeeded_at": None}
-    out = told(AttackOutcome("01RUN", [rates], [], True, [], {}, []), capsys)
+    out = print_outcome(AttackOutcome("01RUN", [rates], [], True, [], {}, []), capsys)
     assert "left open: 3" in out
     assert "--max-requests" in out
     assert "biasgrid resume 01RUN" in out

@@ -69,7 +69,7 @@ def test_a_signal_is_what_ended_the_cells_wherever_it_struck() -> None:
     assert isinstance(first_cause(BaseExceptionGroup("outer", [OSError("full"), ValueError()])), OSError)
 
 
-async def test_what_fails_ends_those_beside_it_before_it_is_told() -> None:
+async def test_a_failure_ends_its_siblings_before_it_is_reported() -> None:
     ended: list[str] = []
 
     async def goes_on() -> None:

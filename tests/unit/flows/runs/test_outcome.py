@@ -46,7 +46,7 @@ def test_incomplete_goes_before_not_met_and_that_before_undecided(found, point, 
     assert (found.exit_code, found.exit_code_by("point"), found.exit_code_by("decided")) == (point, point, decided)
 
 
-def test_what_people_have_decided_is_said(capsys):
+def test_decisions_of_people_are_shown(capsys):
     people = {"decided_by_people": 3, "overridden_by_people": 2}
     show_sections(sections(ended(finding("met", "met") | people, finding("met", "met"))))
     assert "3 verdicts are a person's decision, 2 of them other than what stood before" in capsys.readouterr().out
@@ -54,14 +54,14 @@ def test_what_people_have_decided_is_said(capsys):
     assert "person" not in capsys.readouterr().out
 
 
-def test_a_judge_that_gave_no_verdict_is_said(capsys):
+def test_a_judge_that_gave_no_verdict_is_shown(capsys):
     silent = {"assessor": "own/judge", "asked": 1200, "n": 1100, "refused": 90, "unreadable": 10, "failed": 0}
     show_sections(sections(replace(ended(finding("met", "met")), silent_judges=[silent])))
-    told = capsys.readouterr().out
-    assert "own/judge gave no verdict on 100 of 1,200 replies: 90 refused, 10 unreadable" in told
+    printed = capsys.readouterr().out
+    assert "own/judge gave no verdict on 100 of 1,200 replies: 90 refused, 10 unreadable" in printed
 
 
-def test_the_table_shows_the_decision_beside_the_point(capsys):
+def test_the_table_shows_the_decision_next_to_the_point(capsys):
     show_sections(
         sections(
             ended(
@@ -70,14 +70,16 @@ def test_the_table_shows_the_decision_beside_the_point(capsys):
             )
         )
     )
-    said = capsys.readouterr().out
-    assert max(map(len, said.splitlines())) <= 80
-    assert ["met", "undecided", "95.0%", "90%", "0.0%", "4/4"] in [line.split()[1:] for line in said.splitlines()]
-    assert "needs ≥ 1,234 templates" in said
-    assert ["refused", "not", "evaluated", "–", "95.0%", "90%", "0.0%", "4/4"] in [
-        line.split() for line in said.splitlines()
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 80
+    assert ["met", "undecided", "95.0%", "90%", "0.0%", "4/4"] in [
+        line.split()[1:] for line in printed.splitlines()
     ]
-    assert "decided by 95% intervals: 1 undecided, 1 not evaluated" in said
+    assert "needs ≥ 1,234 templates" in printed
+    assert ["refused", "not", "evaluated", "–", "95.0%", "90%", "0.0%", "4/4"] in [
+        line.split() for line in printed.splitlines()
+    ]
+    assert "decided by 95% intervals: 1 undecided, 1 not evaluated" in printed
 
 
 def test_a_wide_terminal_shows_what_was_decided_by(capsys, monkeypatch):
@@ -111,5 +113,5 @@ def test_what_is_decided_needs_nothing_more(capsys):
 
 
 def test_the_summary_counts_both():
-    told = summary(ended(finding("met", "met"), MET_UNDECIDED), "mine", "data")
-    assert "| simulated/m | 2 | 0 | 0 | 1 | 0 | 1 |" in told
+    printed = summary(ended(finding("met", "met"), MET_UNDECIDED), "mine", "data")
+    assert "| simulated/m | 2 | 0 | 0 | 1 | 0 | 1 |" in printed

@@ -11,7 +11,7 @@ import pytest
 PROGRAM = "import sys; from biasgrid.flows.cli import main; sys.argv[0] = 'biasgrid'; main()"
 
 
-def _told(encoding: str, *words: str) -> Any:
+def _run(encoding: str, *words: str) -> Any:
     settings = {**os.environ, "PYTHONIOENCODING": encoding, "COLUMNS": "80", "NO_COLOR": "1"}
     done = subprocess.run([sys.executable, "-c", PROGRAM, *words], capture_output=True, env=settings, check=False)
     assert b"Traceback" not in done.stderr
@@ -21,17 +21,17 @@ def _told(encoding: str, *words: str) -> Any:
 @pytest.mark.drill
 @pytest.mark.parametrize(("encoding", "marks"), [("ascii", "#."), ("cp1252", "#·"), ("utf-8", "█·")])
 def test_the_picture_of_a_library_has_bars_of_other_marks(encoding, marks):
-    done = _told(encoding, "catalog", "stats", "--language", "en_us", "--tolerance", "0.99")
+    done = _run(encoding, "catalog", "stats", "--language", "en_us", "--tolerance", "0.99")
     assert done.returncode == 0
-    told = done.stdout.decode(encoding)
-    assert marks in told
-    assert "\\u" not in told
-    assert max(map(len, told.splitlines())) <= 82  # `…` is three signs long in ASCII
+    printed = done.stdout.decode(encoding)
+    assert marks in printed
+    assert "\\u" not in printed
+    assert max(map(len, printed.splitlines())) <= 82  # `…` is three signs long in ASCII
 
 
 @pytest.mark.parametrize("words", [("plan", "starter"), ("plan", "startr"), ("--help",)])
 def test_whatever_people_read_can_be_written(words):
-    done = _told("ascii", *words)
+    done = _run("ascii", *words)
     assert done.returncode == (2 if "startr" in words else 0)
     assert done.stdout + done.stderr
 

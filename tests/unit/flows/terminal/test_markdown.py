@@ -6,12 +6,12 @@ from biasgrid.flows.terminal.markdown import Markup, block, cell, image, table
 
 
 def test_a_table_escapes_names_and_leaves_what_is_markdown_already():
-    told = table(("model", "trend"), [("a|b*c*", Markup("**worse**"))])
-    assert told.splitlines()[-1] == r"| a\|b\*c\* | **worse** |"
+    escaped = table(("model", "trend"), [("a|b*c*", Markup("**worse**"))])
+    assert escaped.splitlines()[-1] == r"| a\|b\*c\* | **worse** |"
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "escaped"),
     [
         ("sexism_ambiguity", "sexism_ambiguity"),
         ("gpt-4o, 95%", "gpt-4o, 95%"),
@@ -21,14 +21,14 @@ def test_a_table_escapes_names_and_leaves_what_is_markdown_already():
         ("two\nlines", "two lines"),
     ],
 )
-def test_a_cell_is_escaped_only_where_a_sign_would_be_a_command(name, told):
-    assert cell(name) == told
+def test_a_cell_is_escaped_only_where_a_sign_would_be_a_command(name, escaped):
+    assert cell(name) == escaped
 
 
 def test_lines_to_be_copied_cannot_end_their_block():
-    told = block(["echo '```'", "a\nb"]).splitlines()
-    assert told == ["````sh", "echo '```'", "a b", "````"]
+    escaped = block(["echo '```'", "a\nb"]).splitlines()
+    assert escaped == ["````sh", "echo '```'", "a b", "````"]
 
 
-def test_a_picture_says_what_it_shows_where_it_is_not_shown():
+def test_a_picture_has_a_text_that_describes_it():
     assert image("<svg/>", "▁█ 0%, 100%").startswith("![▁█ 0%, 100%](data:image/svg+xml;base64,")

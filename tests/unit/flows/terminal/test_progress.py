@@ -6,7 +6,7 @@ WHY = "10 requests in a row were rejected; go on with `biasgrid resume`"
 
 
 @pytest.mark.parametrize(
-    ("amount", "told"),
+    ("amount", "formatted"),
     [
         (0, "$0.00"),
         (0.00001, "<$0.0001"),
@@ -16,11 +16,11 @@ WHY = "10 requests in a row were rejected; go on with `biasgrid resume`"
         (1234.5, "$1,234.50"),
     ],
 )
-def test_money_is_told_as_precisely_as_it_matters(amount, told):
-    assert dollars(amount) == told
+def test_money_is_formatted_as_precisely_as_it_matters(amount, formatted):
+    assert dollars(amount) == formatted
 
 
-def test_what_a_model_cost_and_why_it_stopped_are_told_once(capsys):
+def test_the_cost_of_a_model_and_why_it_stopped_are_shown_once(capsys):
     with RunProgress() as progress:
         progress.planned("RUN", {"openai/a": 3, "simulated/b": 1})
         progress.landed("openai/a", "answered", 0.25)
@@ -29,22 +29,22 @@ def test_what_a_model_cost_and_why_it_stopped_are_told_once(capsys):
         progress.stopped("openai/a", WHY)
         progress.landed("openai/a", "failed")
         progress.landed("simulated/b", "answered", 0.0)
-    said = capsys.readouterr().err
-    assert said.count(f"openai/a is stopped: {WHY}") == 1
-    assert "openai/a: 1 answered, 1 failed, 1 kept  $0.75" in said
-    assert "simulated/b: 1 answered\n" in said
+    printed = capsys.readouterr().err
+    assert printed.count(f"openai/a is stopped: {WHY}") == 1
+    assert "openai/a: 1 answered, 1 failed, 1 kept  $0.75" in printed
+    assert "simulated/b: 1 answered\n" in printed
 
 
-def test_why_nothing_goes_on_is_said_once(capsys):
+def test_the_reason_for_a_wait_is_shown_once(capsys):
     with RunProgress() as progress:
         progress.waiting("openai/a: 500 \x1b[31m; tried again")
         progress.waiting("openai/a: 500 \x1b[31m; tried again")
-    said = capsys.readouterr().err
-    assert said.count("openai/a: 500") == 1
-    assert "\x1b" not in said
+    printed = capsys.readouterr().err
+    assert printed.count("openai/a: 500") == 1
+    assert "\x1b" not in printed
 
 
-def test_who_watches_without_money_is_told_none(capsys):
+def test_a_listener_without_cost_is_shown_none(capsys):
     with RunProgress() as progress:
         progress.planned("RUN", {"vllm/a": 1})
         progress.landed("vllm/a", "answered")

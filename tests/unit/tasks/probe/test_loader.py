@@ -60,7 +60,7 @@ def test_the_same_twice_and_its_contrary_are_reported(load, written, reply):
     assert names(found)[0] == "pilot-cabin-crew"
     assert [one.reason for one in found.refused] == [
         *["is proposed twice, with `pilot-cabin-crew`"] * 3,
-        "says the contrary of `doctor-nurse`",
+        "states the contrary of `doctor-nurse`",
     ]
     assert "4 refused" in (found.notice or "")
 

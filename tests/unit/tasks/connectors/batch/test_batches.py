@@ -1,4 +1,4 @@
-"""OpenAI's Batch API over its SDK: files up and down piece by piece, batches read, failures told apart."""
+"""OpenAI's Batch API over its SDK: files up and down piece by piece, batches read, failures distinguished."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def described(number: int = 1, **changes: Any) -> dict[str, Any]:
 
 @dataclass
 class Hub:
-    """A loopback server of files and batches that says what a test gives it."""
+    """A loopback server of files and batches that answers with what a test gives it."""
 
     url: str = ""
     received: list[web.Request] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A model that fails again and again is asked no more, and the reason is said."""
+"""A model that fails again and again is asked no more, and the reason is reported."""
 
 from __future__ import annotations
 
