@@ -30,7 +30,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.benchmark.kind import BENCHMARK
-from biasgrid.flows.runs.kinds import AnyKind, find_kind
+from biasgrid.flows.interaction.kind import INTERACTION
+from biasgrid.flows.probe.kind import PROBE
+from biasgrid.flows.redteam.kind import RED_TEAM
+from biasgrid.flows.runs.kinds import AnyKind
 from biasgrid.flows.runs.options import keywords
 
 if TYPE_CHECKING:
@@ -54,11 +57,12 @@ class _Run:
         given = self.__signature__.bind(*source, **options)
         self._asked: dict[str, Any] = {name: _plain(value) for name, value in given.arguments.items()}
 
-    def __init_subclass__(cls, kind: AnyKind | None = None, options: str = "", **more: Any) -> None:
+    def __init_subclass__(
+        cls, kind: AnyKind | None = None, options: str = "", source: Any = Parameter.empty, **more: Any
+    ) -> None:
         super().__init_subclass__(**more)
         if kind:
-            default = None if kind.source == "interaction" else Parameter.empty
-            first = Parameter(kind.source, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=Source)
+            first = Parameter(kind.source, Parameter.POSITIONAL_OR_KEYWORD, default=source, annotation=Source)
             cls.kind, cls.__signature__ = kind, keywords(kind.options, options, [first])
 
     def _run(self) -> Any:
@@ -127,7 +131,7 @@ class Benchmark(
 
 class Probe(
     _Run,
-    kind=find_kind("probe"),
+    kind=PROBE,
     options="data models pairs tests cases detailed continue_on_refusal seed max_cost max_requests",
 ):
     """A target file that is probed for stereotypes."""
@@ -139,7 +143,7 @@ class Probe(
 
 class RedTeam(
     _Run,
-    kind=find_kind("redteam"),
+    kind=RED_TEAM,
     options="data models strategies attacker judge pairs sessions turns seed max_cost max_requests",
 ):
     """A target file that is attacked."""
@@ -151,7 +155,8 @@ class RedTeam(
 
 class Interaction(
     _Run,
-    kind=find_kind("interaction"),
+    kind=INTERACTION,
+    source=None,
     options="data models domains axes scenes settings mitigations languages runs protocol seed max_cost "
     "max_requests",
 ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from biasgrid.flows.review.review import Desk
     from biasgrid.tasks.review.sample import Draw
     from biasgrid.warehouse.storage.lake import Lake
-    from biasgrid.warehouse.storage.runs import Run
 
 REVIEWER = "BIASGRID_REVIEWER"
 INTERRUPTED = 130
@@ -52,6 +52,7 @@ def review(
     (`--adjudicate`; benchmarks alone) takes the place of the verdict that stood.
     """
     from biasgrid.flows.review.review import Desk
+    from biasgrid.flows.runs.kinds import all_kinds
     from biasgrid.flows.runs.prepare import existing_lake, lake_to_change
     from biasgrid.tasks.review.sample import Draw
     from biasgrid.warehouse.storage.runs import UNDER_WAY, find_run, refuse_other_kinds
@@ -59,11 +60,13 @@ def review(
     _refuse_several(export=export, imported=imported, agreement=agreement, adjudicate=adjudicate)
     lake = existing_lake(data) if export or agreement else lake_to_change(data)
     found = find_run(lake, run)
-    refuse_other_kinds(found, "review", "benchmark", "redteam")
+    reviews = {kind.name: kind.review for kind in all_kinds() if kind.review}
+    refuse_other_kinds(found, "review", *reviews)
     if adjudicate:
-        refuse_other_kinds(found, "decision that takes a verdict's place", "benchmark")
+        deciding = (name for name, one in reviews.items() if one.has_decisions)
+        refuse_other_kinds(found, "decision that takes a verdict's place", *deciding)
     if agreement:
-        _show_agreement(lake, found)
+        _show_agreement(lake, found.run_id, reviews[found.kind].agreement)
         return
     if found.state in UNDER_WAY:
         typer.echo("note: the run is still under way, and its sample changes with every reply", err=True)
@@ -99,13 +102,12 @@ def _reviewer_name(reviewer: str | None) -> str:
     return name
 
 
-def _show_agreement(lake: Lake, run: Run) -> None:
-    from biasgrid.flows.review.agreement import show_agreement, show_attack_agreement
+def _show_agreement(lake: Lake, run_id: str, show: str) -> None:
+    """`show` is the function of that kind of run, as `module:function`."""
     from biasgrid.flows.review.review import refresh
 
     refresh(lake)
-    show = show_attack_agreement if run.kind == "redteam" else show_agreement
-    show(lake, run.run_id)
+    resolve_name(show)(lake, run_id)
 
 
 def _export_sheet(desk: Desk, draw: Draw, out: Path, *, force: bool) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
+from pkgutil import resolve_name
 from typing import Any, Literal
 
 import orjson
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.flows.compare import benchmark, other_kinds
+from biasgrid.flows.runs.kinds import find_kind
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.flows.terminal.markdown import plain, render_table
@@ -74,7 +74,7 @@ def as_json(found: Comparison) -> str:
 def head(found: Comparison) -> list[str]:
     """What comes of it in a few lines, and which two are compared."""
     lines = [
-        *_of_kind(found).summary(found),
+        *resolve_name(f"{find_kind(found.kind).comparison}:summary")(found),
         f"earlier  {_describe_side(found.earlier)}",
         f"later    {_describe_side(found.later)}",
     ]
@@ -95,11 +95,8 @@ def _describe_side(chosen: Chosen) -> str:
 
 def sections(found: Comparison) -> list[Section]:
     """Sections that are not empty."""
-    return [section for section in _of_kind(found).sections(found) if section.table]
-
-
-def _of_kind(found: Comparison) -> ModuleType:
-    return benchmark if found.kind == "benchmark" else other_kinds
+    found_sections = resolve_name(f"{find_kind(found.kind).comparison}:sections")(found)
+    return [section for section in found_sections if section.table]
 
 
 def _side(chosen: Chosen) -> dict[str, Any]:

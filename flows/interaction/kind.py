@@ -138,6 +138,7 @@ class InteractionKind(Base):
     called = "an interaction file"
     blank: ClassVar = {"interaction": {}}
     trace = "biasgrid.flows.results.trace_other_kinds:trace_plays"
+    labels: ClassVar = {"requirement": "domain", "template": "scene", "case": "play"}
     reader = "biasgrid.flows.interaction.flow:read_cells"
     resolver = "biasgrid.catalogs.scenario.interaction:resolve_interaction"
     options = InteractionOptions

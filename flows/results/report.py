@@ -23,7 +23,6 @@ from biasgrid.tasks.report.figures import format_count
 from biasgrid.tasks.report.html.page_cache import renew
 from biasgrid.tasks.report.html.site_pages import PagesOf, Site, write_lake_pages
 from biasgrid.tasks.report.languages import LANGUAGES
-from biasgrid.warehouse.schemas import KINDS
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run, refuse_other_kinds
 
@@ -111,7 +110,8 @@ def write_report(
     """Writes a report into `reports/<run id>` by default, and returns its files. Raises UserError."""
     lake = existing_lake(data)
     found, chosen = find_run(lake, run), FORMATS[kind]
-    refuse_other_kinds(found, chosen.name, *(chosen.kinds or KINDS))
+    fitting = (one.name for one in all_kinds() if chosen.is_for_all or kind in one.formats)
+    refuse_other_kinds(found, chosen.name, *fitting)
     options = {"language": language, "gate": gate}
     taken = {name: options[name] for name in chosen.options}
     return chosen.load()(lake, found.run_id, out or Path("reports") / found.run_id, **taken)

@@ -17,8 +17,8 @@ class Format:
     """`module:function`, imported when it is used: writes files of a lake's run into a folder and returns them."""
     options: tuple[str, ...] = ()
     """Options that the writer takes besides: `gate`, what counts as failed; `language`."""
-    kinds: tuple[str, ...] = ()
-    """Kinds of run that have it; empty for all."""
+    is_for_all: bool = True
+    """Whether every kind of run has it; else those that name it in their `formats`."""
     name: str = "report"
     """In messages."""
 
@@ -31,7 +31,7 @@ class Format:
 FORMATS: Final[Mapping[str, Format]] = {
     "csv": Format(f"{ROOM}.formats.data_files:write_csv"),
     "langbite": Format(
-        f"{ROOM}.formats.langbite:write_langbite", kinds=("benchmark",), name="report in LangBiTe's format"
+        f"{ROOM}.formats.langbite:write_langbite", is_for_all=False, name="report in LangBiTe's format"
     ),
     "json": Format(f"{ROOM}.formats.data_files:write_json"),
     "html": Format("biasgrid.flows.results.report:write_html", ("language",)),

@@ -93,7 +93,4 @@ def show_run(run: str | None, data: str | Path | None = None) -> None:
     lake = existing_lake(data)
     found = find_run(lake, run)
     kind = find_kind(found.kind)
-    ended = kind.outcome(lake, found.run_id)
-    if found.kind == "benchmark":
-        show_bars(console(), ended.findings)
-    kind.show(ended)
+    kind.show_stored(kind.outcome(lake, found.run_id))

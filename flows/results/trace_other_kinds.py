@@ -21,6 +21,7 @@ from biasgrid.flows.results.trace_view import (
     print_trees,
 )
 from biasgrid.flows.results.trace_view import format_id_line as line
+from biasgrid.flows.runs.kinds import find_kind
 from biasgrid.flows.terminal.console import STYLES, readable
 from biasgrid.tasks.aggregate.trace.origin import OtherOrigin
 from biasgrid.tasks.aggregate.trace.other_kinds import (
@@ -43,8 +44,6 @@ READ = {
 }
 """Colours of what was read; all else is yellow."""
 WORDS = {"passed": "right", "failed": "wrong", "error": "no reply"}
-LABELS = {"interaction": {"requirement": "domain", "template": "scene", "case": "play"}}
-"""Labels of ids by run kind; by default a requirement is a pair."""
 
 
 def trace_trials(lake: Lake, origin: OtherOrigin, asked: Asked) -> Rendering:
@@ -101,7 +100,7 @@ def _head(origin: OtherOrigin) -> str:
     """The id queried and its run."""
     run = origin.run
     also = f"; also in {format_count(len(origin.other_runs), 'other run')}" if origin.other_runs else ""
-    labels = LABELS.get(run.kind, {"requirement": "pair"})
+    labels = find_kind(run.kind).labels
     kind = labels.get(origin.kind, origin.kind)
     state = f"{run.state}, {run.started_at:%Y-%m-%d %H:%M} UTC"
     where = f"{kind} {origin.id} in {run.kind} {run.run_id} ({state}){also}"

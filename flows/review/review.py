@@ -6,17 +6,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, place, position
 from biasgrid.flows.results.sql import refuse_to_replace
-from biasgrid.flows.review.screen import BACK, DECIDING_KEYS, HOW, KEYS, QUIT, SKIP, Key, Screen
+from biasgrid.flows.review.screen import BACK, COMMANDS, DECIDING_KEYS, QUIT, SKIP, Key, Screen
+from biasgrid.flows.runs.kinds import Review, find_kind
 from biasgrid.tasks.evaluate.cell import decide_again
 from biasgrid.tasks.report.figures import format_count
 from biasgrid.tasks.review.disputes import disputes, find_unapplied
-from biasgrid.tasks.review.kinds import KINDS
+from biasgrid.tasks.review.kinds import Kind
 from biasgrid.tasks.review.record import Answer, Record, Unit, earlier_answers, unit_of
 from biasgrid.tasks.review.sample import Draw, draw_sample
 from biasgrid.tasks.review.sheet import Line, read_sheet, sheet
@@ -39,19 +41,22 @@ class Desk:
     run_id: str
     evaluation_id: str
     units: pl.DataFrame
-    kind: str
-    """Of KINDS."""
+    review: Review
+    kind: Kind
 
     @classmethod
     def of(cls, lake: Lake, run: Run) -> Desk:
         """Raises UserError for a run of which nothing has been judged."""
-        kind = KINDS[run.kind]
+        review = find_kind(run.kind).review
+        if review is None:
+            raise LookupError(run.kind)
+        kind: Kind = resolve_name(review.replies)
         evaluation_id = kind.evaluation(lake, run.run_id)
-        return cls(lake, run.run_id, evaluation_id, kind.units(lake, run.run_id, evaluation_id), run.kind)
+        return cls(lake, run.run_id, evaluation_id, kind.units(lake, run.run_id, evaluation_id), review, kind)
 
     def shown_units(self, units: pl.DataFrame) -> dict[str, Shown]:
         """Some of its units as a reviewer sees them, by id."""
-        return KINDS[self.kind].shown(self.lake, self.run_id, units)
+        return self.kind.shown(self.lake, self.run_id, units)
 
 
 def refresh(lake: Lake) -> None:
@@ -82,20 +87,20 @@ class Sitting:
     sample: Sequence[Mapping[str, Any]]
     texts: Mapping[str, Shown]
     answers: dict[Unit, Answer]
-    kind: str
+    rules: Review
     landed: int = 0
 
     @classmethod
     def start(cls, desk: Desk, sample: pl.DataFrame, reviewer: str, screen: Screen) -> Sitting:
         record = Record(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
         answers = earlier_answers(desk.lake, desk.run_id, desk.evaluation_id, reviewer)
-        return cls(screen, record, sample.to_dicts(), desk.shown_units(sample), answers, desk.kind)
+        return cls(screen, record, sample.to_dicts(), desk.shown_units(sample), answers, desk.review)
 
     def format_start(self, draw: Draw) -> str:
         done = f", {self._done()} of them done" if self._done() else ""
         who = f"review of run {self.record.run_id} by {self.record.reviewer}"
         replies = format_count(len(self.sample), "reply")
-        return f"{who}: {replies}, drawn with seed {draw.seed}{done}\n{HOW[self.kind]}"
+        return f"{who}: {replies}, drawn with seed {draw.seed}{done}\n{self.rules.rule}"
 
     def format_end(self) -> str:
         left = len(self.sample) - self._done()
@@ -117,7 +122,7 @@ class Sitting:
 
     def _next_key(self, at: int) -> Key:
         text = self.texts[self.sample[at]["unit_id"]]
-        return self.screen.read_verdict(self._title(at), text, KEYS[self.kind], ALL_KEYS)
+        return self.screen.read_verdict(self._title(at), text, f"{self.rules.keys} {COMMANDS}", ALL_KEYS)
 
     def _title(self, at: int) -> str:
         before = self.answers.get(unit_of(self.sample[at]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
@@ -65,6 +66,22 @@ class Expected(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Review:
+    """How people review the replies of a kind of run."""
+
+    replies: str
+    """Its `biasgrid.tasks.review.kinds.Kind`."""
+    rule: str
+    """Meaning of each verdict."""
+    keys: str
+    """Keys of the verdicts."""
+    agreement: str
+    """The function that shows how far reviewers, oracle and judge agree."""
+    has_decisions: bool = False
+    """Whether a decision takes the place of a verdict."""
+
+
 R = TypeVar("R", bound="Resolved")
 F = TypeVar("F", bound=Expected)
 E = TypeVar("E", bound=Ending)
@@ -101,6 +118,14 @@ class RunKind(ABC, Generic[R, F, E]):
     """The function that reads stored replies again; empty where a judge judges them again."""
     trace: ClassVar[str] = ""
     """The function that traces an id of it, of kinds other than benchmarks."""
+    labels: ClassVar[Mapping[str, str]] = {"requirement": "pair"}
+    """Labels of ids in a trace, where they differ from the columns."""
+    comparison: ClassVar[str] = "biasgrid.flows.compare.other_kinds"
+    """The module with `summary` and `sections` of a comparison of two runs."""
+    review: ClassVar[Review | None] = None
+    """None where people review none of its replies."""
+    formats: ClassVar[tuple[str, ...]] = ()
+    """Formats of reports that other kinds lack."""
     table: ClassVar[tuple[str, str]] = ("", "")
     """Key and content of the artifact with its findings, the `records` of its sections."""
     pages: ClassVar[tuple[str, str]]
@@ -173,6 +198,10 @@ class RunKind(ABC, Generic[R, F, E]):
         from biasgrid.flows.terminal.tables import show_sections
 
         show_sections(self.sections(found))
+
+    def show_stored(self, found: E) -> None:
+        """Prints what a run of the lake found."""
+        self.show(found)
 
     def prepare(
         self, source: Source, given: RunOptions | None = None, secrets: Secrets | None = None

@@ -1,8 +1,8 @@
-"""Registry of what can be reviewed in a run, by its kind."""
+"""The replies of a run that can be reviewed, for each kind that has a review."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,8 +23,5 @@ class Kind:
     """Texts for reviewers of these units of a run, by `unit_id`."""
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "benchmark": Kind(newest_evaluation, reviewable, show_units),
-    "redteam": Kind(attack_evaluation, judged_exchanges, show_exchanges),
-}
-"""By kind of run; other kinds have no review."""
+BENCHMARK: Final = Kind(newest_evaluation, reviewable, show_units)
+RED_TEAM: Final = Kind(attack_evaluation, judged_exchanges, show_exchanges)
