@@ -14,6 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from biasgrid.warehouse.schemas import KINDS
 from support import house_rules
 from support.house_rules import Tree
 from support.paths import ROOT
@@ -205,6 +206,11 @@ def breaches(rule: str, product: Tree, all_python: Tree) -> list[str]:
     return getattr(house_rules, rule.replace(" ", "_"))(product)
 
 
+def test_a_kind_of_run_is_named_by_its_own_folder_and_the_registry_alone(product):
+    places = {*(f"flows.{kind}.*" for kind in KINDS), "flows.runs.kinds", "flows.cli"}
+    assert house_rules.kind_names(product, KINDS, places) == []
+
+
 def size(measure: str, product: Tree) -> float:
     match measure:
         case "product lines":
@@ -332,6 +338,20 @@ def test_a_module_that_its_registry_does_not_name_is_found(plant):
     assert house_rules.unregistered_entries(tree, {"a.b.*": "a.registry", "a.*.kind": "a.registry"}) == [
         "a.b.two is not in a.registry",
         "a.new.kind is not in a.registry",
+    ]
+
+
+def test_a_kind_of_run_that_is_named_elsewhere_is_found(plant):
+    tree = plant(
+        {
+            "flows/show.py": 'if run.kind == KIND:\n    names = ("probe",)',
+            "flows/probe/kind.py": 'name = "probe"',
+            "tasks/show.py": 'WORDS = {"probe": ""}\nis_probe = run.kind == "probe"',
+        }
+    )
+    assert house_rules.kind_names(tree, {"probe"}, {"flows.probe.*"}) == [
+        "flows.show:2: probe",
+        "tasks.show:2: probe",
     ]
 
 

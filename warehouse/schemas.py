@@ -223,7 +223,7 @@ RULES = pa.schema(
     ]
 )
 
-KINDS = ("benchmark", "probe", "redteam", "interaction")
+KINDS = BENCHMARK, PROBE, RED_TEAM, INTERACTION = ("benchmark", "probe", "redteam", "interaction")
 """Kinds of runs."""
 
 OF_KINDS = ("cells", "cases", "verdicts", "assessments")

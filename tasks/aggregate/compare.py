@@ -14,6 +14,7 @@ from biasgrid.tasks.aggregate.run_selector import Chosen, choose_evaluation, lis
 from biasgrid.warehouse.build.build import fetch_rows
 from biasgrid.warehouse.build.compare_runs import side_by_side
 from biasgrid.warehouse.build.run_scope import EARLIER, LATER, Side
+from biasgrid.warehouse.schemas import RED_TEAM
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run
 
@@ -179,7 +180,7 @@ def _refuse_the_same(before: Chosen, after: Chosen) -> None:
 
 
 def _again(run: Run) -> str:
-    return "" if run.kind == "redteam" else f", or judge this one again: `biasgrid evaluate {run.run_id}`"
+    return "" if run.kind == RED_TEAM else f", or judge this one again: `biasgrid evaluate {run.run_id}`"
 
 
 def _pair_models(

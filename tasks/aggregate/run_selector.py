@@ -9,6 +9,7 @@ from functools import cached_property
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.warehouse.schemas import BENCHMARK
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run
 
@@ -34,7 +35,7 @@ class Chosen:
     def filtered(self) -> str | None:
         """The evaluation whose verdicts alone count; None where the newest verdict on each reply does: a run that
         is no benchmark may have read some of its replies, when it went on, by an earlier one."""
-        return None if self.is_newest and self.run.kind != "benchmark" else self.evaluation_id
+        return None if self.is_newest and self.run.kind != BENCHMARK else self.evaluation_id
 
     @property
     def name(self) -> str:
@@ -64,10 +65,10 @@ def choose_evaluation(lake: Lake, named: str) -> Chosen:
         raise UserError(Problem(f"`{named}` names no run", remedy="see `biasgrid runs`"))
     run = find_run(lake, run_name)
     criteria = lake.read("criteria", run.run_id)
-    known = sorted(set(_evaluation_ids(lake, run) if run.kind != "benchmark" else criteria["evaluation_id"]))
+    known = sorted(set(_evaluation_ids(lake, run) if run.kind != BENCHMARK else criteria["evaluation_id"]))
     if not known:
         remedy = f"go on with `biasgrid resume {run.run_id}`"
-        remedy += f", or judge it with `biasgrid evaluate {run.run_id}`" if run.kind == "benchmark" else ""
+        remedy += f", or judge it with `biasgrid evaluate {run.run_id}`" if run.kind == BENCHMARK else ""
         raise UserError(Problem(f"run `{run.run_id}` was never judged", lake.named, remedy))
     found = _evaluation(run, evaluation, known) if "@" in named else known[-1]
     return Chosen(run, found, tuple(known), criteria.filter(pl.col("evaluation_id") == found))

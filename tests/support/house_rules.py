@@ -8,6 +8,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 
@@ -304,6 +305,25 @@ def _entries(tree: Tree, pattern: str, registry: str) -> Iterator[tuple[str, str
         is_shared = any(tree.modules[user].room == module.room for user in users)
         if found and module.name != registry and not is_shared:
             yield module.name, found[1]
+
+
+def kind_names(tree: Tree, kinds: Collection[str], places: Collection[str]) -> list[str]:
+    """Names of run kinds as literals of `flows` outside `places` (patterns), and comparisons with one anywhere."""
+    return [
+        f"{module.name}:{literal.lineno}: {literal.value}"
+        for module in tree.modules.values()
+        for literal in _literals(module, everywhere=_inside(module.name, {"flows"}))
+        if literal.value in kinds and not any(fnmatch(module.name, place) for place in places)
+    ]
+
+
+def _literals(module: Module, *, everywhere: bool) -> Iterator[ast.Constant]:
+    """String literals of a module: all of them, or those of its comparisons."""
+    roots = [module.tree] if everywhere else [one for one in ast.walk(module.tree) if isinstance(one, ast.Compare)]
+    for root in roots:
+        for node in ast.walk(root):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node
 
 
 def unpaired_models(root: Path) -> list[str]:

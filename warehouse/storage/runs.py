@@ -17,7 +17,7 @@ import polars as pl
 from ulid import ULID
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.warehouse.schemas import CELL_KEYS
+from biasgrid.warehouse.schemas import BENCHMARK, CELL_KEYS
 from biasgrid.warehouse.storage.lake import Lake
 
 CELL = [name for name, _ in CELL_KEYS]
@@ -96,7 +96,7 @@ class Run:
 
 
 def begin_run(
-    lake: Lake, given: str, resolved: str, hashes: Mapping[str, str], seed: int, kind: str = "benchmark"
+    lake: Lake, given: str, resolved: str, hashes: Mapping[str, str], seed: int, kind: str = BENCHMARK
 ) -> Run:
     """A new run, recorded as planning."""
     run = Run(

@@ -11,6 +11,7 @@ import polars as pl
 from biasgrid.catalogs.errors import Problem, UserError, close_names
 from biasgrid.tasks.aggregate.trace import KINDS, Kind
 from biasgrid.warehouse.build.build import fetch_rows
+from biasgrid.warehouse.schemas import BENCHMARK, INTERACTION
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, all_runs
 
@@ -114,7 +115,7 @@ def find_other_origin(
 
     Raises UserError for an ambiguous id and for a run that does not have it.
     """
-    runs = {run.run_id: run for run in all_runs(lake) if run.kind != "benchmark"}
+    runs = {run.run_id: run for run in all_runs(lake) if run.kind != BENCHMARK}
     matched = pl.concat([MATCHES.to_frame(), *(_matches_in(lake, run, asked, kind) for run in runs.values())])
     exact = matched.filter(pl.col("id").is_in([asked, asked.upper()]))
     found = exact if exact.height or len(asked) < MIN_PREFIX else matched
@@ -196,7 +197,7 @@ def _replaced_verdicts(lake: Lake, verdict_id: str) -> pl.DataFrame:
 
 def _matches_in(lake: Lake, run: Run, asked: str, kind: Kind | None) -> pl.DataFrame:
     """The cases of one run whose ids match, columns as MATCHES. Only interactions have templates: their scenes."""
-    without = ("instance",) if run.kind == "interaction" else ("instance", "template")
+    without = ("instance",) if run.kind == INTERACTION else ("instance", "template")
     places = [place for place in _PLACES if kind in (None, place[0]) and place[0] not in without]
     scenes_last = sorted(places, key=lambda place: (place[0] == "template", place[2] == "template_id"))
     return pl.concat(

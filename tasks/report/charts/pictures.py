@@ -14,6 +14,7 @@ from biasgrid.tasks.report.charts.heat_map import grid, leaderboard
 from biasgrid.tasks.report.charts.theme import BY_KIND, GREY, INK, Picture, Words, draw_picture, make_chart
 from biasgrid.tasks.report.checks import Check, checks
 from biasgrid.tasks.report.figures import escape_markdown, escape_name, format_measure
+from biasgrid.warehouse.schemas import BENCHMARK
 from biasgrid.warehouse.storage.export_files import write_bytes, write_text
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run
@@ -55,7 +56,7 @@ def _row(check: Check, kind: str) -> dict[str, Any]:
 
 
 def _finding(check: Check, kind: str) -> str:
-    return check.decided if kind == "benchmark" else check.finding
+    return check.decided if kind == BENCHMARK else check.finding
 
 
 def _legend(check: Check) -> str:

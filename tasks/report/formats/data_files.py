@@ -17,6 +17,7 @@ from biasgrid.tasks.report.findings import BENCHMARKS, MARTS, OF_INTERACTIONS, O
 from biasgrid.tasks.transcripts.sessions import OUTCOMES, SESSION, outcomes
 from biasgrid.warehouse.build.build import run_row
 from biasgrid.warehouse.build.models import Column, Model, load_models
+from biasgrid.warehouse.schemas import RED_TEAM
 from biasgrid.warehouse.storage.export_files import write_table, write_text
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -43,7 +44,7 @@ def write_json(lake: Lake, run_id: str, out: Path) -> list[Path]:
 
 
 def _tables(lake: Lake, run_id: str, kind: str) -> dict[str, pl.DataFrame]:
-    if kind == "redteam":
+    if kind == RED_TEAM:
         return {name: mart(lake, name, run_id) for name in OF_RED_TEAMS} | {"sessions": outcomes(lake, run_id)}
     if kind in OF_KIND:
         return {name: mart(lake, name, run_id) for name in OF_KIND[kind]}

@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from biasgrid.tasks.report.checks import Check, Gate, by_model, checks
 from biasgrid.tasks.report.figures import escape_name
+from biasgrid.warehouse.schemas import BENCHMARK
 from biasgrid.warehouse.storage.export_files import write_text
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run
@@ -87,7 +88,7 @@ def _details(check: Check, run: Run, message: str) -> str:
 
 
 def _command(check: Check, run: Run) -> str:
-    if run.kind != "benchmark":
+    if run.kind != BENCHMARK:
         return f"biasgrid report {run.run_id}"
     words = ("biasgrid", "trace", check.name, "--kind", "requirement", "--model", check.model, "--run", run.run_id)
     return shlex.join(map(escape_name, words))
