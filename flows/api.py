@@ -66,7 +66,7 @@ class _Run:
             cls.kind, cls.__signature__ = kind, keywords(kind.options, options, [first])
 
     def _run(self) -> Any:
-        return _blocking(resolve_name(self.kind.flow)(**self._asked))
+        return _run_to_end(resolve_name(self.kind.flow)(**self._asked))
 
 
 class Benchmark(
@@ -100,18 +100,18 @@ class Benchmark(
 
     def generate(self) -> str:
         """Begin a run and land its cases; returns its id."""
-        run_id: str = _blocking(_stage("generate", **self._asked))
+        run_id: str = _run_to_end(_stage("generate", **self._asked))
         self._run_id, self.outcome = run_id, None
         return run_id
 
     def prompt(self) -> None:
         """Ask every case that has no reply yet."""
-        _blocking(_stage("prompt", run_id=self.run_id, data=self._data))
+        _run_to_end(_stage("prompt", run_id=self.run_id, data=self._data))
 
     def evaluate(self) -> Outcome:
         """Judge every reply and aggregate."""
-        _blocking(_stage("evaluate", run_id=self.run_id, data=self._data))
-        found: Outcome = _blocking(_stage("aggregate", run_id=self.run_id, data=self._data))
+        _run_to_end(_stage("evaluate", run_id=self.run_id, data=self._data))
+        found: Outcome = _run_to_end(_stage("aggregate", run_id=self.run_id, data=self._data))
         self.outcome = found
         return found
 
@@ -181,7 +181,7 @@ def _stage(verb: str, **given: Any) -> Coroutine[Any, Any, Any]:
     return begun
 
 
-def _blocking(work: Coroutine[Any, Any, T]) -> T:
+def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:

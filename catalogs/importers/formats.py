@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from biasgrid.catalogs.importers import bbq, crows_pairs, iat, interactions, langbite, recorded
+from biasgrid.catalogs.importers import bbq, crows_pairs, iat, interactions, langbite, responses
 from biasgrid.catalogs.importers.result import Imported
 from biasgrid.catalogs.loading.langbite import COLUMNS as LANGBITE
 from biasgrid.catalogs.loading.tables import read_table
@@ -18,7 +18,7 @@ FORMATS: Final[dict[str, Importer]] = {
     "crows-pairs": crows_pairs.read,
     "iat": iat.read,
     "interactions": interactions.read,
-    "responses": recorded.read,
+    "responses": responses.read,
 }
 BENCHMARKS: Final = ("bbq", "crows-pairs", "iat")
 COLUMNS: Final = (
@@ -39,11 +39,11 @@ def looks_like(text: str) -> str | None:
             return "bbq"
         if keys & {"aiModels", "llms", "nTemplates"}:
             return "langbite"
-        has_both = keys & set(recorded.PROMPTS) and keys & {*recorded.REPLIES, "choices"}
-        return "responses" if has_both or keys & set(recorded.LOGS) else None
+        has_both = keys & set(responses.PROMPTS) and keys & {*responses.REPLIES, "choices"}
+        return "responses" if has_both or keys & set(responses.LOGS) else None
     header = set(read_table(first, "").header)
     named = next((name for name, columns in COLUMNS if set(columns) <= header), None)
-    is_recorded = header & set(recorded.PROMPTS) and header & set(recorded.REPLIES)
+    is_recorded = header & set(responses.PROMPTS) and header & set(responses.REPLIES)
     return named or ("responses" if is_recorded else None)
 
 

@@ -136,7 +136,14 @@ class Target(Frozen):
     endpoint: Endpoint | None = None
     """Of a chatbot behind HTTP: how it is asked."""
 
+    @property
+    def has_batch_api(self) -> bool:
+        """Whether its connector supports its batch API."""
+        return self.batch is not None and self.connector == BATCH_CONNECTOR
 
+
+BATCH_CONNECTOR = "openai"
+"""The connector with a supported batch API."""
 ENDPOINT = "endpoint"
 """The provider of chatbots behind HTTP."""
 HTTP = "http"

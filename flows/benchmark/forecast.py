@@ -45,7 +45,7 @@ def forecast(resolved: ResolvedScenario, lake: Lake | None = None, *, brief: boo
         model_forecast(target, _distinct_prompts(counted[ways[target.model]], settings), settings, observed)
         for target in targets
     ]
-    return _summed(
+    return _sum_models(
         asked,
         dict(zip(resolved.targets, [model for model, _ in text], strict=True)),
         [load for _, load in text],
@@ -57,7 +57,7 @@ def _distinct_prompts(asked: pl.DataFrame, settings: ScenarioSettings) -> pl.Dat
     return asked if settings.reuse == "none" else asked.unique("text")
 
 
-def _summed(
+def _sum_models(
     asked: pl.DataFrame, models: Mapping[str, ModelForecast], loads: list[Load], judge: JudgeForecast | None
 ) -> Forecast:
     return Forecast(
@@ -82,7 +82,7 @@ def _cells(asked: pl.DataFrame) -> list[dict[str, object]]:
     return cells.sort(pl.col("place").min().over(part), kind).drop("place").to_dicts()
 
 
-def remaining(resolved: ResolvedScenario, lake: Lake, run_id: str) -> Forecast:
+def forecast_rest(resolved: ResolvedScenario, lake: Lake, run_id: str) -> Forecast:
     """Forecast less each model's share of stored replies; replies in crash journals still count as open."""
     expected = forecast(resolved, lake, brief=True)
     left = _open_shares(lake, run_id)

@@ -83,14 +83,14 @@ def changed_page(before: EarlierRuns, run_id: str) -> str:
     """Markdown with regressions in words, then every requirement compared with the previous run."""
     earlier = ", ".join(f"`{one}`" for one in dict.fromkeys(row["earlier_run_id"] for row in before.changes))
     worse = _worse_lines(before.worse) if before.worse else "Nothing is worse by a test."
-    every = table(CHANGED, map(_changed, before.changes))
+    every = table(CHANGED, map(_change_row, before.changes))
     return f"# Comparison with the run before\n\nRun `{run_id}` against {earlier}\n\n{worse}\n\n{TESTS}\n\n{every}"
 
 
 CHANGED = ("model", "requirement", "change", "before → now", "prompts", "q", "test")
 
 
-def _changed(row: dict[str, Any]) -> tuple[str, ...]:
+def _change_row(row: dict[str, Any]) -> tuple[str, ...]:
     change = row["finding"]
     return (
         row["model"],

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, position
 from biasgrid.catalogs.importers import bbq
-from biasgrid.catalogs.importers.catalog_files import catalog_files, scenario
 from biasgrid.catalogs.importers.formats import BENCHMARKS, FORMATS, Importer, looks_like
 from biasgrid.catalogs.importers.langbite import as_yaml
 from biasgrid.catalogs.importers.langbite import template_files as langbite_files
@@ -26,6 +25,7 @@ from biasgrid.catalogs.loading.tables import read_table
 from biasgrid.catalogs.loading.template_files import template_line
 from biasgrid.catalogs.schema.entries import LANGUAGE
 from biasgrid.catalogs.text_safety import escape
+from biasgrid.flows.catalog.catalog_files import catalog_files, scenario
 from biasgrid.flows.terminal.console import console
 from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.export_files import defuse_formulas

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
@@ -16,6 +14,7 @@ import typer.core
 from typer.main import get_command
 
 from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.cli.exits import LOST, UNWRITTEN, print_error, report_lost_output
 from biasgrid.flows.terminal.encoding import set_plain_output
 
 
@@ -104,12 +103,6 @@ def biasgrid(
     """Bias benchmarks for language models: requirements in, findings out."""
 
 
-UNWRITTEN = 120
-"""Python's own exit code where standard output could not be written to the end."""
-LOST = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF})
-"""How a stream fails. Files of the lake and reports that cannot be written are reported before, by their paths."""
-
-
 def main(commands: typer.Typer | None = None) -> None:
     """Run the command. A user's mistake is one clear message and exit code 2, storage that gave way code 3, output
     that cannot be written code 120."""
@@ -136,17 +129,6 @@ def _report_crash(error: Exception) -> int:
     return 3
 
 
-def report_lost_output(error: OSError) -> None:
-    """Reports incomplete output, unless its reader has gone."""
-    if error.errno != errno.EPIPE:
-        _print_error(f"biasgrid: the output cannot be written: {error.strerror}")
-
-
-def _print_error(words: str) -> None:
-    with suppress(OSError):  # a message that cannot be written changes no exit code
-        typer.echo(words, err=True)
-
-
 def _report_error(mistake: UserError) -> int:
     from biasgrid.warehouse.storage.errors import OldWarehouseStays, StorageTrouble
 
@@ -154,7 +136,7 @@ def _report_error(mistake: UserError) -> int:
         _print_problems(mistake, f"{mistake.headline}, and the warehouse stays as it was")
         return 3
     if isinstance(mistake, StorageTrouble):
-        _print_error(f"biasgrid: {'the run cannot go on' if mistake.run_id else 'storage gave way'}\n{mistake}")
+        print_error(f"biasgrid: {'the run cannot go on' if mistake.run_id else 'storage gave way'}\n{mistake}")
         return 3
     _print_problems(mistake)
     return 2
@@ -170,4 +152,4 @@ def _print_problems(mistake: UserError, what: str = "") -> None:
     lines = [f"biasgrid: {what or right}", *map(str, mistake.mistakes[:SHOWN])]
     if count > SHOWN:
         lines.append(f"… and {count - SHOWN} more")
-    _print_error("\n".join(lines))
+    print_error("\n".join(lines))

@@ -61,7 +61,7 @@ def model(given: TuningOptions) -> None:
         with remove_new_directories(given.data):
             lake = open_lake(given.data)
             _agree(prepared, lake, yes=given.yes)
-        _finish(**given.given(*PARAMETERS.split()) | {"data": lake.named})
+        _finish(**given.pick(*PARAMETERS.split()) | {"data": lake.named})
 
 
 @app.command()
@@ -94,7 +94,7 @@ def _finish(**parameters: Any) -> NoReturn:
     """Run the flow, show what came of it and exit as it ended."""
     from functools import partial
 
-    from biasgrid.flows.cli.process import leave
+    from biasgrid.flows.cli.exits import leave
     from biasgrid.flows.finetuning.flow import finetune as flow
     from biasgrid.flows.finetuning.prepare import progress_listener
     from biasgrid.tasks.connectors.client.retry import Unreachable

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
-import os
-import sys
 from typing import NoReturn
 
-from biasgrid.flows.cli import UNWRITTEN, main, report_lost_output
+from biasgrid.flows.cli import main
+from biasgrid.flows.cli.exits import leave
 
 PATIENT_COLLECTION = (10_000, 10, 10)
 """New objects before the garbage collector looks through them: Prefect makes a million when it is imported, and at
@@ -24,19 +22,3 @@ def run() -> NoReturn:
     except SystemExit as ended:
         code = ended.code
     leave(code if isinstance(code, int) else int(code is not None))
-
-
-def leave(code: int) -> NoReturn:
-    """End now: taking hundreds of modules apart takes as long as a second, and worker threads that a cancelled
-    flow leaves behind would keep the process waiting for ever."""
-    atexit._run_exitfuncs()  # stops Prefect's temporary server, sends on what its log still holds
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except ValueError:  # it has been closed
-            code = code or UNWRITTEN
-        except OSError as lost:
-            if code != UNWRITTEN:
-                report_lost_output(lost)
-            code = code or UNWRITTEN
-    os._exit(code)

@@ -53,7 +53,7 @@ def _start(kind: AnyKind, given: RunOptions) -> None:
         with remove_new_directories(given.data):
             lake = open_lake(given.data)
             _agree(kind, prepared, earlier, yes=given.yes)
-        parameters = given.given(*kind.parameters.split()) | {kind.source: named or kind.blank}
+        parameters = given.pick(*kind.parameters.split()) | {kind.source: named or kind.blank}
         finish(kind, prepared, given, kind.flow, **parameters | {"data": lake.named})
 
 
@@ -63,7 +63,7 @@ def _agree(
     """Prints what is to be sent and, where that is much, asks. Ends the command where the answer is no."""
     resolved = prepared.resolved
     if run_id and lake:
-        expected, at_most = kind.remaining(resolved, lake, run_id), False
+        expected, at_most = kind.forecast_rest(resolved, lake, run_id), False
     else:
         expected = kind.forecast(resolved, lake, brief=True)
         at_most = kind.is_upper_bound(expected, resolved, lake)
@@ -89,7 +89,7 @@ def resume(given: BenchmarkOptions) -> None:
         lake = existing_lake(given.data)
         run = find_run(lake, given.run_id, None if given.run_id else UNFINISHED)
         kind = find_kind(run.kind)
-        caps = given.given("max_cost", "max_requests")
+        caps = given.pick("max_cost", "max_requests")
         prepared = kind.prepare(run.scenario_resolved, kind.options(**caps), secret_blocks())
         _agree(kind, prepared, lake, run_id=run.run_id, yes=given.yes)
         parameters = caps | {"run_id": run.run_id, "data": lake.named, "expectations": given.expectations}
@@ -112,7 +112,7 @@ def evaluate(given: AgainOptions) -> None:
     from biasgrid.flows.runs.prepare import lake_to_change
     from biasgrid.warehouse.storage.runs import find_run, refuse_other_kinds
 
-    changes = given.given("library", "judge", "judge_passed", "max_cost", "max_requests", "scenario")
+    changes = given.pick("library", "judge", "judge_passed", "max_cost", "max_requests", "scenario")
     with early_server():
         lake = lake_to_change(given.data)
         run = find_run(lake, given.run_id)
@@ -158,7 +158,7 @@ def plan(given: PlanOptions) -> None:
     kinds = planned_kinds(path)
     if kinds != [BENCHMARK]:
         _refuse_for_targets({"--library": given.library, "--samples": given.samples, "--batch": given.batch})
-    own = given.given(*({"models", "seed"} if kinds != [BENCHMARK] else PLANNED))
+    own = given.pick(*({"models", "seed"} if kinds != [BENCHMARK] else PLANNED))
     lake = earlier_lake(given.data)
     resolved = _all_or_mistakes([_plan_kind(kind, path, kind.options(**own)) for kind in kinds])
     for kind, one in zip(kinds, resolved, strict=True):

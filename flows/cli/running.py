@@ -88,7 +88,7 @@ def confirm_or_exit(expected: Forecast, settings: ScenarioSettings, *, yes: bool
 
 def run_with_progress(prepared: Prepared[Any], flow: str, **parameters: Any) -> Any:
     """What a flow returns that is run with progress on the terminal; the command ends where it is interrupted."""
-    from biasgrid.flows.cli.process import leave
+    from biasgrid.flows.cli.exits import leave
     from biasgrid.flows.terminal.progress import RunProgress
 
     with RunProgress() as progress:

@@ -53,7 +53,7 @@ def serve(given: ServeOptions) -> None:
     from biasgrid.flows.runs.prepare import open_lake
 
     scenario = _path(str(given.scenario))
-    settings = given.given(*SETTINGS) | ({"library": _path(given.library)} if given.library else {})
+    settings = given.pick(*SETTINGS) | ({"library": _path(given.library)} if given.library else {})
     prepared = BENCHMARK.prepare(scenario, BenchmarkOptions(**settings), secret_blocks())
     serving = import_module("biasgrid.deployments.serving")  # named, since deployments import flows
     service = serving.Service(
@@ -61,7 +61,7 @@ def serve(given: ServeOptions) -> None:
         data=open_lake(given.data).named,
         settings=settings,
         gate=given.gate,
-        **given.given("cron", "timezone", "host", "port", "at_once", "webhook_from"),
+        **given.pick("cron", "timezone", "host", "port", "at_once", "webhook_from"),
     )
     for notice in prepared.resolved.notices:
         typer.echo(f"note: {notice}", err=True)

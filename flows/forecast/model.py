@@ -13,7 +13,6 @@ from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.catalogs.schema.oracle import Oracle, judgeable_operations
 from biasgrid.flows.forecast.reply_estimates import Observed, expected_reply, is_local, most_tokens
-from biasgrid.flows.runs.prepare import is_batched
 from biasgrid.tasks.connectors.usage import (
     OPENAI,
     count_prompts,
@@ -171,7 +170,7 @@ def model_forecast(
         waiting_s=samples * sum(kinds[kind] * reply.seconds for kind, reply in replies.items()),
         seen=sum(reply.seen for reply in replies.values()),
     )
-    batch = is_batched(target, settings)
+    batch = settings.batch and target.has_batch_api
     load = amounts.load(target, batch=batch)
     exact = counts_exactly(target)
     return amounts.forecast(target, seconds=seconds([load]), batch=batch, is_exact=exact), load

@@ -56,7 +56,7 @@ def _report_planned(run_id: str, by_cell: Sequence[Sequence[Play]]) -> None:
         requests: Counter[str] = Counter()
         for plays in by_cell:
             requests[plays[0].player] += sum(play.requests for play in plays)
-        watcher.planned(run_id, dict(requests))
+        watcher.on_plan(run_id, dict(requests))
 
 
 async def _play_cell(grid: Grid, cell: Cell, plays: list[Play], slots: asyncio.Semaphore) -> None:
@@ -67,7 +67,7 @@ async def _play_cell(grid: Grid, cell: Cell, plays: list[Play], slots: asyncio.S
         if watcher:
             outcome = "answered" if found.outcome == "played" else "failed"
             for _ in range(found.play.requests):
-                watcher.landed(found.play.player, outcome, None)
+                watcher.on_case(found.play.player, outcome, None)
 
     own = PlayCell(planned=plays, retries=grid.resolved.settings.retries, slots=slots, watch=watch)
     label = cell_label("interact", cell, grid.tags)

@@ -60,7 +60,7 @@ def forecast(
     return InteractionForecast(len(plays), whole)
 
 
-def remaining(resolved: ResolvedInteraction, lake: Lake, run_id: str) -> InteractionForecast:
+def forecast_rest(resolved: ResolvedInteraction, lake: Lake, run_id: str) -> InteractionForecast:
     """Forecast less stored replies of a resumed run."""
     expected = forecast(resolved, lake)
     return InteractionForecast(expected.plays, without_answered(expected.whole, lake.scan("responses", run_id)))

@@ -65,7 +65,7 @@ def forecast(resolved: ResolvedProbe, lake: Lake | None = None, *, brief: bool =
     return ProbeForecast(whole, sure, _forecast_generator(resolved, generator, brief=brief), generator.model)
 
 
-def remaining(resolved: ResolvedProbe, lake: Lake, run_id: str) -> ProbeForecast:
+def forecast_rest(resolved: ResolvedProbe, lake: Lake, run_id: str) -> ProbeForecast:
     """Forecast less stored replies of a resumed run, whose planned pairs are fixed."""
     expected = forecast(resolved, lake, brief=True)
     replies = lake.scan("responses", run_id).filter(pl.col("purpose") == "subject")

@@ -44,7 +44,7 @@ async def _play(grid: Grid, resolved: ResolvedAttack) -> None:
     cells = await plan_sessions(lake, stages, Label("plan", tuple(grid.tags)))
     rows = begin_cells(grid, cells, "sessions")
     if watcher := progress_listener.get():
-        watcher.planned(run.run_id, dict(cells.group_by("model").agg(pl.col("planned").sum()).iter_rows()))
+        watcher.on_plan(run.run_id, dict(cells.group_by("model").agg(pl.col("planned").sum()).iter_rows()))
     at_once = {model: request_slots(target) for model, target in resolved.targets.items()}
     works = (
         _play_cell(grid, resolved, rows[own[0].cell_id], parties, own, at_once[parties.target.target.model])
@@ -66,7 +66,7 @@ async def _play_cell(
     def watch(found: Transcript) -> None:
         if watcher:
             outcome = "failed" if found.outcome in ("error", "incomplete", "attacker failed") else "answered"
-            watcher.landed(parties.target.target.model, outcome, None)
+            watcher.on_case(parties.target.target.model, outcome, None)
 
     own = AttackCell(
         planned=sessions,

@@ -70,7 +70,7 @@ def forecast(
     return AttackForecast(sum(cell["sessions"] for cell in cells), cells, parts, least, resisted, most)
 
 
-def remaining(resolved: ResolvedAttack, lake: Lake, run_id: str) -> AttackForecast:
+def forecast_rest(resolved: ResolvedAttack, lake: Lake, run_id: str) -> AttackForecast:
     """Forecast of a resumed run: open sessions less stored replies, at least 0; crash journals count as open."""
     over = lake.scan("verdicts", run_id).filter(pl.col("level") == SESSION, pl.col("outcome") != "error")
     ended = set(over.select("case_id").collect()["case_id"])

@@ -57,7 +57,7 @@ async def batch_model(lake: Lake, run_id: str, cell_ids: Sequence[str], session:
     )
     if state.name == STOPPED:
         if watcher := progress_listener.get():
-            watcher.stopped(target.model, state.message or "")
+            watcher.on_stop(target.model, state.message or "")
     elif not state.is_completed():
         await state.aresult()
 
@@ -144,7 +144,7 @@ async def cells_stage(
     leasing = [*asked.values(), *_judges(grid, judge=judge)]
     async with telling as progress, Slots(grid.model_pool, leasing, ledger) as slots:
         own = Pass(grid, slots, judge, spare, reader)
-        await run_concurrently(_works(own, by_model, asked) if ask else _evaluating(own, by_model))
+        await run_concurrently(_works(own, by_model, asked) if ask else _evaluation_works(own, by_model))
     return [str(standing) for standing in progress.standings.values()] if progress else []
 
 
@@ -186,11 +186,11 @@ def _cases_by_model(by_model: Sequence[Sequence[Cell]]) -> dict[str, int]:
 
 def _report_stopped(model: str, state: State[Any]) -> None:
     if watcher := progress_listener.get():
-        watcher.stopped(model, state.message or "")
+        watcher.on_stop(model, state.message or "")
 
 
 def _watch() -> Watch | None:
-    return watcher.landed if (watcher := progress_listener.get()) else None
+    return watcher.on_case if (watcher := progress_listener.get()) else None
 
 
 def refuse_changed_models(grid: Grid, cells: pl.DataFrame) -> None:
@@ -218,7 +218,7 @@ def _prompt_model(own: Pass, cells: Sequence[Cell]) -> Sequence[Work]:
     return [_in_line(own, cell, line) for cell in cells]
 
 
-def _evaluating(own: Pass, by_model: Sequence[Sequence[Cell]]) -> Iterator[Work]:
+def _evaluation_works(own: Pass, by_model: Sequence[Sequence[Cell]]) -> Iterator[Work]:
     return (_evaluate_cell(own, cell) for cells in by_model for cell in cells)
 
 

@@ -53,13 +53,13 @@ def run_tags(run_id: str, part: str | None = None) -> list[str]:
 class ProgressListener(Protocol):
     """Receives progress events of a run."""
 
-    def planned(self, run_id: str, requests: dict[str, int]) -> None: ...
+    def on_plan(self, run_id: str, requests: dict[str, int]) -> None: ...
 
-    def landed(self, model: str, outcome: str, cost_usd: float | None) -> None: ...
+    def on_case(self, model: str, outcome: str, cost_usd: float | None) -> None: ...
 
-    def stopped(self, model: str, why: str) -> None: ...
+    def on_stop(self, model: str, why: str) -> None: ...
 
-    def waiting(self, why: str) -> None: ...
+    def on_wait(self, why: str) -> None: ...
 
 
 progress_listener: ContextVar[ProgressListener | None] = ContextVar("watching", default=None)
@@ -73,7 +73,7 @@ def pause_reporter() -> Callable[[str], None]:
         with suppress(MissingContextError):
             get_run_logger().warning("%s", why)
         if watcher:
-            watcher.waiting(why)
+            watcher.on_wait(why)
 
     return report
 

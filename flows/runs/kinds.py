@@ -90,7 +90,7 @@ E = TypeVar("E", bound=Ending)
 class RunKind(ABC, Generic[R, F, E]):
     """One kind of run, from a file and options to what it found.
 
-    Its folder has `forecast` with `forecast` and `remaining`, `outcome` with `read_outcome`, `sections` with
+    Its folder has `forecast` with `forecast` and `forecast_rest`, `outcome` with `read_outcome`, `sections` with
     `show_forecast`, `announce`, `sections` and `page`, and `flow` with its flow.
     """
 
@@ -155,9 +155,9 @@ class RunKind(ABC, Generic[R, F, E]):
         found: F = self.part("forecast:forecast")(resolved, lake, brief=brief)
         return found
 
-    def remaining(self, resolved: R, lake: Lake, run_id: str) -> F:
+    def forecast_rest(self, resolved: R, lake: Lake, run_id: str) -> F:
         """Forecast of the requests of a run that have no reply yet."""
-        found: F = self.part("forecast:remaining")(resolved, lake, run_id)
+        found: F = self.part("forecast:forecast_rest")(resolved, lake, run_id)
         return found
 
     def is_upper_bound(self, expected: F, resolved: R, lake: Lake | None) -> bool:

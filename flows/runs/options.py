@@ -67,7 +67,7 @@ def replace_option(options: type, name: str, **changes: Any) -> Any:
 class Options:
     """A class of options: a frozen dataclass whose fields are each an `option`."""
 
-    def given(self, *names: str) -> dict[str, Any]:
+    def pick(self, *names: str) -> dict[str, Any]:
         """The options of these names that were given."""
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 

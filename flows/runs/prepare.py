@@ -102,13 +102,9 @@ def earlier_lake(data: str | Path | None) -> Lake | None:
     return lake if lake.exists else None
 
 
-SPOKEN = "openai"
-"""The connector with a supported batch API."""
-
-
 def is_batched(target: Target, settings: ScenarioSettings) -> bool:
     """Whether a model uses batches."""
-    return settings.batch and target.batch is not None and target.connector == SPOKEN
+    return settings.batch and target.has_batch_api
 
 
 def batching_mistakes(targets: Collection[Target], settings: ScenarioSettings) -> list[Problem]:

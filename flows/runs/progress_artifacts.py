@@ -70,38 +70,38 @@ class ModelProgress:
         self.standings: dict[str, Standing] = {}
         self._log, self._next = log, listener
 
-    def planned(self, run_id: str, requests: dict[str, int]) -> None:
+    def on_plan(self, run_id: str, requests: dict[str, int]) -> None:
         self.standings = {model: Standing(model, count) for model, count in requests.items()}
         if self._next:
-            self._next.planned(run_id, requests)
+            self._next.on_plan(run_id, requests)
 
-    def landed(self, model: str, outcome: str, cost_usd: float | None = None) -> None:
+    def on_case(self, model: str, outcome: str, cost_usd: float | None = None) -> None:
         standing = self.standings[model]
         standing.counts[outcome] += 1
         standing.cost_usd += cost_usd or 0.0
         if standing.counts.total() == standing.planned:
             self._log.info("%s", standing)
         if self._next:
-            self._next.landed(model, outcome, cost_usd)
+            self._next.on_case(model, outcome, cost_usd)
 
-    def stopped(self, model: str, why: str) -> None:
+    def on_stop(self, model: str, why: str) -> None:
         """Reports a stopped model once, although each of its cells reports it."""
         if not self.standings[model].stopped:
             self.standings[model].stopped = why
             self._log.warning("%s is stopped: %s", model, why)
         if self._next:
-            self._next.stopped(model, why)
+            self._next.on_stop(model, why)
 
-    def waiting(self, why: str) -> None:
+    def on_wait(self, why: str) -> None:
         if self._next:
-            self._next.waiting(why)
+            self._next.on_wait(why)
 
 
 @asynccontextmanager
 async def report_progress(run_id: str, planned: Mapping[str, int]) -> AsyncIterator[ModelProgress]:
     """Reports progress of `planned` (cases by model), in artifacts only if a server is configured."""
     progress = ModelProgress(get_run_logger(), progress_listener.get())
-    progress.planned(run_id, dict(planned))
+    progress.on_plan(run_id, dict(planned))
     before = progress_listener.set(progress)
     over = asyncio.Event()
     showing = asyncio.create_task(_show(progress, over)) if get_current_settings().api.url else None

@@ -73,7 +73,7 @@ async def nightly(given: NightOptions) -> Outcome | State[Any]:
     """
     lake, run_id = open_lake(given.data), given.run_id or _interrupted_run()
     source = find_run(lake, run_id).scenario_resolved if run_id else refuse_unnamed(given.scenario)
-    own = BenchmarkOptions(**given.given("max_cost", "max_requests")) if run_id else given
+    own = BenchmarkOptions(**given.pick("max_cost", "max_requests")) if run_id else given
     prepared = Prepared(BENCHMARK.unsent(source, own))
     await refuse_unknown(given.deployment)
     async with coordinate_run(lake, prepared, run_id) as grid:

@@ -57,7 +57,7 @@ class RunProgress:
             return "nothing was sent"
         return f"what arrived is kept: go on with `biasgrid resume {self.run_id}`"
 
-    def planned(self, run_id: str, requests: dict[str, int]) -> None:
+    def on_plan(self, run_id: str, requests: dict[str, int]) -> None:
         """The run's id and how many cases each model is asked; again for each further stage."""
         total = sum(requests.values())
         models = "1 model" if len(requests) == 1 else f"{len(requests)} models"
@@ -78,7 +78,7 @@ class RunProgress:
         self._outcomes[model] = Counter()
         self._bars[model] = self._progress.add_task(one_line(model), total=count, outcomes="")
 
-    def landed(self, model: str, outcome: str, cost_usd: float | None = None) -> None:
+    def on_case(self, model: str, outcome: str, cost_usd: float | None = None) -> None:
         """`answered`, `kept` from before, `reused` or `failed`, and what it cost where that is known."""
         counts = self._outcomes[model]
         counts[outcome] += 1
@@ -86,13 +86,13 @@ class RunProgress:
         shown = "  ".join(f"{counts[name]} {name}" for name in ("failed", "kept", "reused") if counts[name])
         self._progress.update(self._bars[model], advance=1, outcomes=f"{shown}{self._money(model)}")
 
-    def stopped(self, model: str, why: str) -> None:
+    def on_stop(self, model: str, why: str) -> None:
         """Reports once that a model receives no more requests."""
         if model not in self._stopped:
             self._stopped[model] = why
             self._console.print(Text(one_line(f"{model} is stopped: {why}"), style="yellow"), soft_wrap=True)
 
-    def waiting(self, why: str) -> None:
+    def on_wait(self, why: str) -> None:
         """Reports a pause once."""
         if why not in self._waits:
             self._waits.add(why)

@@ -11,8 +11,8 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.oracle_reading import nothing_read, read_replies
 from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
-from biasgrid.tasks.evaluate.oracles.reading import nothing_read, read_replies
 from biasgrid.tasks.evaluate.oracles.text import excerpt, whole
 from biasgrid.tasks.evaluate.verdicts import in_table_form, template_verdicts, with_ids
 

@@ -28,7 +28,7 @@ from rig.timing import seconds, time_of
 
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
-from biasgrid.tasks.evaluate.oracles.reading import READ_BY, read_replies
+from biasgrid.tasks.evaluate.oracle_reading import READ_BY, read_replies
 from biasgrid.warehouse.storage.lake import Lake
 
 BUILD_S, BUILD_MB, GROWTH, AGAIN_S, ORACLES = 30.0, 6 * 1024.0, 1.0, 3.0, 15.0

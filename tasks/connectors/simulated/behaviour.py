@@ -15,7 +15,7 @@ from biasgrid.catalogs.schema.oracle import LETTERS, Associations
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.catalogs.schema.wording import answer_format, orders
 from biasgrid.tasks.connectors.simulated import repertoire as noise
-from biasgrid.tasks.connectors.simulated.faults import Chance, OddReply
+from biasgrid.tasks.connectors.simulated.fault_injection import Chance, OddReply
 from biasgrid.tasks.connectors.simulated.recognition import FilledSlot, RecognisedTemplate
 from biasgrid.tasks.connectors.simulated.repertoire import (
     Phrases,

@@ -13,7 +13,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.api import Connector, Message, RateLimited, Reply, Request
 from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply, write_reply
-from biasgrid.tasks.connectors.simulated.faults import (
+from biasgrid.tasks.connectors.simulated.fault_injection import (
     Chance,
     Fault,
     Meter,

@@ -18,7 +18,7 @@ from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.oracle import LETTERS, Oracle, Scale
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.catalogs.schema.wording import SLOT, answer_format
-from biasgrid.tasks.connectors.simulated.faults import uniform
+from biasgrid.tasks.connectors.simulated.fault_injection import uniform
 
 STEPS = 17  # 10%, 15%, … 90% of the scale
 

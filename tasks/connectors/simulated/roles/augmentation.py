@@ -12,7 +12,7 @@ from typing import Any
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, every_pair
 from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.tasks.connectors.simulated.faults import Chance
+from biasgrid.tasks.connectors.simulated.fault_injection import Chance
 from biasgrid.tasks.connectors.simulated.repertoire import load_texts
 
 ORDER = re.compile(r"^\{\"order\": \"(?:templates|scenes|stereotypes)\".*\}\s*\Z", re.MULTILINE)

@@ -20,7 +20,7 @@ from biasgrid.catalogs.schema.probes import (
     every_pair,
 )
 from biasgrid.catalogs.schema.respondents import Leaning
-from biasgrid.tasks.connectors.simulated.faults import Chance
+from biasgrid.tasks.connectors.simulated.fault_injection import Chance
 
 PLACE = re.compile(r"\{(\w+)\}")
 

@@ -13,7 +13,7 @@ from biasgrid.catalogs.schema.attacks import AttackWording, Instructed
 from biasgrid.catalogs.schema.base import PLACE
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.simulated.faults import Chance
+from biasgrid.tasks.connectors.simulated.fault_injection import Chance
 from biasgrid.tasks.connectors.simulated.repertoire import load_texts
 
 YIELDING = (

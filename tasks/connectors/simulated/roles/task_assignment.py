@@ -17,7 +17,7 @@ from biasgrid.catalogs.schema.interactions import InteractionWording
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.catalogs.schema.scenes import NAME, Presence, Scene
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.simulated.faults import Chance
+from biasgrid.tasks.connectors.simulated.fault_injection import Chance
 from biasgrid.tasks.connectors.simulated.repertoire import load_texts
 
 Step = Literal["assign", "reflect", "discuss", "understand"]

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.tasks.connectors.simulated.faults import uniform
+from biasgrid.tasks.connectors.simulated.fault_injection import uniform
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
 from biasgrid.tasks.connectors.simulated.server.batch_lines import BatchReader, Flaw, Line
 from biasgrid.tasks.connectors.simulated.server.delivery import JournalEntry, digest_messages

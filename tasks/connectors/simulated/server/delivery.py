@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.connectors.simulated.faults import Fault
+from biasgrid.tasks.connectors.simulated.fault_injection import Fault
 
 KEPT = 500_000
 """Most entries in memory, the newest; a file has all of them."""

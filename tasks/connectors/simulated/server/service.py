@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.simulated.behaviour import SimulatedReply
-from biasgrid.tasks.connectors.simulated.faults import limit_headers
+from biasgrid.tasks.connectors.simulated.fault_injection import limit_headers
 from biasgrid.tasks.connectors.simulated.panel import ModelDirectory, Panel, Question
 from biasgrid.tasks.connectors.simulated.server.delivery import (
     UNREADABLE,

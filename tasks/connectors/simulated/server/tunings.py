@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from biasgrid.tasks.connectors.simulated.faults import uniform
+from biasgrid.tasks.connectors.simulated.fault_injection import uniform
 from biasgrid.tasks.connectors.simulated.server.service import Declined, Service
 from biasgrid.tasks.connectors.simulated.server.store import Document, JobStore
 from biasgrid.tasks.connectors.usage import count_text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from biasgrid.catalogs.lint.language.english import english_slips
+from biasgrid.catalogs.lint.language.grammar_rules import english_slips
 from biasgrid.catalogs.lint.language.romance import catalan_slips, spanish_slips
 
 

@@ -14,7 +14,7 @@ import pytest
 from biasgrid.catalogs.scenario.coverage import CELLS
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.catalogs.schema.models import Batching, Limits, Prices, Target
-from biasgrid.flows.benchmark.forecast import forecast, remaining
+from biasgrid.flows.benchmark.forecast import forecast, forecast_rest
 from biasgrid.flows.forecast.model import JudgeForecast, Load, seconds
 from biasgrid.flows.forecast.reply_estimates import (
     ENOUGH,
@@ -261,11 +261,11 @@ def test_of_a_run_that_goes_on_only_what_has_no_reply_is_left(asked: Asked, ran:
     resolved = asked("simulated/fair", inputs=BOTH)
     lake, run_id = ran(resolved, cells=1)
     whole, answered = forecast(resolved), lake.read("responses", run_id).height
-    left = remaining(resolved, lake, run_id)
+    left = forecast_rest(resolved, lake, run_id)
     assert left.requests == whole.requests - answered
     assert left.input_tokens < whole.input_tokens
     fresh = begin_run(lake, "", resolved.as_json(), {}, 0).run_id
-    assert remaining(resolved, lake, fresh) == whole
+    assert forecast_rest(resolved, lake, fresh) == whole
 
 
 def test_a_lake_without_runs_changes_nothing(asked: Asked, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
-from biasgrid.flows.probe.forecast import forecast, remaining
+from biasgrid.flows.probe.forecast import forecast, forecast_rest
 from biasgrid.flows.probe.prepare import asked_models, catalog_stereotypes, first_tests, list_prompts
 from biasgrid.flows.probe.sections import announce
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
@@ -29,7 +29,7 @@ async def test_it_counts_what_is_then_asked(tmp_path):
         for cell in cells["cell_id"]:
             cases = lake.read("cases", "a", cell)
             await prompt_cell(lake, cases, asked.targets["simulated/fair"], model_pool, retries=0)
-    left = remaining(asked, lake, "a")
+    left = forecast_rest(asked, lake, "a")
     assert (left.sure.requests, left.whole.requests) == (0, 6)
     assert expected.sure.input_tokens == lake.read("responses", "a")["input_tokens"].sum()
 

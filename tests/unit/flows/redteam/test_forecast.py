@@ -8,7 +8,7 @@ import pytest
 
 from biasgrid.catalogs.scenario.targets import ResolvedAttack, resolve_attack
 from biasgrid.flows.forecast.confirmation import confirmation_question
-from biasgrid.flows.redteam.forecast import AttackForecast, forecast, remaining
+from biasgrid.flows.redteam.forecast import AttackForecast, forecast, forecast_rest
 from biasgrid.flows.redteam.prepare import plan_by_cell
 from biasgrid.flows.redteam.sections import announce
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
@@ -68,19 +68,19 @@ async def test_what_is_left_is_of_open_sessions_and_without_what_was_answered(tm
     asked, lake = resolved(strategies=["one_shot", "direct"]), Lake(tmp_path)
     whole = requests_by_part(forecast(asked), "most")
     await play(asked, lake, 1)
-    after_one = remaining(asked, lake, RUN)
+    after_one = forecast_rest(asked, lake, RUN)
     assert after_one.sessions == 1
     assert requests_by_part(after_one, "most") == {"target": 4, "attacker": 12, "judge": 12}
     assert whole == {"target": 7, "attacker": 12, "judge": 21}
     await play(asked, lake, judged=False)
-    assert requests_by_part(remaining(asked, lake, RUN), "most") == {
+    assert requests_by_part(forecast_rest(asked, lake, RUN), "most") == {
         "target": 0,
         "attacker": 12 - 3,
         "judge": 12 - 4,
     }
-    assert remaining(asked, lake, RUN).least.requests == 0
+    assert forecast_rest(asked, lake, RUN).least.requests == 0
     await play(asked, lake)
-    assert remaining(asked, lake, RUN).most.requests == 0
+    assert forecast_rest(asked, lake, RUN).most.requests == 0
 
 
 def test_a_model_in_several_parts_is_shown_in_each_and_counted_together(monkeypatch):

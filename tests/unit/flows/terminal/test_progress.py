@@ -22,13 +22,13 @@ def test_money_is_formatted_as_precisely_as_it_matters(amount, formatted):
 
 def test_the_cost_of_a_model_and_why_it_stopped_are_shown_once(capsys):
     with RunProgress() as progress:
-        progress.planned("RUN", {"openai/a": 3, "simulated/b": 1})
-        progress.landed("openai/a", "answered", 0.25)
-        progress.landed("openai/a", "kept", 0.5)
-        progress.stopped("openai/a", WHY)
-        progress.stopped("openai/a", WHY)
-        progress.landed("openai/a", "failed")
-        progress.landed("simulated/b", "answered", 0.0)
+        progress.on_plan("RUN", {"openai/a": 3, "simulated/b": 1})
+        progress.on_case("openai/a", "answered", 0.25)
+        progress.on_case("openai/a", "kept", 0.5)
+        progress.on_stop("openai/a", WHY)
+        progress.on_stop("openai/a", WHY)
+        progress.on_case("openai/a", "failed")
+        progress.on_case("simulated/b", "answered", 0.0)
     printed = capsys.readouterr().err
     assert printed.count(f"openai/a is stopped: {WHY}") == 1
     assert "openai/a: 1 answered, 1 failed, 1 kept  $0.75" in printed
@@ -37,8 +37,8 @@ def test_the_cost_of_a_model_and_why_it_stopped_are_shown_once(capsys):
 
 def test_the_reason_for_a_wait_is_shown_once(capsys):
     with RunProgress() as progress:
-        progress.waiting("openai/a: 500 \x1b[31m; tried again")
-        progress.waiting("openai/a: 500 \x1b[31m; tried again")
+        progress.on_wait("openai/a: 500 \x1b[31m; tried again")
+        progress.on_wait("openai/a: 500 \x1b[31m; tried again")
     printed = capsys.readouterr().err
     assert printed.count("openai/a: 500") == 1
     assert "\x1b" not in printed
@@ -46,6 +46,6 @@ def test_the_reason_for_a_wait_is_shown_once(capsys):
 
 def test_a_listener_without_cost_is_shown_none(capsys):
     with RunProgress() as progress:
-        progress.planned("RUN", {"vllm/a": 1})
-        progress.landed("vllm/a", "answered")
+        progress.on_plan("RUN", {"vllm/a": 1})
+        progress.on_case("vllm/a", "answered")
     assert "$" not in capsys.readouterr().err

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from biasgrid.catalogs.schema.respondents import RequestLimits
-from biasgrid.tasks.connectors.simulated.faults import Meter, format_duration, limit_headers
+from biasgrid.tasks.connectors.simulated.fault_injection import Meter, format_duration, limit_headers
 
 
 @dataclass

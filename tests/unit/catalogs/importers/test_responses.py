@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from biasgrid.catalogs.importers import recorded
+from biasgrid.catalogs.importers import responses
 from biasgrid.catalogs.importers.result import Imported, NotTheFormat
 
 
 def read(text: str) -> Imported:
-    return recorded.read(text, "f", "en_us")
+    return responses.read(text, "f", "en_us")
 
 
 def pairs(text: str) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 from biasgrid.catalogs.schema.respondents import Faults, Respondent
-from biasgrid.tasks.connectors.simulated.faults import FAULTS, ODD_REPLIES, draw_fault, draw_odd_reply
+from biasgrid.tasks.connectors.simulated.fault_injection import FAULTS, ODD_REPLIES, draw_fault, draw_odd_reply
 
 
 def flaky(**shares: float) -> Respondent:
