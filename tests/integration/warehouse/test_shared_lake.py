@@ -296,11 +296,11 @@ def test_a_server_that_goes_stops_the_run_and_keeps_its_replies_here(machine, s3
     assert len(ids(here)) == kept
 
 
-def test_a_machine_that_was_not_received_of_notices_that_its_run_is_anothers(machine, s3, monkeypatch):
+def test_a_machine_that_was_offline_notices_that_another_has_its_run(machine, s3, monkeypatch):
     here, there = machine("here"), machine("there")
     monkeypatch.setattr(uploader, "EVERY_S", 0.05)
     monkeypatch.setattr(uploader, "RENEWED_S", 3600.0)
-    with pytest.raises(StorageTrouble, match="somebody else"), RunLock(here, "R1"):  # noqa: PT012
+    with pytest.raises(StorageTrouble, match="written by another machine"), RunLock(here, "R1"):  # noqa: PT012
         s3.age("team/locks/", 61)
         with RunLock(there, "R1"):
             monkeypatch.setattr(uploader, "RENEWED_S", 0.0)
@@ -320,7 +320,7 @@ def test_machines_build_one_after_the_other(machine, monkeypatch):
     assert here.has_database()
 
 
-def test_a_machine_that_was_not_received_of_publishes_no_warehouse(machine, s3, monkeypatch):
+def test_a_machine_that_was_offline_publishes_no_warehouse(machine, s3, monkeypatch):
     monkeypatch.setattr(leases, "RENEWED_S", 0.2)
     here = machine("here")
     here.database.write_bytes(b"older")

@@ -1,5 +1,9 @@
-with verdicts as (
-    from statistics.newest_verdicts('lake.probe_verdicts', (run_id, cell_id, case_id))
+with landed as (
+    select * from lake.probe_verdicts
+),
+
+verdicts as (
+    from statistics.newest_verdicts('landed', (run_id, cell_id, case_id))
 )
 
 select
