@@ -86,18 +86,6 @@ class BenchmarkOptions(RunOptions):
         "Ask through batch APIs where providers have one: cheaper, within a day.",
         "ask through the providers' batch APIs, for less money and later; None: as the scenario has it",
     )
-    judge: str | None = setting(
-        None,
-        "--judge",
-        "`provider/model` that gives the second opinion.",
-        "`provider/model` that gives the second opinion in place of the scenario's",
-    )
-    judge_passed: float | None = setting(
-        None,
-        "--judge-passed",
-        "Share of passed replies that the judge reads, too, 0 to 1.",
-        "share of the passed replies that the judge reads, too; it overrules none of them",
-    )
     pictures: bool = option(
         False,
         doc="the artifact `pictures`: pass rates, the grid, communities and trend, drawn in some seconds",
@@ -128,6 +116,18 @@ class AgainOptions(BenchmarkOptions):
         BenchmarkOptions,
         "library",
         doc="templates whose oracles count from now on; the scenario's where absent",
+    )
+    judge: str | None = setting(
+        None,
+        "--judge",
+        "`provider/model` that gives the second opinion.",
+        "`provider/model` that gives the second opinion in place of the scenario's",
+    )
+    judge_passed: float | None = setting(
+        None,
+        "--judge-passed",
+        "Share of passed replies that the judge reads, too, 0 to 1.",
+        "share of the passed replies that the judge reads, too; it overrules none of them",
     )
     data: str | None = replace_option(
         RunOptions, "data", doc="directory or `s3://bucket/prefix` of the lake and the warehouse"
@@ -162,11 +162,12 @@ class BenchmarkKind(Base):
     )
     formats = ("langbite",)
     words = (
-        "scenario library models data reuse samples seed max_age max_cost max_requests batch expectations gate yes"
+        "scenario library models data reuse samples seed max_age max_cost max_requests batch * "
+        "expectations gate yes"
     )
     parameters = (
-        "scenario models max_cost max_requests samples seed reuse max_age batch library expectations pictures "
-        "data run_id"
+        "scenario models max_cost max_requests samples seed reuse max_age batch library * expectations "
+        "pictures data run_id"
     )
     help = """Test models against a scenario's requirements: plan, prompt, evaluate, aggregate.
 

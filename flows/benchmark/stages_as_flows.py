@@ -50,7 +50,7 @@ async def evaluate_again(given: AgainOptions) -> Outcome:
     return completed_state(found)
 
 
-GENERATE = "scenario library models data samples seed reuse max_age max_cost max_requests batch"
+GENERATE = "scenario library models data samples seed reuse max_age max_cost max_requests batch *"
 
 
 def _name() -> str:

@@ -15,7 +15,7 @@ import typer
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
 from biasgrid.flows.cli.options import Library
-from biasgrid.flows.runs.options import command, option
+from biasgrid.flows.runs.options import command, list_settings, option
 from biasgrid.flows.scheduled.options import NightOptions
 
 
@@ -37,10 +37,9 @@ class ServeOptions(NightOptions):
 
 
 WORDS = (
-    "scenario cron timezone models data gate library reuse samples seed max_age max_cost max_requests batch host "
-    "port at_once webhook_from"
+    "scenario cron timezone models data gate library reuse samples seed max_age max_cost max_requests batch * "
+    "host port at_once webhook_from"
 )
-SETTINGS = ("library", "models", "samples", "seed", "reuse", "max_age", "max_cost", "max_requests", "batch")
 
 
 @command(ServeOptions, WORDS)
@@ -53,7 +52,9 @@ def serve(given: ServeOptions) -> None:
     from biasgrid.flows.runs.prepare import open_lake
 
     scenario = _path(str(given.scenario))
-    settings = given.pick(*SETTINGS) | ({"library": _path(given.library)} if given.library else {})
+    settings = given.pick(*list_settings(BenchmarkOptions)) | (
+        {"library": _path(given.library)} if given.library else {}
+    )
     prepared = BENCHMARK.prepare(scenario, BenchmarkOptions(**settings), secret_blocks())
     serving = import_module("biasgrid.deployments.serving")  # named, since deployments import flows
     service = serving.Service(

@@ -68,8 +68,9 @@ class Options:
     """A class of options: a frozen dataclass whose fields are each an `option`."""
 
     def pick(self, *names: str) -> dict[str, Any]:
-        """The options of these names that were given."""
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+        """The options of these names, as `expand_names` lists them, that were given."""
+        listed = expand_names(type(self), " ".join(names))
+        return {name: value for name in listed if (value := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,12 +141,25 @@ def list_options(options: type) -> dict[str, Option]:
     return {each.name: each.metadata["option"] for each in fields(options)}
 
 
+def list_settings(options: type) -> list[str]:
+    """Names of the options that replace a value of a file."""
+    return [name for name, spec in list_options(options).items() if spec.section]
+
+
+def expand_names(options: type, names: str) -> list[str]:
+    """The names in this order; `*` stands for the options that replace a value of a file and are not named."""
+    named = names.split()
+    unnamed = [name for name in list_settings(options) if name not in named]
+    return [name for each in named for name in (unnamed if each == "*" else [each])]
+
+
 def command(options: type[O], names: str, **defaults: Any) -> Callable[[Callable[[O], None]], Callable[..., None]]:
-    """Makes a function of options a Typer command that takes those named, in this order; `word:name` has another
+    """Makes a function of options a Typer command that takes those of `expand_names`; `word:name` has another
     word on the command line; `defaults` of `...` are required."""
 
     def decorate(work: Callable[[O], None]) -> Callable[..., None]:
-        taken = {word: name or word for word, _, name in (each.partition(":") for each in names.split())}
+        listed = expand_names(options, names)
+        taken = {word: name or word for word, _, name in (each.partition(":") for each in listed)}
 
         @wraps(work)
         def run(**words: Any) -> None:
@@ -162,15 +176,15 @@ def command(options: type[O], names: str, **defaults: Any) -> Callable[[Callable
 def flow_parameters(
     options: type[O], names: str, **defaults: Any
 ) -> Callable[[Callable[[O], Coroutine[Any, Any, R]]], Callable[..., Coroutine[Any, Any, R]]]:
-    """Makes a function of options the function of a flow that takes those named, in this order, and explains them
-    in its form. Raises TypeError for others."""
+    """Makes a function of options the function of a flow that takes those of `expand_names` and explains them in
+    its form. Raises TypeError for others."""
 
     def decorate(work: Callable[[O], Coroutine[Any, Any, R]]) -> Callable[..., Coroutine[Any, Any, R]]:
         @wraps(work)
         async def start(*args: Any, **named: Any) -> R:
             return await work(options(**signature.bind(*args, **named).arguments))
 
-        known, taken = list_options(options), names.split()
+        known, taken = list_options(options), expand_names(options, names)
         signature = _describe(start, (_plain_parameter(options, name, defaults) for name in taken), work)
         explained = "\n".join(f"    {name}: {known[name].doc}" for name in taken if known[name].doc)
         start.__doc__ = f"{cleandoc(work.__doc__ or '')}\n\nArgs:\n{explained}" if explained else work.__doc__
@@ -181,7 +195,7 @@ def flow_parameters(
 
 def keywords(options: type, names: str, first: Sequence[Parameter]) -> Signature:
     """The signature of a Python function that takes these options by keyword, after its `first` parameters."""
-    more = (_plain_parameter(options, name, {}) for name in names.split())
+    more = (_plain_parameter(options, name, {}) for name in expand_names(options, names))
     return Signature([*first, *(each.replace(kind=Parameter.KEYWORD_ONLY) for each in more)])
 
 

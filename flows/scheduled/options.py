@@ -13,8 +13,8 @@ By = Literal["model", "provider"]
 DEPLOYMENT = "shard/shard"
 """Where shards are handed in: its work pool gives them to workers."""
 PARAMETERS = (
-    "scenario models gate max_cost max_requests samples seed reuse max_age batch library expectations pictures "
-    "shard_by takeovers data run_id deployment"
+    "scenario models gate max_cost max_requests samples seed reuse max_age batch library * expectations "
+    "pictures shard_by takeovers data run_id deployment"
 )
 
 
