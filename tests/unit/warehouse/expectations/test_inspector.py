@@ -24,6 +24,18 @@ with Inspector() as inspector:
     time.sleep(60)
 """
 
+SPARING = """
+import sys
+from biasgrid.warehouse.expectations.__main__ import import_sparingly
+import_sparingly()
+import biasgrid.warehouse.expectations.validation
+import altair
+from scipy import stats
+assert not {"altair.vegalite", "scipy.stats._stats_py", "boto3.session", "sqlalchemy.orm"} & sys.modules.keys()
+assert altair.Chart.__module__.startswith("altair.vegalite")
+assert stats.norm.cdf(0) == 0.5
+"""
+
 
 def is_alive(pid: int) -> bool:
     try:
@@ -111,3 +123,7 @@ def test_a_process_that_cannot_be_started_is_reported(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with pytest.raises(NotInspected, match="No such file"):
         Inspector()
+
+
+def test_unused_modules_of_great_expectations_are_imported_when_first_used():
+    subprocess.run([sys.executable, "-c", SPARING], check=True)
