@@ -43,7 +43,7 @@ class Reserve:
             with storing(reserve.path):
                 folder.mkdir(parents=True, exist_ok=True)
                 _allocate(reserve.path)
-        except BaseException:
+        except BaseException:  # Ctrl-C too must leave no reserved space behind
             reserve._free()
             raise
         cls._of_runs[folder] = reserve

@@ -62,7 +62,7 @@ class RunLock:
         except StorageTrouble as trouble:
             self._lock.release()
             raise trouble.of_run(self.run_id, 0) from trouble
-        except BaseException:
+        except BaseException:  # Ctrl-C too must leave no lock behind
             self._lock.release()
             raise
         return self
