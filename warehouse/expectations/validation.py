@@ -120,7 +120,7 @@ def _judge_rule(rule: Mapping[str, Any], height: int) -> ExpectationValidationRe
         f"{expectation.map_metric}.unexpected_count": len(unexpected),
         f"{expectation.map_metric}.unexpected_values": unexpected,
     }
-    judged = expectation._validate(metrics, {"result_format": "BASIC"})  # noqa: SLF001 - no other way to give counts
+    judged = expectation._validate(metrics, {"result_format": "BASIC"})
     return ExpectationValidationResult(**judged, expectation_config=expectation.configuration)
 
 
