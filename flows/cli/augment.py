@@ -3,67 +3,74 @@
 from __future__ import annotations
 
 import asyncio
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from biasgrid.flows.cli.options import Data
+from biasgrid.flows.cli.options import DATA
+from biasgrid.flows.runs.options import Options, command, option, same
 from biasgrid.tasks.report.figures import format_count
 
 if TYPE_CHECKING:
     from biasgrid.flows.catalog.accept import Accepted
     from biasgrid.flows.catalog.augment import Augmented
+    from biasgrid.tasks.augment.order import SceneWish, TemplateWish
 
 
-class Input(StrEnum):
-    constrained, verbose = "constrained", "verbose"
+@dataclass(frozen=True, kw_only=True)
+class AugmentOptions(Options):
+    """What `catalog augment` may be given."""
+
+    model: str = option("", "--model", "`provider/model` that writes them.", show_default=False)
+    concern: str = option("", "--concern", "The bias that templates look for.", show_default=False)
+    context: str = option(
+        "", "--context", "One of catalogs/contexts, or a few words of your own.", show_default=False
+    )
+    scenes: str = option(
+        "",
+        "--scenes",
+        "Scenes instead of templates: a domain of catalogs/scenes, or a few words of your own.",
+        show_default=False,
+    )
+    scenario: str = option("", "--scenario", "A situation in it.", show_default=False)
+    language: str = option("en_us", "--language", "What they are written in.")
+    input: list[Literal["constrained", "verbose"]] | None = option(
+        None, "--input", "Of this kind alone; may be repeated."
+    )
+    reflection: list[Literal["observational", "utopian"]] | None = option(
+        None, "--reflection", "Of this kind alone; may be repeated."
+    )
+    count: int = option(10, "--count", "How many.", min=1, max=200)
+    out: Path | None = option(
+        None, "--out", "The review file.", show_default="review/CONCERN-LANGUAGE-CONTEXT-DATE.yaml", read=same
+    )
+    seed: int = option(0, "--seed", "Another one asks anew.", min=0, max=2**31 - 1000)
+    temperature: float | None = option(
+        None, "--temperature", "Else the model's own.", min=0, max=2, show_default=False
+    )
+    data: str | None = DATA
+    force: bool = option(False, "--force", "Overwrite the review file.")
+
+    @property
+    def order(self) -> SceneWish | TemplateWish:
+        """What a model is asked to write."""
+        from biasgrid.tasks.augment.order import SceneWish, TemplateWish
+
+        common: dict[str, Any] = {"language": self.language, "count": self.count, "seed": self.seed}
+        if self.scenes:
+            return SceneWish(self.scenes, **common)
+        own: dict[str, Any] = {"inputs": self.input or [], "reflections": self.reflection or []}
+        return TemplateWish(self.concern, self.context, scenario=self.scenario, **own, **common)
 
 
-class Reflects(StrEnum):
-    observational, utopian = "observational", "utopian"
+TEMPLATES_ALONE = ("concern", "context", "scenario", "input", "reflection")
+AUGMENT = "model concern context scenes scenario language input reflection count out seed temperature data force"
 
 
-def augment(
-    model: Annotated[str, typer.Option("--model", help="`provider/model` that writes them.", show_default=False)],
-    concern: Annotated[
-        str, typer.Option("--concern", help="The bias that templates look for.", show_default=False)
-    ] = "",
-    context: Annotated[
-        str,
-        typer.Option(
-            "--context", help="One of catalogs/contexts, or a few words of your own.", show_default=False
-        ),
-    ] = "",
-    scenes: Annotated[
-        str,
-        typer.Option(
-            "--scenes",
-            help="Scenes instead of templates: a domain of catalogs/scenes, or a few words of your own.",
-            show_default=False,
-        ),
-    ] = "",
-    scenario: Annotated[str, typer.Option("--scenario", help="A situation in it.", show_default=False)] = "",
-    language: Annotated[str, typer.Option("--language", help="What they are written in.")] = "en_us",
-    input: Annotated[  # noqa: A002
-        list[Input] | None, typer.Option("--input", help="Of this kind alone; may be repeated.")
-    ] = None,
-    reflection: Annotated[
-        list[Reflects] | None, typer.Option("--reflection", help="Of this kind alone; may be repeated.")
-    ] = None,
-    count: Annotated[int, typer.Option("--count", min=1, max=200, help="How many.")] = 10,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="The review file.", show_default="review/CONCERN-LANGUAGE-CONTEXT-DATE.yaml"),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**31 - 1000, help="Another one asks anew.")] = 0,
-    temperature: Annotated[
-        float | None, typer.Option("--temperature", min=0, max=2, help="Else the model's own.", show_default=False)
-    ] = None,
-    data: Data = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the review file.")] = False,
-) -> None:
+@command(AugmentOptions, AUGMENT, model=...)
+def augment(given: AugmentOptions) -> None:
     """Let a model write templates, or scenes in which people share out tasks, into a file for review, never into a
     library. What it wrote is parsed strictly, checked as `catalog check` does, and compared with what there is.
 
@@ -73,14 +80,10 @@ def augment(
     from biasgrid.flows.catalog.augment import Writer, prepare
     from biasgrid.flows.catalog.augment import augment as ask
     from biasgrid.flows.operations.environment import secret_blocks
-    from biasgrid.tasks.augment.order import SceneWish, TemplateWish
 
-    _refuse_mixed(scenes, concern=concern, context=context, scenario=scenario, input=input, reflection=reflection)
-    common: dict[str, Any] = {"language": language, "count": count, "seed": seed}
-    inputs, reflections = ([each.value for each in given or ()] for given in (input, reflection))
-    own: dict[str, Any] = {"scenario": scenario, "inputs": inputs, "reflections": reflections}
-    wish = SceneWish(scenes, **common) if scenes else TemplateWish(concern, context, **own, **common)
-    prepared = prepare(wish, Writer(model, temperature, out, force, data, secret_blocks()))
+    _refuse_mixed(given)
+    writer = Writer(given.model, given.temperature, given.out, given.force, given.data, secret_blocks())
+    prepared = prepare(given.order, writer)
     try:
         found = asyncio.run(ask(prepared))
     except KeyboardInterrupt:
@@ -108,16 +111,16 @@ def accept(
     _show_accepted(take(review, into, reviewer, every))
 
 
-def _refuse_mixed(scenes: str, **of_templates: object) -> None:
+def _refuse_mixed(given: AugmentOptions) -> None:
     """Raises UserError where options of templates stand next to `--scenes`, or neither order is whole."""
     from biasgrid.catalogs.errors import Problem, UserError
 
-    if scenes:
-        listener = [name for name, given in of_templates.items() if given]
+    if given.scenes:
+        of_templates = [name for name in TEMPLATES_ALONE if getattr(given, name)]
         remedy = "leave it out: it is for templates"
-        mistakes = [Problem("means nothing for scenes", f"--{name}", remedy) for name in listener]
+        mistakes = [Problem("means nothing for scenes", f"--{name}", remedy) for name in of_templates]
     else:
-        missing = [name for name in ("concern", "context") if not of_templates[name]]
+        missing = [name for name in ("concern", "context") if not getattr(given, name)]
         remedy = "name it, or order scenes with `--scenes`"
         mistakes = [Problem(f"no {name} is named", f"--{name}", remedy) for name in missing]
     if mistakes:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-
-class Gate(StrEnum):
-    point, decided = "point", "decided"
-
+from biasgrid.flows.runs.options import RunOptions, option, replace_option
 
 Data = Annotated[
     str | None,
@@ -21,9 +16,8 @@ Data = Annotated[
         help="Where lake and warehouse lie; else `BIASGRID_DATA`, else `data`.",
     ),
 ]
-Library = Annotated[
-    Path | None,
-    typer.Option("--library", help="Templates to use: a file or directory, LangBiTe's format included."),
-]
 RunId = Annotated[str | None, typer.Argument(help="A run's id or its beginning or end; else the newest.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
+DATA = replace_option(RunOptions, "data")
+RUN_ID = option(None, "", "A run's id or its beginning or end; else the newest.")
+FORCE = option(False, "--force", "Replace a file that exists.")

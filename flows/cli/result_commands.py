@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.flows.cli.options import Data, Force, Gate, RunId
+from biasgrid.flows.cli.options import DATA, RUN_ID, Data, Force, RunId
 from biasgrid.flows.results.report_formats import FORMATS
+from biasgrid.flows.runs.options import Options, command, option, same
 from biasgrid.tasks.aggregate.trace import Kind
 from biasgrid.tasks.report.figures import format_count
 
@@ -18,10 +20,6 @@ if TYPE_CHECKING:
     ReportFormat = str
 else:
     ReportFormat = StrEnum("ReportFormat", {name.replace("-", "_"): name for name in FORMATS})
-
-
-class PageLanguage(StrEnum):
-    en_us, es_es = "en_us", "es_es"
 
 
 class SqlFormat(StrEnum):
@@ -32,49 +30,53 @@ class ExportFormat(StrEnum):
     csv, parquet, json = "csv", "parquet", "json"
 
 
-def report(
-    run: RunId = None,
-    all_runs: Annotated[bool, typer.Option("--all", help="Pages of all runs.")] = False,
-    format: Annotated[ReportFormat, typer.Option("--format", help="What to write.")] = ReportFormat("html"),  # noqa: A002, B008
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Directory to write into.", show_default="reports/RUN or reports/all"),
-    ] = None,
-    language: Annotated[
-        PageLanguage,
-        typer.Option("--language", help="Of pages and evidence; a benchmark's page can change it."),
-    ] = PageLanguage.en_us,
-    gate: Annotated[
-        Gate, typer.Option("--gate", help="With `junit` and `markdown`: what counts as failed, as of `run`.")
-    ] = Gate.point,
-    data: Data = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(Options):
+    """What `report` may be given."""
+
+    run: str | None = RUN_ID
+    all_runs: bool = option(False, "--all", "Pages of all runs.")
+    format: str = option("html", "--format", "What to write.", cli=ReportFormat)
+    out: Path | None = option(
+        None, "--out", "Directory to write into.", show_default="reports/RUN or reports/all", read=same
+    )
+    language: Literal["en_us", "es_es"] = option(
+        "en_us", "--language", "Of pages and evidence; a benchmark's page can change it."
+    )
+    gate: Literal["point", "decided"] = option(
+        "point", "--gate", "With `junit` and `markdown`: what counts as failed, as of `run`."
+    )
+    data: str | None = DATA
+
+
+@command(ReportOptions, "run all_runs format out language gate data")
+def report(given: ReportOptions) -> None:
     """Write what a run found as files: pages for the browser, `html`; `csv`, `json`, of a benchmark LangBiTe's
     three CSV files; `pictures` as SVG and PNG; for CI `junit` and `markdown`, a job's summary; `model-card`,
     results as Hugging Face's model cards have them; for auditors a bundle, `evidence`, which `biasgrid evidence
     verify` checks. Of all runs, `--all`, pages alone."""
     from biasgrid.flows.results.report import write_all, write_report
 
-    if all_runs:
-        _refuse_besides_all(run, format)
-        site = write_all(out, data, language.value)
+    if given.all_runs:
+        _refuse_besides_all(given)
+        site = write_all(given.out, given.data, given.language)
         typer.echo(
             f"pages of {format_count(site.written, 'run')} written, of {site.kept:,} kept as they were", err=True
         )
         typer.echo(site.index)
         return
-    written = write_report(run, str(format), out, data, language.value, gate.value)
-    for path in written[:1] if format == "html" else written:
+    written = write_report(given.run, given.format, given.out, given.data, given.language, given.gate)
+    for path in written[:1] if given.format == "html" else written:
         typer.echo(path)
 
 
-def _refuse_besides_all(run: str | None, format: str) -> None:  # noqa: A002
-    if run is not None:
-        what = Problem("`--all` takes all runs, and a run is named", f"RUN {run}", "leave one of the two out")
-        raise UserError(what)
-    if format != "html":
+def _refuse_besides_all(given: ReportOptions) -> None:
+    if given.run is not None:
+        what = "`--all` takes all runs, and a run is named"
+        raise UserError(Problem(what, f"RUN {given.run}", "leave one of the two out"))
+    if given.format != "html":
         remedy = "leave `--format` out; `biasgrid export MART` writes a mart of all runs"
-        raise UserError(Problem(f"there is no {format} report of all runs", "--all", remedy))
+        raise UserError(Problem(f"there is no {given.format} report of all runs", "--all", remedy))
 
 
 def show(run: RunId = None, data: Data = None) -> None:
@@ -227,35 +229,33 @@ def verify(
     raise typer.Exit(0 if found.is_intact else 1)
 
 
-class TraceFormat(StrEnum):
-    text, json = "text", "json"
+@dataclass(frozen=True, kw_only=True)
+class TraceOptions(Options):
+    """What `trace` may be given."""
+
+    id: str = option(
+        "",
+        "",
+        "Of a run, requirement, cell, template, instance, case, request, response or verdict, an "
+        "attribute pair, a red team's session, a scene or its play; the beginning is enough.",
+        show_default=False,
+    )
+    run: str | None = option(None, "--run", "In this run; else the newest that knows the id.")
+    model: str | None = option(None, "--model", "Of this model alone.")
+    kind: Kind | None = option(None, "--kind", "What it is the id of, where it may be several.", read=same)
+    examples: int = option(3, "--examples", "Prompts to show, of those it leads to.", min=0)
+    sql: bool = option(False, "--sql", "The SQL that made the finding, as a script.")
+    format: Literal["text", "json"] = option("text", "--format", "How to show it.")
+    data: str | None = DATA
 
 
-def trace(
-    id: Annotated[  # noqa: A002
-        str,
-        typer.Argument(
-            help="Of a run, requirement, cell, template, instance, case, request, response or verdict, an "
-            "attribute pair, a red team's session, a scene or its play; the beginning is enough.",
-            show_default=False,
-        ),
-    ],
-    run: Annotated[
-        str | None, typer.Option("--run", help="In this run; else the newest that knows the id.")
-    ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="Of this model alone.")] = None,
-    kind: Annotated[
-        Kind | None, typer.Option("--kind", help="What it is the id of, where it may be several.")
-    ] = None,
-    examples: Annotated[int, typer.Option("--examples", min=0, help="Prompts to show, of those it leads to.")] = 3,
-    sql: Annotated[bool, typer.Option("--sql", help="The SQL that made the finding, as a script.")] = False,
-    format: Annotated[TraceFormat, typer.Option("--format", help="How to show it.")] = TraceFormat.text,  # noqa: A002
-    data: Data = None,
-) -> None:
+@command(TraceOptions, "id run model kind examples sql format data", id=...)
+def trace(given: TraceOptions) -> None:
     """From any id to requirement, template, prompt, response, verdict and finding: what was asked and answered,
     and why it counts as it does."""
     from biasgrid.flows.results.trace import show
     from biasgrid.flows.results.trace_view import Asked
 
-    as_json = format == TraceFormat.json
-    show(Asked(id, kind, run, model, examples=examples, as_json=as_json, with_sql=sql, data=data))
+    as_json = given.format == "json"
+    wanted = Asked(given.id, given.kind, given.run, given.model, given.examples, as_json, given.sql, given.data)
+    show(wanted)

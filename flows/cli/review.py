@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from biasgrid.flows.cli.options import Data, Force, RunId
+from biasgrid.flows.cli.options import DATA, FORCE, RUN_ID
+from biasgrid.flows.runs.options import Options, command, list_options, option, same
 from biasgrid.tasks.report.figures import format_count
 
 if TYPE_CHECKING:
@@ -21,31 +23,32 @@ INTERRUPTED = 130
 FILTER = "Replies of this {} alone."
 
 
-def review(
-    run: RunId = None,
-    reviewer: Annotated[
-        str | None,
-        typer.Option("--reviewer", envvar=REVIEWER, help="Who reviews; by default who is logged in."),
-    ] = None,
-    size: Annotated[int, typer.Option("--size", min=1, help="Replies in the sample.")] = 100,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Draws the sample: the same for every reviewer.")] = 0,
-    concern: Annotated[str | None, typer.Option("--concern", help=FILTER.format("concern"))] = None,
-    language: Annotated[str | None, typer.Option("--language", help=FILTER.format("language"))] = None,
-    model: Annotated[str | None, typer.Option("--model", help=FILTER.format("model"))] = None,
-    export: Annotated[
-        Path | None, typer.Option("--export", help="Write the sample as a blind sheet (CSV).")
-    ] = None,
-    imported: Annotated[Path | None, typer.Option("--import", help="Land the verdicts of such a sheet.")] = None,
-    agreement: Annotated[
-        bool, typer.Option("--agreement", help="Show how far reviewers, oracle and judge agree.")
-    ] = False,
-    adjudicate: Annotated[
-        bool,
-        typer.Option("--adjudicate", help="Decide, with a reason, where verdicts differ: findings follow."),
-    ] = False,
-    force: Force = False,
-    data: Data = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ReviewOptions(Options):
+    """What `review` may be given."""
+
+    run: str | None = RUN_ID
+    reviewer: str | None = option(None, "--reviewer", "Who reviews; by default who is logged in.", envvar=REVIEWER)
+    size: int = option(100, "--size", "Replies in the sample.", min=1)
+    seed: int = option(0, "--seed", "Draws the sample: the same for every reviewer.", min=0)
+    concern: str | None = option(None, "--concern", FILTER.format("concern"))
+    language: str | None = option(None, "--language", FILTER.format("language"))
+    model: str | None = option(None, "--model", FILTER.format("model"))
+    export: Path | None = option(None, "--export", "Write the sample as a blind sheet (CSV).", read=same)
+    imported: Path | None = option(None, "--import", "Land the verdicts of such a sheet.", read=same)
+    agreement: bool = option(False, "--agreement", "Show how far reviewers, oracle and judge agree.")
+    adjudicate: bool = option(
+        False, "--adjudicate", "Decide, with a reason, where verdicts differ: findings follow."
+    )
+    force: bool = FORCE
+    data: str | None = DATA
+
+
+REVIEW = "run reviewer size seed concern language model export imported agreement adjudicate force data"
+
+
+@command(ReviewOptions, REVIEW)
+def review(given: ReviewOptions) -> None:
     """Judge a sample of a benchmark's or a red team's replies yourself, blind: neither model nor verdict is shown.
 
     A review changes no finding. It shows how far oracle, judge and people agree; where they do not, a decision
@@ -57,32 +60,36 @@ def review(
     from biasgrid.tasks.review.sample import Draw
     from biasgrid.warehouse.storage.runs import UNDER_WAY, find_run, refuse_other_kinds
 
-    _refuse_several(export=export, imported=imported, agreement=agreement, adjudicate=adjudicate)
-    lake = existing_lake(data) if export or agreement else lake_to_change(data)
-    found = find_run(lake, run)
+    _refuse_several(given)
+    reads_alone = given.export or given.agreement
+    lake = existing_lake(given.data) if reads_alone else lake_to_change(given.data)
+    found = find_run(lake, given.run)
     reviews = {kind.name: kind.review for kind in all_kinds() if kind.review}
     refuse_other_kinds(found, "review", *reviews)
-    if adjudicate:
+    if given.adjudicate:
         deciding = (name for name, one in reviews.items() if one.has_decisions)
         refuse_other_kinds(found, "decision that takes a verdict's place", *deciding)
-    if agreement:
+    if given.agreement:
         _show_agreement(lake, found.run_id, reviews[found.kind].agreement)
         return
     if found.state in UNDER_WAY:
         typer.echo("note: the run is still under way, and its sample changes with every reply", err=True)
-    desk, draw = Desk.of(lake, found), Draw(seed, size, concern, language, model)
-    if export:
-        _export_sheet(desk, draw, export, force=force)
-    elif imported:
-        _import_sheet(desk, imported, _reviewer_name(reviewer))
+    desk = Desk.of(lake, found)
+    draw = Draw(given.seed, given.size, given.concern, given.language, given.model)
+    if given.export:
+        _export_sheet(desk, draw, given.export, force=given.force)
+    elif given.imported:
+        _import_sheet(desk, given.imported, _reviewer_name(given.reviewer))
     else:
-        _review_at_terminal(desk, draw, _reviewer_name(reviewer), adjudicate=adjudicate)
+        _review_at_terminal(desk, draw, _reviewer_name(given.reviewer), adjudicate=given.adjudicate)
 
 
-def _refuse_several(**asked: object) -> None:
+def _refuse_several(given: ReviewOptions) -> None:
     from biasgrid.catalogs.errors import Problem, UserError
 
-    names = [f"--{'import' if name == 'imported' else name}" for name, given in asked.items() if given]
+    known = list_options(ReviewOptions)
+    tasks = ("export", "imported", "agreement", "adjudicate")
+    names = [known[name].flags[0] for name in tasks if getattr(given, name)]
     if len(names) > 1:
         raise UserError(Problem(f"{' and '.join(names)} do not go together", remedy="do one after the other"))
 

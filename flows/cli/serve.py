@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
-from biasgrid.flows.cli.options import Library
-from biasgrid.flows.runs.options import command, list_settings, option
+from biasgrid.flows.runs.options import Options, command, list_settings, option, same
 from biasgrid.flows.scheduled.options import NightOptions
 
 
@@ -104,25 +103,28 @@ def respondent() -> None:
     """Simulated models of known bias."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class RespondentOptions(Options):
+    """What `respondent serve` may be given."""
+
+    port: int = option(8080, "--port", "0 takes a free one.", min=0, max=65535)
+    host: str = option("127.0.0.1", "--host", "The address to listen on.")
+    default: str = option("fair", "--respondent", "Answers for every model of the catalog.")
+    model: list[str] | None = option(None, "--map", "`MODEL=RESPONDENT`: gives one model to another respondent.")
+    library: Path | None = option(
+        None, "--library", "Templates to use: a file or directory, LangBiTe's format included.", read=same
+    )
+    journal: Path | None = option(
+        None, "--journal", "Appends to this file what was asked and what became of it (JSON lines).", read=same
+    )
+    state: Path | None = option(
+        None, "--state", "A directory in which files, batches and tuned models outlive the server.", read=same
+    )
+
+
 @respondents.command("serve")
-def serve_respondents(
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")] = 8080,
-    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
-    default: Annotated[str, typer.Option("--respondent", help="Answers for every model of the catalog.")] = "fair",
-    model: Annotated[
-        list[str] | None,
-        typer.Option("--map", help="`MODEL=RESPONDENT`: gives one model to another respondent."),
-    ] = None,
-    library: Library = None,
-    journal: Annotated[
-        Path | None,
-        typer.Option("--journal", help="Appends to this file what was asked and what became of it (JSON lines)."),
-    ] = None,
-    state: Annotated[
-        Path | None,
-        typer.Option("--state", help="A directory in which files, batches and tuned models outlive the server."),
-    ] = None,
-) -> None:
+@command(RespondentOptions, "port host default model library journal state")
+def serve_respondents(given: RespondentOptions) -> None:
     """Serve simulated respondents in the OpenAI, Hugging Face and Replicate protocols, until Ctrl-C.
 
     Point an SDK at it, say `OPENAI_BASE_URL=http://127.0.0.1:8080/v1`. A request for the model `biased` is
@@ -133,9 +135,10 @@ def serve_respondents(
     from biasgrid.tasks.connectors.simulated.server.app import build_app
     from biasgrid.tasks.connectors.simulated.server.app import serve as listen
 
-    catalog = load_catalog(library or "shipped")
-    app = build_app(catalog, default, _parse_mapping(model or []), journal=journal, state=state)
-    listen(app, port, host, on_ready=_ready)
+    catalog = load_catalog(given.library or "shipped")
+    mapping = _parse_mapping(given.model or [])
+    app = build_app(catalog, given.default, mapping, journal=given.journal, state=given.state)
+    listen(app, given.port, given.host, on_ready=_ready)
 
 
 def _parse_mapping(pairs: list[str]) -> dict[str, str]:

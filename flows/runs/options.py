@@ -271,6 +271,11 @@ def _from_words(spec: Option, value: Any) -> Any:
     return (value or None) if spec.cli is bool else value
 
 
+def same(value: Any) -> Any:
+    """For options whose value on the command line is already their own, such as a path."""
+    return value
+
+
 def number_or_names(given: list[str] | None) -> int | list[str] | None:
     """A number where that is all that is given, else names."""
     if given and len(given) == 1 and given[0].removeprefix("-").isdecimal():
