@@ -70,24 +70,24 @@ PROMISED_TEXTS = {
 """Banned words that are data where they stand, each with its reason."""
 
 BREACHES = {
-    "crowded rooms": 2,
-    "sparse rooms": 2,
-    "small modules": 2,
-    "circles": 1,
-    "room circles": 3,
-    "many parameters": 27,
-    "long functions": 1,
-    "bare participles": 512,
+    "crowded rooms": 0,
+    "sparse rooms": 0,
+    "small modules": 0,
+    "circles": 0,
+    "room circles": 0,
+    "many parameters": 0,
+    "long functions": 0,
+    "bare participles": 1,
     "broad excepts": 0,
     "unpaired models": 0,
-    "whimsical modules": 2,
-    "banned words in messages": 296,
-    "unregistered": 8,
-    "banned words": 5176,
+    "whimsical modules": 0,
+    "banned words in messages": 0,
+    "unregistered": 0,
+    "banned words": 0,
 }
 """How often each rule may be broken. The numbers only go down."""
 
-SIZES = {"product lines": 70_523, "modules": 457, "test lines": 51_670, "median function": 9}
+SIZES = {"product lines": 67_173, "modules": 410, "test lines": 50_698, "median function": 9}
 """How large each may be. The numbers only go down."""
 
 
