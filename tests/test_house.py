@@ -64,6 +64,7 @@ PROMISED_TEXTS = {
     ("tasks.evaluate.judge", "told"): "a prompt",
     ("tasks.evaluate.readers.assignments.marks", "tell"): "a pattern of replies",
     ("tasks.transcripts.plays", "said"): "a column",
+    ("analysts.md", "tell"): "the name of an example query",
     ("run.js", "beside"): "an anchor of report pages",
     ("interaction-parts.html.j2", "nobody"): "a placeholder of the pages' texts",
 }
@@ -200,7 +201,7 @@ def breaches(rule: str, product: Tree, all_python: Tree) -> list[str]:
         case "banned words in messages":
             return house_rules.banned_words_in_messages(product, descriptions(), PROMISED_TEXTS)
         case "banned words":
-            return house_rules.banned_words(all_python, prose(), PROMISED_NAMES)
+            return house_rules.banned_words(all_python, prose(), PROMISED_NAMES, PROMISED_TEXTS)
         case "bare participles":
             return house_rules.bare_participles(product)
     return getattr(house_rules, rule.replace(" ", "_"))(product)

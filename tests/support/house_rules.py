@@ -344,17 +344,23 @@ def whimsical_modules(tree: Tree) -> list[str]:
     ]
 
 
-def banned_words(tree: Tree, other: Iterable[Path] = (), promised: Collection[str] = ()) -> list[str]:
+def banned_words(
+    tree: Tree,
+    other: Iterable[Path] = (),
+    promised: Collection[str] = (),
+    promised_texts: Collection[tuple[str, str]] = (),
+) -> list[str]:
     """Banned words in names, comments and docstrings, and in the text of `other` files, quotations left out.
 
     `promised`: names that files of users or other libraries fix; they stand as attributes, fields and keywords.
+    `promised_texts`: files, each with a word that is data there.
     """
     found = [
         f"{module.name}: {word}"
         for module in tree.modules.values()
         for word in _banned_in_python(module.text, promised)
     ]
-    return found + [f"{path.name}: {word}" for path in other for word in _banned_in_prose(path)]
+    return found + _banned_in_files(other, promised_texts)
 
 
 def banned_words_in_messages(
@@ -372,9 +378,13 @@ def banned_words_in_messages(
         for word in BANNED.findall(_without_quotes(_content(token.string)))
         if (module.name, word) not in promised
     ]
-    return found + [
+    return found + _banned_in_files(other, promised)
+
+
+def _banned_in_files(paths: Iterable[Path], promised: Collection[tuple[str, str]]) -> list[str]:
+    return [
         f"{path.name}: {word}"
-        for path in other
+        for path in paths
         for word in _banned_in_prose(path)
         if (path.name, word) not in promised
     ]

@@ -112,7 +112,7 @@ def _judge_rule(rule: Mapping[str, Any], height: int) -> ExpectationValidationRe
     The counts are given, since Great Expectations spends milliseconds on the dependencies of each of them.
     """
     expectation = _expectation(rule)
-    values = [value for value in _shown(rule) if value is not None]
+    values = [value for value in _shown_values(rule) if value is not None]
     unexpected = [value for value in values if _is_unexpected(rule, value)]
     metrics = {
         "table.row_count": height,
@@ -149,11 +149,11 @@ def _frame(rules: list[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def _column(rule: Mapping[str, Any], height: int) -> pd.Series:
-    shown = _shown(rule)
+    shown = _shown_values(rule)
     return pd.Series([*shown, *[None] * (height - len(shown))], dtype=float if "low" in rule else object)
 
 
-def _shown(rule: Mapping[str, Any]) -> list[Any]:
+def _shown_values(rule: Mapping[str, Any]) -> list[Any]:
     """The values of a rule's column, numbers as numbers again."""
     return [float(value) if "low" in rule and value is not None else value for value in rule["shown"]]
 

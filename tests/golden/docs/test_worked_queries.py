@@ -117,7 +117,7 @@ def test_stereotypes_that_a_model_acts_on_and_denies_are_reported_from_those_tha
 
 def test_where_a_probe_learnt_little_stands_first_with_the_reason(probed):
     lake = Lake(probed.data)
-    rows = answer(lake, "what-a-probe-could-not-decide")
+    rows = answer(lake, "what-a-probe-could-not-tell")
     assert rows["compared_percent"].is_sorted()
     lost = ("refused", "one_sided", "unreadable", "without_a_reply")
     assert rows.row(0, named=True)["unreadable"] > 0
