@@ -361,12 +361,12 @@ import asyncio, sys
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.flows.runs.lease_pools import LeaseLedger
-from biasgrid.flows.runs.leases import leased
+from biasgrid.flows.runs.leases import hold_leases
 from pathlib import Path
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 target = Target.model_validate_json(sys.argv[1])
 async def main():
-    async with leased([target], ModelPool(load_catalog()), LeaseLedger(Path(sys.argv[2]))):
+    async with hold_leases([target], ModelPool(load_catalog()), LeaseLedger(Path(sys.argv[2]))):
         print("holds", flush=True)
         await asyncio.sleep(600)
 asyncio.run(main())

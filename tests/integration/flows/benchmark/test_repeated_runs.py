@@ -79,7 +79,6 @@ def test_a_plan_deleted_from_the_lake_is_generated_again(first, asked, landed):
 PROGRAM = """
 import json, sys
 from biasgrid.flows.api import Benchmark
-from support.flows import write_yaml
 benchmark = Benchmark(sys.argv[1], data=sys.argv[2])
 print(json.dumps([benchmark.run().run_id, benchmark.outcome.findings], default=str))
 """
