@@ -49,6 +49,11 @@ for _tag, _pattern, _first in [
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
 
 
+def load_yaml(text: str) -> Any:
+    """The value of a file of our own, whose positions no message names."""
+    return yaml.load(text, _Loader)  # noqa: S506 - a safe loader
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A parsed file; `lines` maps a value's path, such as `("requirements", 0, "tolerance")`, to its line."""

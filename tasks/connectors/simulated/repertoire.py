@@ -12,8 +12,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-import yaml
-
+from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.oracle import LETTERS, Oracle, Scale
 from biasgrid.catalogs.schema.respondents import Respondent
@@ -84,8 +83,7 @@ def _load_file(language: str) -> Mapping[str, Any]:
     file = files("biasgrid.tasks.connectors.simulated") / "languages" / f"{language}.yaml"
     if not language.isalpha() or not file.is_file():
         return {}
-    loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
-    texts: Mapping[str, Any] = yaml.load(file.read_text(encoding="utf-8"), loader)  # noqa: S506 - a safe loader
+    texts: Mapping[str, Any] = load_yaml(file.read_text(encoding="utf-8"))
     return texts
 
 

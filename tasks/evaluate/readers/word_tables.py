@@ -9,19 +9,15 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-import yaml
+from biasgrid.catalogs.loading.documents import load_yaml
 
 _LANGUAGES: Final = ("english", "spanish", "catalan")
 
 
 @cache
 def _tables() -> dict[str, dict[str, str]]:
-    loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
     folder = files("biasgrid.tasks.evaluate.readers")
-    return {
-        language: yaml.load((folder / f"{language}.yaml").read_text(encoding="utf-8"), loader)  # noqa: S506 - both are safe
-        for language in _LANGUAGES
-    }
+    return {name: load_yaml((folder / f"{name}.yaml").read_text(encoding="utf-8")) for name in _LANGUAGES}
 
 
 def word_set(*names: str, marks: str = "") -> frozenset[str]:

@@ -66,7 +66,7 @@ class SceneRecogniser:
             return None
         text, scene, wording = found
         lines = text.split("\n")
-        known_people = self._listed[scene.axis, wording.id] | self._name_characters(scene, wording.id)
+        known_people = self._people_by_listing[scene.axis, wording.id] | self._name_characters(scene, wording.id)
         step = _find_step(messages, asked[-1], wording)
         known = {task.text.get(wording.id) for task in scene.tasks}
         numbered = (line[1] for line in map(NUMBERED.match, lines) if line)
@@ -97,7 +97,7 @@ class SceneRecogniser:
         }
 
     @cached_property
-    def _listed(self) -> Mapping[tuple[str, str], dict[str, tuple[str, str]]]:
+    def _people_by_listing(self) -> Mapping[tuple[str, str], dict[str, tuple[str, str]]]:
         return {
             (axis.id, language): {
                 words[language].listed.replace(NAME, name): (name, group)
