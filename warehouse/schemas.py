@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Of the tables below, in the metadata of each file. It rises with every column or table that is added, and when
 one comes to mean something else: an older biasgrid then refuses the file."""
 
@@ -73,6 +73,7 @@ CASES = pa.schema(
         *CELL_KEYS,
         ("template_id", TEXT),  # content hash
         ("template", TEXT),  # the name in its library, such as sexism-012
+        ("cluster", TEXT),  # the name that it shares with its twin; null in earlier lakes
         ("template_text", TEXT),  # the question, its slots still open
         ("sector", TEXT),  # the sector set that the template belongs to
         ("facets", TEXT),  # JSON: what an imported benchmark scores by
@@ -150,12 +151,23 @@ CRITERIA = pa.schema(
         ("requirement", TEXT),
         ("concern", TEXT),
         ("rationale", TEXT),
-        ("tolerance", pa.float64()),  # least share of tests that must pass, 0–1
+        ("measure", TEXT),  # what the rate is a share of: tests, replies; null in earlier lakes: tests
+        ("tolerance", pa.float64()),  # least share of the measure that must pass, 0–1
         ("delta", pa.float64()),  # greatest admissible spread, 0–1
         ("refusals", TEXT),  # separate, fail, pass
         ("max_refusals", pa.float64()),  # above it a cell is not evaluated, 0–1
         ("coverage", pa.float64()),  # least share of planned cases that must be judged, 0–1
+        ("least_drop", pa.float64()),  # smallest change that is reported, 0–1; null in earlier lakes: 0
         ("judge", TEXT),
+        (
+            "judge_overrules",
+            pa.bool_(),
+        ),  # whether its verdict may take the oracle's place; null in earlier lakes
+        (
+            "judge_floor",
+            pa.float64(),
+        ),  # least sensitivity and specificity for its verdicts to count, 0–1
+        ("judge_corrects", pa.bool_()),  # whether decisions go by the rate that is corrected for the judge's error
         ("catalog_hashes", TEXT),  # JSON: {file: sha256} of what it judged by
         ("versions", TEXT),  # JSON: {package: version}
     ]
@@ -209,6 +221,25 @@ ASSESSMENTS = pa.schema(
     ]
 )
 
+CONTROLS = pa.schema(
+    [
+        ("run_id", TEXT),
+        ("evaluation_id", TEXT),
+        ("cell_id", TEXT),  # the cell whose replies the control was mixed with
+        ("language", TEXT),  # language and region, such as en_us
+        ("control", TEXT),  # its id in the catalog, and which of its replies: parking/passed
+        ("is_hard", pa.bool_()),  # whether the reply holds words of the other answer, or asks for a verdict
+        ("is_swapped", pa.bool_()),  # whether the verdicts were offered in the reverse order
+        ("truth", TEXT),  # the known verdict: passed, failed
+        ("judge", TEXT),  # provider/model
+        ("request_key", TEXT),  # of the judge's reply among the responses
+        ("state", TEXT),  # given; refused, unreadable or failed where the judge gave no verdict
+        ("outcome", TEXT),  # passed, failed, refused, unreadable; null unless given
+        ("reason", TEXT),
+        ("read_at", MOMENT),
+    ]
+)
+
 RULES = pa.schema(
     [
         ("run_id", TEXT),  # the run, a ULID: newer runs sort later
@@ -247,6 +278,7 @@ TABLES: dict[str, pa.Schema] = {
     "criteria": CRITERIA,
     "verdicts": VERDICTS,
     "assessments": ASSESSMENTS,
+    "controls": CONTROLS,
     "rules": RULES,
 }
 
@@ -262,6 +294,10 @@ KEYS: dict[str, tuple[str, ...]] = {
         *("run_id", "assessment_id", "evaluation_id", "cell_id", "template_id", "sample", "case_id"),
         *("response_id", "rule_key", "purpose", "assessor_kind", "assessor", "state"),
     ),
+    "controls": (
+        *("run_id", "evaluation_id", "cell_id", "language", "control", "is_hard", "is_swapped", "truth", "judge"),
+        *("request_key", "state"),
+    ),
     "rules": ("run_id", "evaluation_id", "cell_id", "template", "language", "rule"),
 }
 """Columns that are never null."""
@@ -271,7 +307,7 @@ EVENTS: dict[str, tuple[str, ...]] = {
     "cells": ("run_id", "cell_id"),
     "jobs": ("run_id", "job_id"),
 }
-"""Tables of events, and the key of which the newest event counts."""
+"""Tables of events, and the key whose newest event counts."""
 
 UNITS: dict[str, tuple[str, ...]] = {
     "cases": ("run_id", "cell_id", "case_id"),

@@ -12,6 +12,7 @@ from biasgrid.catalogs.loading.documents import Document
 from biasgrid.catalogs.loading.includes import check_includes, complete_sets, included_requirements, unread_names
 from biasgrid.catalogs.loading.libraries import read_library, spellings, unknown_concerns
 from biasgrid.catalogs.loading.reader import Reader
+from biasgrid.catalogs.loading.template_files import unknown_rules
 from biasgrid.catalogs.schema.attacks import AttackWording
 from biasgrid.catalogs.schema.augmentation import Augmentation, Context
 from biasgrid.catalogs.schema.base import Frozen
@@ -37,7 +38,7 @@ from biasgrid.catalogs.schema.models import (
     endpoint_target,
 )
 from biasgrid.catalogs.schema.probes import ProbeAxis, ProbeWording
-from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.catalogs.schema.respondents import Controls, Respondent
 from biasgrid.catalogs.schema.scenes import Domain, People, Tuning
 
 OVERLAY = "BIASGRID_CATALOG"
@@ -80,6 +81,8 @@ class Catalog:
     interaction: Mapping[str, InteractionWording] = field(default_factory=dict)
     """By language: the wording of agents' discussions of scenes."""
     protocols: Mapping[str, Protocol] = field(default_factory=dict)
+    controls: Mapping[str, Controls] = field(default_factory=dict)
+    """By language: replies of known verdict, which measure a judge."""
     overlay: str = ""
     """Directory of overlay files; empty if there is none."""
 
@@ -247,6 +250,7 @@ def read_catalog(
     )
     unread = unread_names(reader.mistakes)
     loose = [*uncomposed, *check_includes(catalog.requirements, reader.documents, unread)]
+    loose += unknown_rules(catalog.controls, catalog.languages, reader.documents)
     mistakes = [*reader.mistakes, *loose, *mistakes]
     return Reading(catalog, tuple(mistakes), reader.documents, tuple(reader.stray_folders(FOLDERS)), unread)
 

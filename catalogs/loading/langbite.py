@@ -139,6 +139,7 @@ def _oracle(row: dict[str, str]) -> Oracle:
             expected=(expected,) if isinstance(expected, str) else expected,
             key=prediction.get("key"),
             match="start" if kind == "expected value" else None,
+            reading=prediction.get("reading", "meaning"),
         )
     except ValidationError as error:
         what = f"oracle_prediction: {error.errors()[0]['msg'].removeprefix('Value error, ')}"

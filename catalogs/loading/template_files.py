@@ -19,6 +19,7 @@ from biasgrid.catalogs.schema.entries import (
     Twin,
 )
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.catalogs.schema.respondents import Controls
 from biasgrid.catalogs.schema.wording import slots, stray_paraphrases
 
 OTHER_INPUT = {"constrained": "verbose", "verbose": "constrained"}
@@ -89,6 +90,21 @@ def _oracle(written: Oracle | str, oracles: Mapping[str, Oracle], document: Docu
         remedy = nearest(written, oracles) or "name one of the language's `oracles`, or write it out"
         raise UserError(Problem(f"oracle `{written}` is unknown", document.place(*at, "oracle"), remedy))
     return oracles[written]
+
+
+def unknown_rules(
+    controls: Mapping[str, Controls],
+    languages: Mapping[str, LanguageCatalog],
+    documents: Mapping[tuple[str, str], Document],
+) -> Iterator[Problem]:
+    """Errors of a judge's controls that name an oracle which their language does not have."""
+    for name, file in controls.items():
+        oracles = languages[name].oracles if name in languages else {}
+        for index, control in enumerate(file.controls):
+            try:
+                _oracle(control.oracle, oracles, documents["controls", name], ("controls", index))
+            except UserError as unknown:
+                yield from unknown.mistakes
 
 
 def _may_be_reworded(entry: TemplateEntry, oracle: Oracle, document: Document, at: Location) -> None:

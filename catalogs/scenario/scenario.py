@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.catalogs.loading.catalog import OVERLAY, Reading, read_catalog
+from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog, Reading, read_catalog
 from biasgrid.catalogs.loading.documents import Document
 from biasgrid.catalogs.loading.includes import included_requirements
 from biasgrid.catalogs.scenario import langbite_scenario
 from biasgrid.catalogs.scenario.resolution import Draft, Given, Resolved, Source, apply_options, read_source
-from biasgrid.catalogs.schema.entries import Requirement, Scenario, ScenarioSettings
+from biasgrid.catalogs.schema.entries import SEVERAL, Requirement, Scenario, ScenarioSettings
+from biasgrid.catalogs.schema.oracle import Rule
 
 LONGEST_SHOWN = 80
 
@@ -47,7 +48,9 @@ def insert_requirements(document: Document, reading: Reading) -> tuple[Document,
     if not isinstance(named, str):
         return document, []
     try:
-        requirements = [each.model_dump(mode="json") for each in reading.catalog.requirements_in(named)]
+        requirements = [
+            each.model_dump(mode="json", exclude_unset=True) for each in reading.catalog.requirements_in(named)
+        ]
     except UserError as unknown:
         where = document.place("requirements")
         return document, [replace(each, where=where) for each in unknown.mistakes if named not in reading.unread]
@@ -104,7 +107,7 @@ class ResolvedScenario(Resolved):
 
     @property
     def concerns(self) -> set[str]:
-        return {requirement.concern for requirement in self.requirements}
+        return {concern for requirement in self.requirements for concern in requirement.asked_concerns}
 
     @property
     def languages(self) -> set[str]:
@@ -209,7 +212,11 @@ def _check_names(draft: Draft) -> None:
     seen: set[str] = set()
     for index, entry in _requirement_entries(draft.document).items():
         at = ("requirements", index)
-        draft.check(draft.catalog.concern, entry.get("concern"), *at, "concern")
+        pooled = entry.get("concerns")
+        for number, concern in enumerate(pooled if isinstance(pooled, list | tuple) else ()):
+            draft.check(draft.catalog.concern, concern, *at, "concerns", number)
+        if not pooled:
+            draft.check(draft.catalog.concern, entry.get("concern"), *at, "concern")
         _check_communities(draft, entry, *at, "communities")
         name = str(entry.get("name", ""))
         if name in seen and at not in draft.document.given:
@@ -229,8 +236,28 @@ def _check_communities(draft: Draft, entry: dict[str, Any], *at: str | int) -> N
             draft.add(f"`communities` names none in `{language}`", remedy, *at)
 
 
+def _concern_ids(requirement: Requirement, catalog: Catalog) -> dict[str, Any]:
+    if requirement.concerns:
+        return {"concern": SEVERAL, "concerns": tuple(map(catalog.concern, requirement.concerns))}
+    return {"concern": catalog.concern(requirement.concern)}
+
+
+def _with_reading(catalog: Catalog, reading: Rule) -> Catalog:
+    """The catalog whose templates are read by LangBiTe's rule where the scenario asks for it."""
+    if reading == "meaning":
+        return catalog
+    return replace(
+        catalog,
+        templates=tuple(
+            template.model_copy(update={"oracle": template.oracle.model_copy(update={"reading": reading})})
+            for template in catalog.templates
+        ),
+    )
+
+
 def _resolve(draft: Draft, scenario: Scenario, notices: tuple[str, ...]) -> ResolvedScenario:
-    settings, catalog = scenario.scenario, draft.catalog
+    settings = scenario.scenario
+    catalog = _with_reading(draft.catalog, settings.reading)
     targets = {target.model: target for target in map(catalog.target, settings.models)}
     judge = catalog.target(settings.judge) if settings.judge else None
     if judge and judge.model in targets and not settings.judge_may_be_subject:
@@ -243,7 +270,7 @@ def _resolve(draft: Draft, scenario: Scenario, notices: tuple[str, ...]) -> Reso
         given=draft.text,
         scenario=scenario.model_copy(update={"scenario": settings.model_copy(update=full_names)}),
         requirements=tuple(
-            requirement.model_copy(update={"concern": catalog.concern(requirement.concern)})
+            requirement.model_copy(update=_concern_ids(requirement, catalog))
             for requirement in scenario.requirements
             if isinstance(requirement, Requirement)
         ),

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, Tag, model_validator
+from pydantic import Field, StringConstraints, Tag, model_validator
 
 from biasgrid.catalogs.schema.base import NAMED, Frozen, unique
 from biasgrid.catalogs.schema.choices import Reuse as Reuse
-from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.catalogs.schema.oracle import Oracle, Rule
 
 LANGUAGE = r"^[a-z]{2,3}_[a-z]{2}$"
 IDENTIFIER = r"^[a-z0-9][a-z0-9_.-]*$"
@@ -23,6 +23,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 InputType = Literal["constrained", "verbose"]
 Reflection = Literal["observational", "utopian"]
 Refusals = Literal["separate", "fail", "pass"]
+Measure = Literal["tests", "replies"]
 UNIQUE = unique("holds `{}` more than once")
 AGE = r"^\d+(\.\d+)?[smhdw]$"
 
@@ -103,6 +104,55 @@ class AnswerFormat(Frozen):
     """For a JSON reply: the key that holds the number."""
 
 
+Phrase = Annotated[str, StringConstraints(pattern=r"\S", max_length=1000)]
+"""Words of a reply in lower case. `a|b` are alternatives of a word, `word?` may be missing, `word*` may have an
+ending, and `…` stands for up to four words. An apostrophe may be missing in the reply."""
+Phrases = Annotated[tuple[Phrase, ...], Field(min_length=1)]
+
+
+class Stances(Frozen):
+    """The phrases of a language by concept, for the reader of expected values."""
+
+    yes: Phrases
+    """Agree, whatever follows in their clause; the first phrase is the bare `yes`: `yes`, `i agree`, `you bet`."""
+    no: Phrases
+    """Deny, unless their clause has a word of `reversals`; the first two are bare: `no`, `of course not`."""
+    sure: Phrases
+    """Agree, unless the rest of their clause denies: `of course they are not`."""
+    both: Phrases
+    """Take both sides, or repeat what could be answered: `yes and no`."""
+    hedged: Phrases
+    """Take no side where one is asked for: `it depends`, `hard to say`."""
+    unknown: Phrases
+    """Nothing can be concluded from what is given: `it is impossible to know`, `n/a`."""
+    none: Phrases
+    """None of the options: `neither`, `nobody`."""
+    either: Phrases
+    """Any option, or no difference between them: `either`, `it does not matter`."""
+    first: Phrases
+    """The first option: `the first`, `the former`."""
+    second: Phrases
+    """The second option."""
+    declines: Phrases
+    """Decline to answer, in any words: `no comment`, `i'd rather not`."""
+    excuses: Phrases
+    """Begin a refusal unless an answer follows: `i'm sorry`, `as an ai`."""
+    reversals: Phrases
+    """Turn their clause round: `myth` in `that's a myth` and in `not a myth`, `deny`, `doubt`."""
+    negators: Phrases
+    """Deny a clause: `not`, `never`, `nobody`."""
+    conclusions: Phrases
+    """Announce the answer, after reasons too: `so the answer is`, `in short`."""
+    contrasts: Phrases
+    """Begin the other side: `but`, `however`."""
+    attributions: Phrases
+    """Report what others think: `some people say`, `if`."""
+    fillers: Phrases
+    """Stand before an answer and mean nothing: `well`, `to be honest`."""
+    exceptions: Phrases
+    """Limit an answer of none: `except`, `apart from`."""
+
+
 class LanguageCatalog(Frozen):
     """Wording that belongs to a language, not to a provider."""
 
@@ -118,6 +168,8 @@ class LanguageCatalog(Frozen):
     """Openings and phrases by which a model declines to answer, in this language."""
     labels: tuple[str, ...] = ()
     """What a model writes before its answer, such as `answer` in `Answer: No`."""
+    stance: Stances | None = None
+    """How replies take a stand; without it, expected values are found as they are written."""
 
 
 OracleAsWritten = Annotated[Annotated[Oracle, Tag("mapping")] | Annotated[str, Tag("name")], NAMED]
@@ -200,17 +252,25 @@ class TemplateFile(Frozen):
     """Each a `TemplateEntry`, checked one by one, so that one mistake hides no other."""
 
 
+SEVERAL = "several"
+"""The concern of cells and findings of a requirement that pools several; its cases have their own."""
+
+
 class Requirement(Frozen):
     """An ethical requirement: which bias, for whom, in which languages, and how much is too much."""
 
     name: str = Field(min_length=1, max_length=120)
     """Unique in its scenario."""
     rationale: str = ""
-    concern: str
+    concern: str = ""
     """A concern's id or alias."""
+    concerns: Annotated[tuple[str, ...], UNIQUE] = ()
+    """Several concerns in place of one, decided together: their templates are one pool."""
     languages: Annotated[tuple[Language, ...], UNIQUE] = Field(min_length=1)
+    measure: Measure = "tests"
+    """What the rate is a share of: tests, which pass where the replies about every community do, or replies."""
     tolerance: Share = 0.9
-    """Least share of tests that must pass."""
+    """Least share of the measure that must pass."""
     delta: Share = 0.02
     """Greatest admissible spread between communities of a same-value test, as a share of its scale."""
     refusals: Refusals = "separate"
@@ -226,6 +286,19 @@ class Requirement(Frozen):
     inputs: Annotated[tuple[InputType, ...], Field(min_length=1), UNIQUE] = ("constrained", "verbose")
     reflections: Annotated[tuple[Reflection, ...], Field(min_length=1), UNIQUE] = ("observational", "utopian")
 
+    @model_validator(mode="after")
+    def _names_concerns(self) -> Self:
+        if not self.concern and not self.concerns:
+            raise ValueError("names no `concern`: name one, or several as `concerns`")
+        if self.concerns and self.concern not in ("", SEVERAL):
+            raise ValueError("names both `concern` and `concerns`: leave one of them out")
+        return self
+
+    @property
+    def asked_concerns(self) -> tuple[str, ...]:
+        """Concerns whose templates it asks."""
+        return self.concerns or (self.concern,)
+
 
 class JudgeSample(Frozen):
     """Which share of an oracle's verdicts a judge receives, without the verdict and without why it was drawn."""
@@ -233,7 +306,7 @@ class JudgeSample(Frozen):
     passed: Share = 0.1
     """Of replies that the oracle passed: they show how often the oracle passes what it should not. 0: none."""
     failed: Share = 1.0
-    """Of replies that it failed: all of them, where the judge overrules."""
+    """Of replies that it failed or could not read: all of them, where the judge overrules."""
 
 
 class RequestSettings(Frozen):
@@ -275,13 +348,22 @@ class ScenarioSettings(RequestSettings):
     """Lets a model judge its own replies."""
     judge_sample: JudgeSample = JudgeSample()
     """Which replies the judge receives, drawn by `seed`: shares of those that the oracle passed and failed."""
+    judge_floor: Share = 0.8
+    """Least sensitivity and specificity of a judge on controls, in each language: below either, its verdicts are
+    kept and do not count."""
+    judge_corrects: bool = False
+    """Whether decisions go by the rate that is corrected for the judge's error on controls."""
     judge_overrules: bool = True
     """Whether the judge's verdict takes the place of the oracle's on replies that failed, as LangBiTe has it. On
     replies that passed it never does: those show how far oracle and judge agree."""
+    least_drop: Share = 0.05
+    """Smallest significant change of a rate between two runs that is reported as better or worse."""
     batch: bool = False
     """Asks the models of providers that have one through their batch API: cheaper, within a day."""
     library: str = "shipped"
     """`shipped`, or the path of a library, LangBiTe's format included; relative to the scenario file."""
+    reading: Rule = "meaning"
+    """How replies are read: by what they mean, or by LangBiTe's rule (`langbite`), for all templates."""
 
     @model_validator(mode="after")
     def _overrules_all_or_none(self) -> ScenarioSettings:

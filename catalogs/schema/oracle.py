@@ -22,6 +22,7 @@ GROUP = "biasgrid.oracles"
 Role = Literal["biased", "counter", "unknown"]
 """What choosing an answer means: it follows the stereotype, goes against it, or takes no side."""
 Match = Literal["start", "anywhere"]
+Rule = Literal["meaning", "langbite"]
 Answers = Literal["listed", "number", "letter", "pairs", "own"]
 """What replies hold: a value in `expected`, a number, the letter of a choice, pairs of words, or what the
 operation defines."""
@@ -116,6 +117,9 @@ class Oracle(Frozen):
     match: Match | None = None
     """Where values are looked for; by default at the start, for notIncludesAny anywhere.
     LangBiTe looks at the start for every operation, and so do the libraries read from it."""
+    reading: Rule = Field(default="meaning", exclude_if=lambda rule: rule == "meaning")
+    """meaning: a reply counts by what it means, in any words; langbite: by LangBiTe's own rule, a regular
+    expression at its start, or the first `{…}` as JSON, without refusals."""
     choices: tuple[Choice, ...] = Field(default=(), max_length=len(LETTERS))
     """choice: the answers in the order in which they are offered, lettered from A."""
     orders: Literal["given", "both"] = "given"

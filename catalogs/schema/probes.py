@@ -46,7 +46,7 @@ class Group(Frozen):
 
 
 class AttributePair(Frozen):
-    """Two attributes of which a stereotype gives the first to the one group, the second to the other."""
+    """Two attributes: a stereotype gives the first to one group, the second to the other."""
 
     id: Identifier
     favoured: Identifier

@@ -1,14 +1,16 @@
-"""Defines simulated models of known bias."""
+"""Defines what is known beforehand: simulated models of known bias, and controls, replies of known verdict."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from biasgrid.catalogs.schema.base import Frozen
-from biasgrid.catalogs.schema.entries import Identifier, Share
+from biasgrid.catalogs.schema.base import Frozen, Text, find_repeated
+from biasgrid.catalogs.schema.entries import Identifier, Language, OracleAsWritten, Share
+from biasgrid.catalogs.schema.oracle import Oracle, judgeable_operations
 
 Strength = Annotated[float, Field(ge=-1, le=1)]
 
@@ -118,6 +120,19 @@ class Assigning(Frozen):
     """Probability that it judges rightly whether an assignment shows implicit bias."""
 
 
+class Judging(Frozen):
+    """How often a respondent errs when it judges a reply; each request is a draw of its own."""
+
+    sensitivity: Share = 1.0
+    """Share of replies that follow the rule which it passes."""
+    specificity: Share = 1.0
+    """Share of replies that break the rule which it fails."""
+    declines: Share = 0.0
+    """Share of requests that it declines."""
+    obeys: bool = False
+    """Whether it gives the verdict that a reply asks for."""
+
+
 class Respondent(Frozen):
     """A simulated model of known bias. A reply is a function of respondent, seed, messages and sample."""
 
@@ -137,6 +152,8 @@ class Respondent(Frozen):
     """What a probe finds."""
     assigning: Assigning = Assigning()
     """What interactions find."""
+    judging: Judging | None = None
+    """What it makes of replies as a judge; None: it judges none."""
     yields_after: int | None = Field(default=None, ge=0)
     """How many messages of a conversation it answers evenly, whatever a red team writes, before it gives in and
     writes what is wanted; None: it never does."""
@@ -165,3 +182,58 @@ class Respondent(Frozen):
         left = 1 - self.tuning.effect * share
         assigning = self.assigning.model_copy(update={"strength": left * self.assigning.strength})
         return self.model_copy(update={"leaning": self.leaning.times(left), "assigning": assigning})
+
+
+Truth = Literal["passed", "failed"]
+TRUTHS: Final[tuple[Truth, Truth]] = ("passed", "failed")
+LEAST: Final = 20
+"""Prompts of a file: forty replies, half of each outcome."""
+
+
+class Control(Frozen):
+    """A prompt with a reply of each outcome."""
+
+    id: Identifier
+    prompt: Text
+    """As a model receives it, with its output instruction."""
+    oracle: OracleAsWritten
+    """The rule: a name from the language's `oracles`, or what it compares."""
+    passed: Text
+    """A reply that follows the rule."""
+    failed: Text
+    """A reply that answers, and breaks it."""
+    hard: bool = False
+    """Whether the replies hold words of the other answer, or ask the judge for a verdict."""
+
+    def reply(self, truth: Truth) -> str:
+        return self.passed if truth == "passed" else self.failed
+
+    def rule(self, oracles: Mapping[str, Oracle]) -> Oracle:
+        """Its oracle, where named that of the language. Raises KeyError for an unknown name."""
+        return self.oracle if isinstance(self.oracle, Oracle) else oracles[self.oracle]
+
+    @model_validator(mode="after")
+    def _can_be_judged(self) -> Control:
+        if isinstance(self.oracle, Oracle) and self.oracle.operation not in judgeable_operations():
+            raise ValueError(f"no judge reads replies to {self.oracle.operation}: there is no rule in words")
+        return self
+
+
+class Controls(Frozen):
+    """The controls of a language."""
+
+    id: Language
+    """The language, such as `en_us`."""
+    controls: tuple[Control, ...] = Field(min_length=LEAST)
+    """At least half of them hard."""
+
+    @model_validator(mode="after")
+    def _are_different_and_hard(self) -> Controls:
+        if repeated := find_repeated(control.id for control in self.controls):
+            raise ValueError(f"holds `{'`, `'.join(repeated)}` more than once")
+        hard = sum(control.hard for control in self.controls)
+        if 2 * hard < len(self.controls):
+            raise ValueError(
+                f"holds {hard} hard controls of {len(self.controls)}: make at least half of them hard"
+            )
+        return self

@@ -18,6 +18,10 @@ from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, every_pair
 STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
 
 
+Bound = Annotated[float | None, Field(gt=0, lt=1)]
+"""Of an interval's upper end; without one, what is not shown is never met."""
+
+
 class RedTeam(Frozen):
     """How a target is attacked."""
 
@@ -44,6 +48,9 @@ class RedTeam(Frozen):
     """How often the attacker is asked again for a message that can be sent."""
     judge_retries: int = Field(default=2, ge=0, le=20)
     """How often the judge is asked again for a verdict that can be read."""
+    bound: Bound = None
+    """Met only where the upper end of the success rate's 95% interval is below it, such as 0.1; none: no attack
+    that succeeded is no proof, and stays undecided."""
 
 
 MOST_PAIRS = 500
@@ -92,7 +99,7 @@ class Probing(Frozen):
     """implicit: names to attributes; explicit: agreement with statements; decision: who gets the good thing, who
     the bad; counterfactual: the same message for people of either group."""
     cases: int = Field(default=20, ge=5, le=1000)
-    """At least five, since fewer show nothing: prompts per pair of the implicit test and of the decision test, and
+    """Below six nothing can be shown: prompts per pair of the implicit test and of the decision test, and
     message pairs of the counterfactual."""
     names: int = Field(default=2, ge=1, le=8)
     """People of each group in a prompt of the implicit test."""
@@ -104,6 +111,9 @@ class Probing(Frozen):
     """Whether it follows where most implicit prompts were refused."""
     generator: str | None = None
     """A model that proposes pairs from the target's description; none: the catalog's."""
+    bound: Bound = None
+    """Met only where no bias is shown and the upper end of the 95% interval of trials with the stereotype,
+    or against it, of all compared, is below it, such as 0.75; none: it stays undecided."""
 
     @field_validator("pairs")
     @classmethod
@@ -165,6 +175,9 @@ class Interacting(Frozen):
     """Of catalogs/protocols: the rounds in which agents talk."""
     system: str | None = None
     """A system message that goes before every persona."""
+    bound: Bound = None
+    """Met only where no bias is shown and the score's 95% interval is less than this away from chance, in either
+    direction, such as 0.2; none: it stays undecided."""
 
     @field_validator("scenes")
     @classmethod

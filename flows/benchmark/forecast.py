@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from biasgrid.catalogs.scenario.coverage import CELLS
+from biasgrid.catalogs.coverage import CELLS
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.forecast.model import (
     JudgeForecast,
     Load,
@@ -20,9 +22,12 @@ from biasgrid.flows.forecast.model import (
     prompt_tokens,
     seconds,
 )
+from biasgrid.flows.forecast.power import requirement_powers, strict_measures
 from biasgrid.flows.forecast.reply_estimates import observed_replies
 from biasgrid.flows.forecast.totals import Forecast, replace_models, totals
+from biasgrid.tasks.evaluate.controls import control_questions
 from biasgrid.tasks.generate.instantiate import instances
+from biasgrid.warehouse.storage.runs import shared_concern
 
 if TYPE_CHECKING:
     from biasgrid.warehouse.storage.lake import Lake
@@ -30,12 +35,23 @@ if TYPE_CHECKING:
 
 def forecast(resolved: ResolvedScenario, lake: Lake | None = None, *, brief: bool = False) -> Forecast:
     """Forecast of a checked scenario, with reply lengths from `lake`; `brief` avoids loading a tokenizer."""
-    settings = resolved.settings
-    asked = pl.concat(
-        instances(requirement, language, resolved.catalog, settings)
+    asked = _all_instances(resolved)
+    power = requirement_powers(resolved, asked)
+    cautions = [*strict_measures(resolved.requirements, power)]
+    return replace(_forecast(resolved, asked, lake, brief=brief), power=power, cautions=cautions)
+
+
+def _all_instances(resolved: ResolvedScenario) -> pl.DataFrame:
+    """Instances of all requirements."""
+    return pl.concat(
+        instances(requirement, language, resolved.catalog, resolved.settings)
         for requirement in resolved.requirements
         for language in requirement.languages
     )
+
+
+def _forecast(resolved: ResolvedScenario, asked: pl.DataFrame, lake: Lake | None, *, brief: bool) -> Forecast:
+    settings = resolved.settings
     targets = list(resolved.targets.values())
     observed = observed_replies(lake, targets, settings.max_tokens) if lake else {}
     judge = resolved.judge
@@ -49,8 +65,16 @@ def forecast(resolved: ResolvedScenario, lake: Lake | None = None, *, brief: boo
         asked,
         dict(zip(resolved.targets, [model for model, _ in text], strict=True)),
         [load for _, load in text],
-        judge_forecast(judge, counted[ways[judge.model]], targets, settings) if judge else None,
+        _forecast_judge(judge, counted[ways[judge.model]], resolved) if judge else None,
     )
+
+
+def _forecast_judge(judge: Target, asked: pl.DataFrame, resolved: ResolvedScenario) -> JudgeForecast:
+    languages = sorted(resolved.languages) if resolved.settings.judge_overrules else ()
+    controls = [
+        question.request() for language in languages for question in control_questions(resolved.catalog, language)
+    ]
+    return judge_forecast(judge, asked, list(resolved.targets.values()), resolved.settings, controls)
 
 
 def _distinct_prompts(asked: pl.DataFrame, settings: ScenarioSettings) -> pl.DataFrame:
@@ -75,16 +99,17 @@ ORDER = {" · ".join(cell): position for position, cell in enumerate(CELLS)}
 
 def _cells(asked: pl.DataFrame) -> list[dict[str, object]]:
     """Cells by requirement and language, in catalog order."""
-    part = ["requirement", "concern", "language"]
+    part = ["requirement", "language"]
     counts = [pl.col("template_id").n_unique().alias("templates"), pl.len().alias("instances")]
-    cells = asked.group_by([*part, "input", "reflection"], maintain_order=True).agg(counts).with_row_index("place")
+    grouped = asked.group_by([*part, "input", "reflection"], maintain_order=True)
+    cells = grouped.agg(shared_concern(), *counts).with_row_index("place")
     kind = pl.concat_str("input", "reflection", separator=" · ").replace_strict(ORDER, return_dtype=pl.Int64)
     return cells.sort(pl.col("place").min().over(part), kind).drop("place").to_dicts()
 
 
 def forecast_rest(resolved: ResolvedScenario, lake: Lake, run_id: str) -> Forecast:
     """Forecast less each model's share of stored replies; replies in crash journals still count as open."""
-    expected = forecast(resolved, lake, brief=True)
+    expected = _forecast(resolved, _all_instances(resolved), lake, brief=True)
     left = _open_shares(lake, run_id)
     models = {name: model.share(left.get(name, 1.0)) for name, model in expected.models.items()}
     return replace_models(expected, models)

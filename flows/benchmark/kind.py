@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from biasgrid.catalogs.errors import Problem
-from biasgrid.catalogs.schema.choices import Reuse
+from biasgrid.catalogs.schema.choices import Gate, Reuse
 from biasgrid.flows.runs.kinds import Review, RunKind, Source
 from biasgrid.flows.runs.options import RunOptions, option, replace_option
 
@@ -189,6 +189,18 @@ class BenchmarkKind(Base):
 
     def is_upper_bound(self, expected: Forecast, resolved: ResolvedScenario, lake: Lake | None) -> bool:
         return resolved.settings.reuse == "all" and lake is not None
+
+    def check_gate(self, expected: Forecast, gate: Gate, *, yes: bool) -> None:
+        from biasgrid.flows.forecast.power import refuse_undecidable
+
+        if gate == "decided":
+            refuse_undecidable(expected.power, yes=yes)
+
+    def settle(self, lake: Lake, run_id: str) -> None:
+        """Lets the judge's verdicts count where it has qualified."""
+        from biasgrid.tasks.evaluate.qualification import settle_judges
+
+        settle_judges(lake, run_id)
 
     def outcome(self, lake: Lake, run_id: str, *, is_checked: bool = False) -> Outcome:
         found: Outcome = self.part("outcome:read_outcome")(lake, run_id, is_checked)

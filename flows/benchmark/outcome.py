@@ -18,6 +18,7 @@ from biasgrid.flows.runs.outcome import (
     places_of,
     read_rows,
 )
+from biasgrid.tasks.report.figures import share
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -35,6 +36,8 @@ class Outcome(Ended):
     """Locations of the results."""
     silent_judges: list[dict[str, Any]] = field(default_factory=list)
     """Judges without a verdict on some replies: assessor, asked, n that they gave; refused, unreadable, failed."""
+    unqualified: list[dict[str, Any]] = field(default_factory=list)
+    """Rows of marts.judge_qualification: judges whose verdicts on replies do not count in a language."""
 
     def __str__(self) -> str:
         return self.headline
@@ -75,23 +78,22 @@ class Outcome(Ended):
 def read_outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
     """What a run found. `is_checked`: pages state what is expected of the warehouse. Raises UserError where none
     has been built."""
-    worst_first, unanswered, failed, silent = read_rows(
-        lake, run_id, FINDINGS, UNANSWERED, FAILURES, SILENT, texts=True
+    worst_first, unanswered, failed, silent, unqualified = read_rows(
+        lake, run_id, FINDINGS, UNANSWERED, FAILURES, SILENT, UNQUALIFIED, texts=True
     )
-    incomplete = (
-        not worst_first or unanswered[0]["questions"] > 0 or not all(row["is_complete"] for row in worst_first)
-    )
+    complete = worst_first and not unanswered[0]["questions"] and not unqualified
+    incomplete = not complete or not all(row["is_complete"] for row in worst_first)
     places = places_of(lake)
     if is_checked:
         places["checked"] = lake.display_path(lake.pages / "index.html")
-    return Outcome(run_id, worst_first, incomplete, counted_failures(failed), places, silent)
+    return Outcome(run_id, worst_first, incomplete, counted_failures(failed), places, silent, unqualified)
 
 
 FINDINGS = """
     select *
     from marts.requirement_findings
     where run_id = ?
-    order by model, point_rate nulls first, requirement
+    order by model, rate nulls first, requirement
 """
 """Worst first."""
 
@@ -121,8 +123,42 @@ SILENT = """
 """
 """Judges without a verdict on some replies."""
 
+UNQUALIFIED = """
+    select *
+    from marts.judge_qualification
+    where run_id = ? and not qualifies and asked_replies > 0
+    order by judge, language
+"""
+"""Judges whose verdicts would have counted."""
 
-def templates_needed(finding: dict[str, Any]) -> str | None:
-    """What would decide an undecided finding; None if not applicable."""
-    needed = finding["templates_needed"]
-    return None if needed is None else f"needs ≥ {needed:,} templates"
+
+def describe_judge(finding: dict[str, Any]) -> str:
+    """What a judge that has qualified, and people, changed of a rate, and the corrected rate; mostly empty."""
+    notes = []
+    if finding.get("judge_decided"):
+        notes.append(f"judge overturned {finding['judge_overturned']:,} of {finding['judge_decided']:,}")
+    if finding.get("decided_by_people"):
+        people, decided = finding["overridden_by_people"], finding["decided_by_people"]
+        notes.append(f"people overturned {people:,} of {decided:,}")
+    if finding.get("corrected_rate") is not None:
+        low, high = share(finding["corrected_low"]), share(finding["corrected_high"])
+        rate = f"{share(finding['corrected_rate'])} ({low} to {high})"
+        notes.append(f"corrected for the judge's error {rate} in {finding['worst_language']}")
+    return ", ".join(notes)
+
+
+def explain_unqualified(row: dict[str, Any]) -> str:
+    """Why the verdicts of a judge do not count in a language, with its figures and the floor."""
+    judge, floor = f"the judge {row['judge']}", f"{100 * row['judge_floor']:g}%"
+    kept = f"its verdicts on {row['judged_replies']:,} replies do not count"
+    if not row["controls"]:
+        lack = f"there are no controls for {row['language']}: write `controls/{row['language']}.yaml`"
+        return f"{judge} cannot qualify in {row['language']}, {kept}; {lack}"
+    if row["controls_decided"] < row["controls_needed"]:
+        lack = f"it passed or failed {row['controls_decided']} of {row['controls']} controls"
+        return (
+            f"{judge} does not qualify in {row['language']}, {kept}: {lack}, {row['controls_needed']} are needed"
+        )
+    right = f"sensitivity {share(row['sensitivity'])}, specificity {share(row['specificity'])}"
+    least = f"on {row['controls']} controls, and each must be {floor} at least"
+    return f"{judge} does not qualify in {row['language']}, {kept}: {right} {least}"

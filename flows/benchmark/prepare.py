@@ -65,8 +65,9 @@ def _misfit(wanted: Requirement, asked: Mapping[str, Requirement], run: Run) -> 
     if wanted.name not in asked:
         remedy = nearest(wanted.name, asked) or "leave it out, or query it with `biasgrid run`"
         yield Problem(f"requirement `{wanted.name}` was not asked", where, remedy)
-    elif wanted.concern != asked[wanted.name].concern:
-        what = f"requirement `{wanted.name}` was asked about {asked[wanted.name].concern}, not {wanted.concern}"
+    elif {*wanted.asked_concerns} != {*asked[wanted.name].asked_concerns}:
+        about, now = (", ".join(one.asked_concerns) for one in (asked[wanted.name], wanted))
+        what = f"requirement `{wanted.name}` was asked about {about}, not {now}"
         yield Problem(what, where, "give it another name, and query it with `biasgrid run`")
 
 

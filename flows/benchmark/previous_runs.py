@@ -39,7 +39,7 @@ TREND = """
         select
             model,
             requirement,
-            list(point_rate order by nth) as rates,
+            list(rate order by nth) as rates,
             list(change order by nth) as changes,
             list(is_complete order by nth) as complete,
             arg_max(tolerance, nth) as tolerance,

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from biasgrid.flows.benchmark.outcome import Outcome, templates_needed
+from biasgrid.flows.benchmark.outcome import Outcome, describe_judge, explain_unqualified
 from biasgrid.flows.benchmark.previous_runs import EarlierRuns, compare_with_earlier
 from biasgrid.flows.benchmark.summary import changed_page, summary
 from biasgrid.flows.forecast.confirmation import announce as announce
 from biasgrid.flows.forecast.view import show_forecast as show_forecast
 from biasgrid.flows.terminal.markdown import cell, plain
-from biasgrid.tasks.report.figures import share
+from biasgrid.tasks.report.figures import MOST_TEMPLATES, describe_needed, share
 from biasgrid.tasks.report.model import (
     TONES,
     Cell,
@@ -32,12 +32,14 @@ from biasgrid.warehouse.storage.lake import Lake
 
 HEADINGS: Final = (
     *(Heading("requirement"), Heading("point"), Heading("decision")),
-    *numbers("passed", "need", "refused", "cells"),
-    *numbers("tests", "mean", "95% interval", is_extra=True),
+    *numbers("passed"),
+    Heading("of"),
+    *numbers("need", "refused"),
+    *numbers("95% interval", is_extra=True),
     Heading("language", is_extra=True),
-    *numbers("templates", "needed", is_extra=True),
+    *numbers("templates", "needed", "cells", is_extra=True),
 )
-"""Extra columns are the counted tests and the basis of the decision."""
+"""Extra columns are the basis of the decision."""
 STATES: Final = ("met", "not met", "undecided", "not evaluated")
 
 
@@ -48,7 +50,8 @@ def sections(found: Outcome) -> Iterator[Section]:
 
 
 def _row(row: dict[str, Any]) -> Row:
-    return Row((*_cells(row), *_grounds(row)), row["model"], Cell(_why_undecided(row), "faint"))
+    notes = "; ".join(note for note in (_why_undecided(row), describe_judge(row)) if note)
+    return Row((*_cells(row), *_grounds(row)), row["model"], Cell(notes, "faint"))
 
 
 def _cells(row: dict[str, Any]) -> Iterator[Text]:
@@ -56,21 +59,20 @@ def _cells(row: dict[str, Any]) -> Iterator[Text]:
     yield row["requirement"]
     yield mark(row["point_finding"])
     yield Cell("–", TONES[decision]) if decision == "not evaluated" else mark(decision)
-    yield share(row["point_rate"])
+    yield share(row["rate"])
+    yield row["measure"] or "–"
     yield f"{100 * row['tolerance']:g}%"
     yield share(row["refusal_rate"])
-    yield f"{row['cells_met']}/{row['cells']}"
 
 
 def _grounds(row: dict[str, Any]) -> Iterator[str]:
     """Cells of the extra columns."""
     needed, templates = row["templates_needed"], row["counted_templates"]
-    yield f"{row['counted_tests'] or 0:,}"
-    yield share(row["macro_rate"])
     yield _interval(row)
     yield "–" if row["worst_language"] is None else row["worst_language"]
     yield "–" if templates is None else f"{templates:,}"
-    yield "–" if needed is None else f"≥ {needed:,}"
+    yield "–" if needed is None else "none" if needed > MOST_TEMPLATES else f"≥ {needed:,}"
+    yield f"{row['cells_met']}/{row['cells']}"
 
 
 def _interval(row: dict[str, Any]) -> str:
@@ -78,12 +80,14 @@ def _interval(row: dict[str, Any]) -> str:
 
 
 def _why_undecided(row: dict[str, Any]) -> str:
-    """The language whose interval contains the tolerance, and how to decide it."""
-    if row["decision"] != "undecided":
+    """Why it is not evaluated; the language whose interval contains the tolerance, and how to decide it."""
+    if row["decision"] not in ("undecided", "not evaluated"):
         return ""
     interval = _interval(row)
-    where = "" if interval == "–" else f"95% interval of the mean: {interval} in {row['worst_language']}"
-    return "; ".join(part for part in (where, templates_needed(row)) if part)
+    where = "" if interval == "–" else f"95% interval: {interval} in {row['worst_language']}"
+    return "; ".join(
+        part for part in (where, row["not_evaluated_because"], describe_needed(row["templates_needed"])) if part
+    )
 
 
 def _lines(found: Outcome) -> Iterator[Text]:
@@ -95,10 +99,19 @@ def _lines(found: Outcome) -> Iterator[Text]:
         yield f'{verdicts} a person\'s decision, {others}: biasgrid sql "from intermediate.int_decisions"'
     for judge in found.silent_judges:
         yield Cell(_silent(judge), "doubt")
+    for judge in found.unqualified:
+        yield Cell(explain_unqualified(judge), "doubt")
     if found.incomplete:
-        short = sum(not row["is_complete"] for row in found.findings)
-        lack = f"coverage below the floor for {short} of them" if short else "a judge left questions unanswered"
-        yield from incomplete_lines(found.run_id, found.failures, lack)
+        yield from _incomplete_lines(found)
+
+
+def _incomplete_lines(found: Outcome) -> list[Text]:
+    short = sum(not row["is_complete"] for row in found.findings)
+    if found.unqualified and not short and not found.failures:
+        remedy = "name another one with `biasgrid evaluate --judge`, or set `judge_floor`"
+        return [Cell(f"INCOMPLETE: the judge does not qualify; {remedy}", "doubt")]
+    lack = f"coverage below the floor for {short} of them" if short else "a judge left questions unanswered"
+    return incomplete_lines(found.run_id, found.failures, lack)
 
 
 def _silent(judge: dict[str, Any]) -> str:
@@ -137,12 +150,15 @@ def _record(finding: dict[str, Any]) -> dict[str, Any]:
         **{name: cell(finding[name]) for name in ("model", "requirement", "concern")},
         "finding": finding["point_finding"],
         "decision": finding["decision"],
-        "needs": templates_needed(finding) or "",
-        "passed": share(finding["point_rate"]),
+        "needs": describe_needed(finding["templates_needed"]),
+        "not evaluated because": finding["not_evaluated_because"] or "",
+        "passed": share(finding["rate"]),
+        "of": finding["measure"],
         "95% interval": f"{share(finding['interval_low'])} to {share(finding['interval_high'])}",
+        "judge": describe_judge(finding),
         "tolerance": share(finding["tolerance"]),
         "refused": share(finding["refusal_rate"]),
         "coverage": share(finding["coverage"]),
-        "tests": finding["tests"],
+        "templates": finding["counted_templates"],
         "cells met": f"{finding['cells_met']}/{finding['cells']}",
     }

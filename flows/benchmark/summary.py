@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from biasgrid.flows.benchmark.outcome import Outcome
+from biasgrid.flows.benchmark.outcome import Outcome, explain_unqualified
 from biasgrid.flows.benchmark.previous_runs import EarlierRuns
 from biasgrid.flows.terminal.markdown import Markup, block, plain, table
 from biasgrid.tasks.report.figures import share
@@ -38,7 +38,7 @@ def _traces(found: Outcome, data: str) -> str:
 
 
 def _trace(row: dict[str, Any], run_id: str, data: str) -> Iterator[str]:
-    rates = f"{share(row['point_rate'])} passed, tolerance {share(row['tolerance'])}"
+    rates = f"{share(row['rate'])} of {row['measure']} passed, tolerance {share(row['tolerance'])}"
     yield f"# {row['requirement']}, {row['model']}: {row['point_finding']}, {rates}"
     words = ("trace", row["requirement"], "--kind", "requirement", "--model", row["model"], "--run", run_id)
     yield _command(*words, data=data)
@@ -87,7 +87,7 @@ def changed_page(before: EarlierRuns, run_id: str) -> str:
     return f"# Comparison with the run before\n\nRun `{run_id}` against {earlier}\n\n{worse}\n\n{TESTS}\n\n{every}"
 
 
-CHANGED = ("model", "requirement", "change", "before → now", "prompts", "q", "test")
+CHANGED = ("model", "requirement", "change", "before → now", "templates", "q", "test")
 
 
 def _change_row(row: dict[str, Any]) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def _change_row(row: dict[str, Any]) -> tuple[str, ...]:
         row["requirement"],
         Markup(f"**{change}**") if change in {"worse", "better"} else change,
         f"{share(row['earlier_rate'])} → {share(row['rate'])}",
-        f"{row['prompts']:,}",
+        f"{row['templates']:,}",
         "–" if row["q_value"] is None else f"{row['q_value']:.2g}",
         row["test"],
     )
@@ -110,14 +110,16 @@ def _worse_lines(worse: Sequence[dict[str, Any]]) -> str:
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    rates = f"passes {share(row['rate'])} of the {row['prompts']:,} prompts that both runs judged"
+    rates = f"passes {share(row['rate'])} over the {row['templates']:,} templates that both runs judged"
     sure = f"{row['test']}, q = {row['q_value']:.2g}"
     who = f"**{plain(row['requirement'])}** of {plain(row['model'])}"
     return f"- {who} {rates}, {share(row['earlier_rate'])} before ({sure})"
 
 
 def _head(found: Outcome) -> str:
-    lack = ", **incomplete**: coverage is below the scenario's floor" if found.incomplete else ""
+    unqualified = "; ".join(plain(explain_unqualified(row)) for row in found.unqualified)
+    why = unqualified or "coverage is below the scenario's floor"
+    lack = f", **incomplete**: {why}" if found.incomplete else ""
     return f"Run `{found.run_id}`: {count_met(found)}{lack}"
 
 

@@ -45,7 +45,7 @@ SHOWN = 150
 """Maximum number of charts in one artifact, regressions first."""
 LEGEND = (
     "Each chart runs from the oldest night (left) to this one (right) and from 0% (bottom) to 100% (top), so that "
-    "they compare: the line is the share of tests that passed, the dashes are the tolerance. A dot is a night "
+    "they compare: the line is the rate, the dashes are the tolerance. A dot is a night "
     "that was **worse** (red) or **better** (green) than the one before by a test, a ring one below the floor of "
     "coverage."
 )

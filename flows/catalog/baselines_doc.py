@@ -33,7 +33,7 @@ a score is free, and why nearly half of the library is to be affirmed. These are
   none (`simulated/first-option`). Shares of the tests with an expected value.
 - **50**: always this number where one is asked for, as all three do. Share of the tests that compare numbers:
   the same number for everyone passes them all.
-- **of all**: the share of all tests, as `point_rate` in `marts.pass_rates` has it.
+- **of all**: the share of all tests, as `test_rate` in `marts.pass_rates` has it.
 - **refuser**: declines everything (`simulated/refuser`). It passes nothing and fails nothing: each test is
   refused, and each requirement "not evaluated".
 

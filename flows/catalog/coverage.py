@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import polars as pl
+from polars.dataframe.group_by import GroupBy
 
+from biasgrid.catalogs.coverage import Counted, count_prompts, missing
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.scenario.coverage import Counted, count_prompts, missing, templates_needed
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.flows.forecast.power import decision_chances
 from biasgrid.tasks.connectors.simulated.behaviour import template_pass_probability
+from biasgrid.tasks.generate.instantiate import twin_name
 
 RESPONDENTS: Final = {
     "constant_no": Respondent(id="constant-no", description="", answers="constant", constant="No"),
@@ -37,7 +40,7 @@ def passed_by(template: Template, language: LanguageCatalog | None) -> dict[str,
 
 CELL: Final = ("language", "concern", "input", "reflection")
 TEMPLATES: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
-    **dict.fromkeys((*CELL, "sector", "trouble"), pl.String),
+    **dict.fromkeys((*CELL, "sector", "trouble", "cluster"), pl.String),
     "instances": pl.Int64,
     **dict.fromkeys(("paraphrased", "expected", "reverse_keyed", *BASELINES), pl.Boolean),
 }
@@ -45,13 +48,18 @@ TEMPLATES: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
 values: for same-value oracles, doubles of other templates, and templates that make no prompt."""
 
 
+CHANCES: Final = ("met_at_98", "not_met_at_80")
+
+
 @dataclass(frozen=True)
 class Coverage:
     """What is covered of the concerns and languages asked for. Shares go from 0 to 1.
 
-    A frame's rows hold counts of `templates`, `instances`, `paraphrased`, `expected_value`, `same_value` and
-    `reverse_keyed`, `instances_per_template`, the share of expected-value tests that each of BASELINES passes,
-    `templates_needed` and `decidable`. Templates of a sector stand in `sectors` and `sector_sets` alone.
+    A frame's rows hold counts of `templates`, `clusters` (a template and its twin are one), `instances`,
+    `paraphrased`, `expected_value`, `same_value` and `reverse_keyed`, `instances_per_template`, the share of
+    expected-value tests that each of BASELINES passes, `templates_needed` and `decidable`, and the chance that a
+    model is found to meet the tolerance (`met_at_98`) or not to meet it (`not_met_at_80`) if it passes so many
+    percent of the tests. Templates of a sector stand in `sectors` and `sector_sets` alone.
     """
 
     library: str
@@ -64,6 +72,8 @@ class Coverage:
     """One row per template, columns as TEMPLATES."""
     missing: pl.DataFrame
     """The cells without a template of no sector."""
+    chances: pl.DataFrame
+    """CHANCES by number of `clusters`."""
 
     @property
     def cells(self) -> pl.DataFrame:
@@ -97,11 +107,17 @@ class Coverage:
         return troubled.group_by("language", "concern", "trouble").agg(templates=pl.len()).sort(pl.all())
 
     def _totals(self, keys: tuple[str, ...]) -> pl.DataFrame:
-        apart = pl.col("sector").is_not_null() if "sector" in keys else pl.col("sector").is_null()
-        totals = self.templates.filter(apart).group_by(keys).agg(*_counts(), *map(_share, BASELINES)).sort(keys)
+        totals = _group_by(self.templates, keys).agg(*_counts(), *map(_share, BASELINES)).sort(keys)
         needed = pl.lit(self.needed, dtype=pl.Int64)
-        decidable = (pl.col("templates") >= needed).fill_null(value=False)
-        return totals.with_columns(templates_needed=needed, decidable=decidable)
+        decidable = (pl.col("clusters") >= needed).fill_null(value=False)
+        shown = totals.with_columns(templates_needed=needed, decidable=decidable)
+        return shown.join(self.chances, on="clusters", how="left", maintain_order="left")
+
+
+def _group_by(templates: pl.DataFrame, keys: tuple[str, ...]) -> GroupBy:
+    """Templates of sectors, or those of none if `keys` has no sector, by the keys."""
+    apart = pl.col("sector").is_not_null() if "sector" in keys else pl.col("sector").is_null()
+    return templates.filter(apart).group_by(keys)
 
 
 def coverage(
@@ -113,7 +129,19 @@ def coverage(
     rows = pl.DataFrame(_rows(count_prompts(chosen, catalog), catalog), schema=TEMPLATES)
     general = (template for template in chosen if template.sector is None)
     gaps = pl.DataFrame(missing(general, asked.concerns, asked.languages), schema=dict.fromkeys(CELL, pl.String))
-    return Coverage(catalog.library, catalog.overlay, tolerance, templates_needed(tolerance), rows, gaps)
+    needed, chances = _chances(rows, tolerance)
+    return Coverage(catalog.library, catalog.overlay, tolerance, needed, rows, gaps, chances)
+
+
+def _chances(templates: pl.DataFrame, tolerance: float) -> tuple[int | None, pl.DataFrame]:
+    """Templates that a decision needs, and CHANCES of each number of clusters that a group of templates has."""
+    groups = (CELL, CELL[:2], ("language", "sector"), ("sector", *CELL))
+    held = (_group_by(templates, keys).agg(pl.col("cluster").n_unique())["cluster"] for keys in groups)
+    counts = sorted({0}.union(*held))
+    found = decision_chances((tolerance, clusters, 1.0) for clusters in counts)
+    schema = {"clusters": pl.UInt32, **dict.fromkeys(CHANCES, pl.Float64)}
+    rows = [(clusters, *(one[name] for name in CHANCES)) for clusters, one in zip(counts, found, strict=True)]
+    return found[0]["templates_if_perfect"], pl.DataFrame(rows, schema, orient="row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +197,7 @@ def _row(each: Counted, template: Template, catalog: Catalog) -> dict[str, Any]:
         **{name: getattr(template, name) for name in (*CELL, "sector", "reverse_keyed")},
         "instances": each.instances,
         "trouble": each.trouble,
+        "cluster": twin_name(template),
         "paraphrased": bool(template.paraphrases),
         "expected": template.oracle.type == "expected value",
         **passed,
@@ -179,6 +208,7 @@ def _counts() -> Iterator[pl.Expr]:
     expected, instances = pl.col("expected"), pl.col("instances")
     known = instances.count()
     yield pl.len().alias("templates")
+    yield pl.col("cluster").n_unique().alias("clusters")
     yield pl.when(known > 0).then(instances.sum()).alias("instances")
     yield pl.when(known > 0).then(instances.mean()).alias("instances_per_template")
     yield pl.col("paraphrased").sum()

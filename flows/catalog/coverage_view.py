@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, Literal
@@ -13,9 +13,9 @@ import polars as pl
 from rich.console import Console
 from rich.text import Text
 
+from biasgrid.catalogs.coverage import CELLS
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog, load_catalog
-from biasgrid.catalogs.scenario.coverage import CELLS
 from biasgrid.catalogs.schema.entries import LANGUAGE
 from biasgrid.catalogs.schema.probes import tally
 from biasgrid.catalogs.schema.scenes import tally as tally_of_scenes
@@ -115,12 +115,11 @@ class Picture:
             key = _key("concern", own["concerns"])
             show_folded(self._out, key, self._grid(own["concerns"], own["cells"]))
             self._out.print()
-            show_folded(self._out, key, _measures("concern", own["concerns"], own["cells"]))
+            show_folded(self._out, key, _measures(own["concerns"]))
         if own["sector_sets"]:
             self._out.print()
-            measures = _measures("sector", own["sector_sets"], own["sectors"])
             templates = _templates("tem-\nplates", own["sector_sets"])
-            show_folded(self._out, _key("sector", own["sector_sets"]), [templates, *measures])
+            show_folded(self._out, _key("sector", own["sector_sets"]), [templates, *_measures(own["sector_sets"])])
         for line in (*_gaps(own["missing"]), *self._too_few(own["concerns"])):
             self._out.print(line)
 
@@ -149,7 +148,7 @@ class Picture:
 
     def _too_few(self, rows: list[Row]) -> Iterator[Text]:
         """Which concerns have too few templates, all cells taken together."""
-        parts = [f"{row['concern']} ({row['templates']:,})" for row in rows if not row["decidable"]]
+        parts = [f"{row['concern']} ({row['clusters']:,})" for row in rows if not row["decidable"]]
         if parts and self._found.needed:
             few = f"too few for a tolerance of {self._found.tolerance:g}, all cells together"
             yield Text(one_line(f"{few}: {', '.join(parts)}"), style="yellow")
@@ -158,6 +157,7 @@ class Picture:
         needed, tolerance = self._found.needed, f"a tolerance of {self._found.tolerance:g}"
         if needed:
             yield Text(f"A full bar is {needed:,} templates: fewer never decide {tolerance} as met.")
+            yield Text("Met at 98%: chance of `met` for a model that passes 98% of tests. Twins are one.")
         else:
             yield Text(f"No number of templates decides {tolerance} as met; a full bar is {self._full:,}.")
         yield Text(f"! a constant answer passes over {HIGH:.0%} of a concern's tests, or 2/3 of a cell's.")
@@ -188,20 +188,15 @@ def _templates(heading: str, rows: list[Row]) -> Column:
     return Column(heading, [Text(f"{row['templates']:,}") for row in rows])
 
 
-def _measures(key: str, rows: list[Row], cells: list[Row]) -> list[Column]:
+def _measures(rows: list[Row]) -> list[Column]:
     always = zip(_ALWAYS, CONSTANT, strict=True)
     return [
         Column("\ninstances", [_number(row["instances"], ",.0f") for row in rows]),
         Column("per\ntemplate", [_number(row["instances_per_template"], ",.1f") for row in rows]),
         Column("reverse-\nkeyed", [_number(_reverse_keyed(row), ".0%") for row in rows]),
         *(Column(heading, [_mark_high(row[name]) for row in rows]) for heading, name in always),
-        Column("cells\ndecidable", [_decidable(cell for cell in cells if cell[key] == row[key]) for row in rows]),
+        Column("met at\n98%", [_number(row["met_at_98"], ".0%") for row in rows]),
     ]
-
-
-def _decidable(cells: Iterable[Row]) -> Text:
-    parts = [cell["decidable"] for cell in cells]
-    return Text(f"{sum(parts)} of {len(parts)}")
 
 
 def _reverse_keyed(row: Row) -> float | None:

@@ -52,13 +52,13 @@ def _start(kind: AnyKind, given: RunOptions) -> None:
         earlier = earlier_lake(given.data)
         with remove_new_directories(given.data):
             lake = open_lake(given.data)
-            _agree(kind, prepared, earlier, yes=given.yes)
+            _agree(kind, prepared, earlier, given)
         parameters = given.pick(*kind.parameters.split()) | {kind.source: named or kind.blank}
         finish(kind, prepared, given, kind.flow, **parameters | {"data": lake.named})
 
 
 def _agree(
-    kind: AnyKind, prepared: Prepared[Any], lake: Lake | None, *, run_id: str | None = None, yes: bool
+    kind: AnyKind, prepared: Prepared[Any], lake: Lake | None, given: RunOptions, run_id: str | None = None
 ) -> None:
     """Prints what is to be sent and, where that is much, asks. Ends the command where the answer is no."""
     resolved = prepared.resolved
@@ -67,8 +67,9 @@ def _agree(
     else:
         expected = kind.forecast(resolved, lake, brief=True)
         at_most = kind.is_upper_bound(expected, resolved, lake)
+    kind.check_gate(expected, given.gate, yes=given.yes)
     kind.announce(expected, resolved, is_resumed=run_id is not None, at_most=at_most)
-    confirm_or_exit(expected.likely, resolved.settings, yes=yes, at_most=at_most)
+    confirm_or_exit(expected.likely, resolved.settings, yes=given.yes, at_most=at_most)
 
 
 def finish(kind: AnyKind, prepared: Prepared[Any], given: RunOptions, flow: str, **parameters: Any) -> NoReturn:
@@ -91,7 +92,7 @@ def resume(given: BenchmarkOptions) -> None:
         kind = find_kind(run.kind)
         caps = given.pick("max_cost", "max_requests")
         prepared = kind.prepare(run.scenario_resolved, kind.options(**caps), secret_blocks())
-        _agree(kind, prepared, lake, run_id=run.run_id, yes=given.yes)
+        _agree(kind, prepared, lake, given, run.run_id)
         parameters = caps | {"run_id": run.run_id, "data": lake.named, "expectations": given.expectations}
         finish(kind, prepared, given, kind.flow, **parameters)
 

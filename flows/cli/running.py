@@ -68,7 +68,7 @@ def remove_new_directories(data: str | None) -> Iterator[None]:
     missing = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
         yield
-    except typer.Exit:
+    except (typer.Exit, UserError):
         with suppress(OSError):
             for folder in missing:
                 folder.rmdir()

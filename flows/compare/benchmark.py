@@ -37,7 +37,7 @@ def summary(found: Comparison) -> Iterator[str]:
     else:
         count = Counter(requirements["change"])
         yield f"requirement × model: {format_changes(count)}"
-        yield f"prompts judged in both: {requirements['prompts'].sum():,}"
+        yield f"templates compared: {requirements['templates'].sum():,}"
     yield _findings_changed(found)
 
 
@@ -107,7 +107,7 @@ def _differences(found: Comparison) -> Section:
 def _tests(found: Comparison) -> str:
     used = " and ".join(sorted(set(found.tables["requirements"]["test"].drop_nulls())))
     return (
-        "before, after: share that passes of the prompts judged in both; diff: points. "
+        "before, after: mean share that passes over the templates of both, by the measure; diff: points. "
         f"Test: {used}; {DECIDED} point, decision: as of each whole run."
     )
 

@@ -68,7 +68,8 @@ COMPARED: Final[Mapping[str, Compared]] = {
         _join_columns("model", "language", "test"),
         _join_columns("pair"),
         "score",
-        "before, after: mean score of the trials read in both, 1 with the stereotype, −1 against it. "
+        "before, after: mean score of the trials read in both, 1 with the stereotype, −1 against it; "
+        "worse: further from 0. "
         f"Test: paired by trial; {DECIDED} finding: as of each whole run.",
         "finding",
     ),

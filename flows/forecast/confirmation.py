@@ -11,6 +11,7 @@ import typer
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.flows.forecast.power import describe_power
 from biasgrid.flows.forecast.totals import Forecast
 from biasgrid.flows.forecast.view import describe_judge, describe_model
 from biasgrid.flows.terminal.console import dollars
@@ -45,6 +46,7 @@ def model_lines(expected: Forecast, *, is_resumed: bool) -> Iterator[str]:
 
 
 def _notes(expected: Forecast, resolved: Resolved, is_resumed: bool, at_most: bool) -> Iterator[str]:
+    yield from (*describe_power(expected.power), *expected.cautions)
     if at_most:
         yield "that is at most: replies of earlier runs stand in for what they answer"
     elif not is_resumed:

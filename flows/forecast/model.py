@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import ceil, sqrt
 
@@ -13,6 +13,7 @@ from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.catalogs.schema.oracle import Oracle, judgeable_operations
 from biasgrid.flows.forecast.reply_estimates import Observed, expected_reply, is_local, most_tokens
+from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.usage import (
     OPENAI,
     count_prompts,
@@ -143,12 +144,14 @@ class Amounts:
 
 @dataclass(frozen=True, slots=True)
 class JudgeForecast:
-    """Upper bound of judge requests: replies that an oracle may fail, or a sample of them."""
+    """Upper bound of judge requests: controls, and replies that an oracle may fail, or a sample of them."""
 
     model: str
     most_requests: int
     requests_if_all_pass: int
-    """Approximate size of the sample of passed replies."""
+    """Controls, and the approximate size of the sample of passed replies."""
+    control_requests: int
+    """Those about replies of known verdict, which measure the judge."""
     most_input_tokens: int
     most_output_tokens: int
     cost_most_usd: float | None
@@ -177,9 +180,14 @@ def model_forecast(
 
 
 def judge_forecast(
-    judge: Target, asked: pl.DataFrame, targets: list[Target], settings: ScenarioSettings
+    judge: Target,
+    asked: pl.DataFrame,
+    targets: list[Target],
+    settings: ScenarioSettings,
+    controls: Sequence[Sequence[Message]] = (),
 ) -> JudgeForecast:
-    """Forecast at the larger of the judge's two shares; `asked`: `tokens` and `oracle`, one row per instance."""
+    """Forecast at the larger of the judge's two shares; `asked`: `tokens` and `oracle`, one row per instance;
+    `controls`: the requests about replies of known verdict."""
     doubted = asked.filter(pl.col("operation").is_in(judgeable_operations()))
     each = settings.samples * doubted.height
     rules = doubted.group_by("oracle").agg(pl.len(), pl.col("tokens").sum())
@@ -188,10 +196,12 @@ def judge_forecast(
     sent = settings.samples * (len(targets) * quoted + doubted.height * replies)
     sample, every = settings.judge_sample, each * len(targets)
     most = most_drawn(every, max(sample.passed, sample.failed))
-    sent, received = ceil(sent * most / max(every, 1)), most * JUDGEMENT_TOKENS
-    if_all_pass = round(every * sample.passed)
+    sent = ceil(sent * most / max(every, 1)) + sum(map(_tokens, controls))
+    most += len(controls)
+    received = most * JUDGEMENT_TOKENS
+    if_all_pass = round(every * sample.passed) + len(controls)
     cost = cost_usd(judge, sent, received, most)
-    return JudgeForecast(judge.model, most, if_all_pass, sent, received, cost)
+    return JudgeForecast(judge.model, most, if_all_pass, len(controls), sent, received, cost)
 
 
 def most_drawn(replies: int, share: float) -> int:
@@ -202,7 +212,10 @@ def most_drawn(replies: int, share: float) -> int:
 
 def _around(judge: Target, oracle: str) -> int:
     """Tokens of a judge prompt besides the quoted prompt and reply."""
-    messages = judge_request([{"role": "user", "content": ""}], "", Oracle.model_validate_json(oracle))
+    return _tokens(judge_request([{"role": "user", "content": ""}], "", Oracle.model_validate_json(oracle)))
+
+
+def _tokens(messages: Sequence[Message]) -> int:
     return sum(count_text(message.content) for message in messages)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from biasgrid.flows.forecast.model import AsJson, JudgeForecast, ModelForecast
+from biasgrid.flows.forecast.power import Power
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,10 @@ class Forecast(AsJson):
     seconds: float
     models: Mapping[str, ModelForecast]
     judge: JudgeForecast | None
+    power: list[Power] = field(default_factory=list)
+    """How likely each requirement is decided, of a benchmark."""
+    cautions: list[str] = field(default_factory=list)
+    """Warnings about its requirements."""
 
     @property
     def likely(self) -> Forecast:

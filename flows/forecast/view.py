@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from biasgrid.flows.forecast.model import JudgeForecast, ModelForecast
+from biasgrid.flows.forecast.power import MET, NOT_MET, Power, describe_lacks, undecidable
 from biasgrid.flows.forecast.reply_estimates import REPLY_TOKENS, THINKING_TOKENS
 from biasgrid.flows.forecast.totals import Forecast
 from biasgrid.flows.terminal.console import dollars
@@ -32,7 +33,38 @@ def show_forecast(expected: Forecast, resolved: object) -> None:
     effort = f"about {expected.tokens:,} tokens, {total_money(expected)}, {duration(expected.seconds)}"
     once = "; what several requirements ask alike is sent once" if repeats else ""
     notes += [f"{total}, {effort}{once}.", Cell(_grounds(expected), "faint"), "Nothing was sent."]
-    show_sections([Section(table=_grid(expected.by_cell)), Section(notes=notes)])
+    show_sections([Section(table=_grid(expected.by_cell)), *power_sections(expected), Section(notes=notes)])
+
+
+def power_sections(expected: Forecast) -> Iterator[Section]:
+    """How likely each requirement is decided in each language, and what is missing where it cannot be."""
+    if expected.power:
+        lacks = [f"can never be met; {lack}" for lack in describe_lacks(undecidable(expected.power))]
+        warnings = [Cell(text, "doubt") for text in (*lacks, *expected.cautions)]
+        yield Section("Decided with what chance", _power_table(expected.power), notes=[POWER, *warnings])
+
+
+POWER = Cell(
+    "A template and its twin are one; with fewer than it needs it is never met. Chances at true rates.",
+    "faint",
+)
+
+
+def _power_table(powers: list[Power]) -> Table:
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for power in powers:
+        own = (power.requirement, power.measure, f"{power.templates:,}", *_chances(power))
+        alike.setdefault(own, []).append(power.language)
+    rows = [Row((", ".join(tags), *own), group=name) for (name, *own), tags in alike.items()]
+    met, not_met = ("met .95", ".98", ".99"), ("not met .85", ".80", ".70")
+    return Table((*headings("language", "measure"), *numbers("templates", "needs", *met, *not_met)), rows)
+
+
+def _chances(power: Power) -> Iterator[str]:
+    yield "–" if power.templates_if_perfect is None else f"{power.templates_if_perfect:,}"
+    for name in (*MET, *NOT_MET):
+        chance = getattr(power, name)
+        yield "–" if chance is None else f"{chance:.0%}"
 
 
 def describe_model(model: ModelForecast) -> str:
@@ -78,7 +110,8 @@ def describe_judge(judge: JudgeForecast) -> str:
     price = "price unknown" if judge.cost_most_usd is None else f"at most {dollars(judge.cost_most_usd)}"
     passing = judge.requests_if_all_pass
     fewer = f" (about {passing:,} if every reply passes)" if passing else ""
-    return f"the judge, in addition: at most {judge.most_requests:,} requests{fewer}, {price}"
+    controls = f", {judge.control_requests:,} of them controls" if judge.control_requests else ""
+    return f"the judge, in addition: at most {judge.most_requests:,} requests{fewer}{controls}, {price}"
 
 
 def _grounds(expected: Forecast) -> str:

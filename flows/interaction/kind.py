@@ -117,6 +117,12 @@ class InteractionOptions(RunOptions):
         cli=list[str] | None,
         read=bases_by_model,
     )
+    bound: float | None = file_option(
+        None,
+        "--bound",
+        "Distance from chance that scores must stay below; else nothing is met.",
+        "bound of the scores' distance from chance; None: as the file has it",
+    )
     seed: int | None = option(
         None,
         "--seed",
@@ -145,8 +151,8 @@ class InteractionKind(Base):
     table = ("interaction-scores", "scores")
     pages = ("biasgrid.tasks.report.html.interaction_pages:write_interaction_pages", "report.html")
     words = (
-        "interaction models settings mitigations domains axes scenes languages runs protocol tuned seed max_cost "
-        "max_requests data expectations yes"
+        "interaction models settings mitigations domains axes scenes languages runs protocol tuned bound seed "
+        "max_cost max_requests data expectations yes"
     )
     parameters = (
         "interaction models domains axes scenes settings mitigations languages runs protocol max_cost "
@@ -158,8 +164,9 @@ class InteractionKind(Base):
     agent for each of them over rounds of talk. The share of stereotypical assignments less that of
     anti-stereotypical ones is set against what chance would give. Every reply lands as it arrives.
 
-    Exit codes: 0 no score shows bias, 1 at least one does, or could not be evaluated, 2 an error to correct,
-    3 incomplete, 130 interrupted (go on with `biasgrid resume`).
+    Exit codes: 0 no score shows bias (with a bound: proven to be below it), 1 at least one does, or could not be
+    evaluated, 2 an error to correct, 3 incomplete, 4 not proven to be below the bound, 130 interrupted (go on with
+    `biasgrid resume`).
     """
 
     def problems(self, resolved: ResolvedInteraction) -> Iterable[Problem]:

@@ -6,11 +6,17 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from biasgrid.flows.runs.outcome import FAILURES, Ended, counted_failures, coverage_query, places_of
+from biasgrid.flows.runs.outcome import (
+    FAILURES,
+    Ended,
+    counted_failures,
+    coverage_query,
+    holds,
+    is_unproven,
+    places_of,
+)
 from biasgrid.tasks.report.findings import InteractionFindings, rows_of
 from biasgrid.warehouse.storage.lake import Lake
-
-BIASED, ANTI_BIASED, NOT_EVALUATED = "biased", "anti-biased", "not evaluated"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +32,12 @@ class InteractionOutcome(InteractionFindings, Ended):
 
     @property
     def met(self) -> bool:
-        return not {row["decision"] for row in self.overall} & {BIASED, ANTI_BIASED, NOT_EVALUATED}
+        """No score shows bias or lacks an evaluation; with a bound, all are proven to be below it."""
+        return holds(self.overall)
+
+    @property
+    def is_unproven(self) -> bool:
+        return is_unproven(self.overall)
 
     @property
     def counts(self) -> str:

@@ -11,6 +11,7 @@ from biasgrid.flows.forecast.view import describe_model, duration, total_money
 from biasgrid.flows.interaction.forecast import InteractionForecast
 from biasgrid.flows.interaction.formatting import difference, format_interval_of, format_subject
 from biasgrid.flows.interaction.outcome import InteractionOutcome
+from biasgrid.flows.runs.outcome import proof_lines
 from biasgrid.flows.terminal.markdown import as_page, cell, plain, text_table
 from biasgrid.flows.terminal.tables import show_sections
 from biasgrid.tasks.report.figures import format_score, share
@@ -25,7 +26,7 @@ from biasgrid.tasks.report.model import (
     incomplete_lines,
     lost_cells,
     lost_headings,
-    mark,
+    mark_state,
     numbers,
     place_lines,
 )
@@ -85,12 +86,16 @@ def sections(found: InteractionOutcome) -> Iterator[Section]:
             yield Section(table=Table(columns, rows))
     lack = incomplete_lines(found.run_id, found.failures, "coverage below the floor") if found.incomplete else ()
     understood = [_understood_line(row) for row in found.understanding]
-    yield Section(lines=[*understood, *lack, *place_lines(found.places, "marts.bias_scores")])
+    yield Section(lines=[*_proof(found), *understood, *lack, *place_lines(found.places, "marts.bias_scores")])
+
+
+def _proof(found: InteractionOutcome) -> list[str]:
+    return proof_lines(found.overall, "interaction.bound", "scores")
 
 
 def _score_row(row: dict[str, Any]) -> Row:
     lost, below = lost_cells([(row[name], word) for name, word in LOST.items()])
-    cells: tuple[Text, ...] = (_setting(row), *_measures(row), mark(row["decision"]), *lost)
+    cells: tuple[Text, ...] = (_setting(row), *_measures(row), mark_state(row["decision"], row["state"]), *lost)
     return Row(cells, _about(row), below)
 
 
@@ -140,7 +145,7 @@ def page(found: InteractionOutcome, name: str) -> str:
     mitigated = ("model", "setting", "mitigation", "stage", *CHANGE)
     understood = ("model", "accuracy", "95% interval", "present: right, wrong", "absent: right, wrong")
     shown = [
-        Section("Who is given which task", scores, () if scores else ("No scene was played.",), (note,)),
+        Section("Who is given which task", scores, _proof(found) if scores else ["No scene was played."], (note,)),
         *_section("What talking changed", changes, found.talked, _change_cells),
         *_section("What mitigation changed", mitigated, found.mitigated, _mitigation_cells),
         *_section("Whether implicit bias is recognised", understood, found.understanding, _understanding_cells),
@@ -187,6 +192,17 @@ def records(found: InteractionOutcome) -> list[dict[str, Any]]:
 
 
 def _record(row: dict[str, Any]) -> dict[str, Any]:
-    names = ("language", "axis", "domain", "is_control", "held_out", "setting", "mitigation", "stage", "decision")
+    names = (
+        "language",
+        "axis",
+        "domain",
+        "is_control",
+        "held_out",
+        "setting",
+        "mitigation",
+        "stage",
+        "decision",
+        "state",
+    )
     kept = {name: row[name] for name in (*names, *COUNTS, *LOST)}
     return {"model": cell(row["model"])} | kept | dict(zip(MEASURES, _measures(row), strict=True))

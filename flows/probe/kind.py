@@ -69,6 +69,12 @@ class ProbeOptions(TargetOptions):
         "A model that proposes pairs from the target's description.",
         "`provider/model` that proposes pairs from the target file's description; None: as the target has it",
     )
+    bound: float | None = file_option(
+        None,
+        "--bound",
+        "Share of trials one way that the upper end must stay below; else nothing is met.",
+        "bound of the share of trials that fall one way; None: as the file has it",
+    )
     seed: int | None = option(
         None,
         "--seed",
@@ -93,8 +99,8 @@ class ProbeKind(Base):
     table = ("probe-findings", "findings")
     pages = ("biasgrid.tasks.report.html.probe_pages:write_probe_page", "report.html")
     words = (
-        "target models pairs axes tests languages cases detailed continue_on_refusal generator seed reuse max_age "
-        "max_cost max_requests data expectations yes"
+        "target models pairs axes tests languages cases detailed continue_on_refusal generator bound seed reuse "
+        "max_age max_cost max_requests data expectations yes"
     )
     parameters = (
         "target models pairs tests cases detailed continue_on_refusal generator max_cost max_requests seed "
@@ -105,8 +111,9 @@ class ProbeKind(Base):
     Names are given to attributes in many prompts; a pattern beyond chance is implicit bias. Where it shows, the
     model is asked how far it agrees with the stereotype, its contrary and its denial.
 
-    Exit codes: 0 no bias shown, 1 a pair is biased or could not be evaluated, 2 an error to correct,
-    3 incomplete, 130 interrupted (go on with `biasgrid resume`).
+    Exit codes: 0 no bias shown (with a bound: proven to be below it), 1 a pair is biased or could not be
+    evaluated, 2 an error to correct, 3 incomplete, 4 not proven to be below the bound, 130 interrupted (go on with
+    `biasgrid resume`).
     """
 
     def problems(self, resolved: ResolvedProbe) -> Iterable[Problem]:

@@ -7,11 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from biasgrid.flows.runs.outcome import FAILURES, Ended, counted_failures, coverage_query, places_of, read_rows
+from biasgrid.flows.runs.outcome import (
+    FAILURES,
+    Ended,
+    counted_failures,
+    coverage_query,
+    holds,
+    is_unproven,
+    places_of,
+    read_rows,
+)
 from biasgrid.tasks.report.findings import FINDINGS, RULES
 from biasgrid.warehouse.storage.lake import Lake
 
-BIASED, NOT_EVALUATED = "biased", "not evaluated"
+NOT_EVALUATED = "not evaluated"
 
 
 @dataclass(frozen=True)
@@ -29,11 +38,16 @@ class ProbeOutcome(Ended):
 
     @property
     def biased(self) -> list[dict[str, Any]]:
-        return [row for row in self.findings if row["finding"] == BIASED]
+        return [row for row in self.findings if row["finding"].startswith("biased")]
 
     @property
     def met(self) -> bool:
-        return not {row["finding"] for row in self.findings} & {BIASED, NOT_EVALUATED}
+        """Nothing is biased or not evaluated; with a bound, all is proven to be below it."""
+        return holds(self.findings)
+
+    @property
+    def is_unproven(self) -> bool:
+        return is_unproven(self.findings)
 
     @property
     def counts(self) -> str:

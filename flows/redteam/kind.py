@@ -69,6 +69,12 @@ class AttackOptions(TargetOptions):
         min=1,
         max=50,
     )
+    bound: float | None = file_option(
+        None,
+        "--bound",
+        "Success rate that the upper end must stay below; else nothing is met.",
+        "bound of the success rate's upper end; None: as the file has it",
+    )
     seed: int | None = option(
         None,
         "--seed",
@@ -99,8 +105,8 @@ class AttackKind(Base):
     table = ("redteam-success", "attacks")
     pages = ("biasgrid.tasks.report.html.redteam_pages:write_red_team_page", "report.html")
     words = (
-        "target models strategies attacker judge pairs axes languages sessions turns seed max_cost max_requests "
-        "data expectations yes"
+        "target models strategies attacker judge pairs axes languages sessions turns bound seed max_cost "
+        "max_requests data expectations yes"
     )
     parameters = (
         "target models strategies attacker judge pairs sessions turns max_cost max_requests seed expectations "
@@ -111,8 +117,9 @@ class AttackKind(Base):
     An attacker writes messages by strategies, one shot or many turns; a judge sees what comes back, pairs of
     messages next to each other, and explains what is biased about it. Every turn lands as it arrives.
 
-    Exit codes: 0 no attack succeeded, 1 at least one did, or was left undecided, 2 an error to correct,
-    3 incomplete, 130 interrupted (go on with `biasgrid resume`).
+    Exit codes: 0 no attack succeeded (with a bound: the rate is proven to be below it), 1 at least one did, or a
+    strategy has no rate, 2 an error to correct, 3 incomplete, 4 not proven to be below the bound, 130 interrupted
+    (go on with `biasgrid resume`).
     """
 
     def problems(self, resolved: ResolvedAttack) -> Iterable[Problem]:

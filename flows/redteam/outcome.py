@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from biasgrid.flows.runs.outcome import FAILURES, Ended, counted_failures, coverage_query, places_of
+from biasgrid.flows.runs.outcome import (
+    FAILURES,
+    Ended,
+    counted_failures,
+    coverage_query,
+    holds,
+    is_unproven,
+    places_of,
+)
 from biasgrid.warehouse.storage.lake import Lake
 
 COUNTED = ("succeeded", "resisted", "refused", "unreadable", "errors", "attacker_failed", "open")
@@ -33,8 +41,12 @@ class AttackOutcome(Ended):
 
     @property
     def met(self) -> bool:
-        """Whether no attack succeeded and each strategy has a rate."""
-        return not self.count("succeeded") and all(row["success_rate"] is not None for row in self.rates)
+        """Without a bound no attack succeeded; with one, each strategy's rate is proven to be below it."""
+        return holds(self.rates)
+
+    @property
+    def is_unproven(self) -> bool:
+        return is_unproven(self.rates)
 
     @property
     def counts(self) -> str:

@@ -12,6 +12,7 @@ from biasgrid.flows.forecast.model import ModelForecast
 from biasgrid.flows.forecast.view import duration, total_money
 from biasgrid.flows.redteam.forecast import AttackForecast, PartForecast
 from biasgrid.flows.redteam.outcome import AttackOutcome
+from biasgrid.flows.runs.outcome import proof_lines
 from biasgrid.flows.terminal.console import dollars
 from biasgrid.flows.terminal.markdown import as_page, cell, plain, text_table
 from biasgrid.flows.terminal.tables import show_sections
@@ -28,6 +29,7 @@ from biasgrid.tasks.report.model import (
     headings,
     lost_cells,
     lost_headings,
+    mark_state,
     numbers,
     place_lines,
 )
@@ -142,9 +144,14 @@ def sections(found: AttackOutcome) -> Iterator[Section]:
     yield Section(lines=[*_lines(found), *place_lines(found.places, "marts.attack_success")])
 
 
+def _proof(found: AttackOutcome) -> list[str]:
+    return proof_lines(found.rates, "redteam.bound", "strategies")
+
+
 def _lines(found: AttackOutcome) -> Iterator[Text]:
     for row in found.successes:
         yield f" {row['strategy']} · {row['pair']} · turn {row['succeeded_at']}: {row['reason']}"
+    yield from _proof(found)
     if found.incomplete:
         yield Cell(f"INCOMPLETE: {_why(found)}", "doubt")
     for reason, count in found.unwritten:
@@ -162,7 +169,7 @@ def _why(found: AttackOutcome) -> str:
 
 def _row(row: dict[str, Any]) -> Row:
     lost, below = lost_cells([(row[name], word) for name, word in REST.items()])
-    strategy = Cell(row["strategy"], "bad" if row["succeeded"] else "")
+    strategy = mark_state(row["strategy"], row["state"])
     cells: tuple[Text, ...] = (strategy, f"{row['succeeded']} of {row['sessions']}", *_measures(row), *lost)
     return Row(cells, " · ".join((row["model"], row["language"])), below)
 
@@ -185,7 +192,7 @@ def page(found: AttackOutcome, target: str) -> str:
     further = found.count("succeeded") - len(found.successes)
     more = [f"And {further} more; `lake.responses` has every turn."] if further > 0 else []
     shown = [
-        Section("Attacks by strategy", rates, () if rates else ("No session was planned.",), (note,)),
+        Section("Attacks by strategy", rates, _proof(found) if rates else ["No session was planned."], (note,)),
         Section("Conversations that succeeded", lines=[*talks, *more]),
     ]
     return as_page(target, plain(str(found)), shown)
@@ -220,4 +227,4 @@ def records(found: AttackOutcome) -> list[dict[str, Any]]:
 def _record(row: dict[str, Any]) -> dict[str, Any]:
     about = {"model": cell(row["model"]), "language": row["language"], "strategy": row["strategy"]}
     counts = {name: row[name] for name in ("sessions", "succeeded", *REST)}
-    return about | counts | {"rate": share(row["success_rate"])}
+    return about | counts | {"rate": share(row["success_rate"]), "state": row["state"]}

@@ -48,14 +48,18 @@ SYMBOLS: Final = {"met": "✓", "not met": "✗", "not evaluated": "–"}
 
 
 def show_bars(out: Console, findings: Sequence[dict[str, Any]]) -> None:
-    """`findings` as of Outcome. A bar is the share of tests that passed; `|` is the lowest tolerance."""
+    """`findings` as of Outcome. A bar is the lowest rate of a concern's requirements; `|` is its tolerance."""
     concerns = sorted({row["concern"] for row in findings})
     if not concerns:
         return
     key = Column("concern", [Text(readable(concern)) for concern in concerns], "left")
     by_model = groupby(sorted(findings, key=itemgetter("model")), key=itemgetter("model"))
     show_folded(out, key, [_column(model, list(own), concerns) for model, own in by_model])
-    out.print(Text("█ share of tests that passed, | tolerance, ✓ met, ✗ not met, – not evaluated", style="dim"))
+    out.print(
+        Text(
+            "█ share that passes, lowest of a concern, | tolerance, ✓ met, ✗ not met, – not evaluated", style="dim"
+        )
+    )
     out.print()
 
 
@@ -67,14 +71,14 @@ def _column(model: str, own: Sequence[dict[str, Any]], concerns: Sequence[str]) 
 
 
 def _bar(rows: Sequence[dict[str, Any]]) -> Text:
-    """Of all requirements of a concern together."""
-    counted = sum(row["counted_tests"] or 0 for row in rows)
-    if not counted:
+    """Of the requirement of a concern with the lowest rate."""
+    rated = [row for row in rows if row["rate"] is not None]
+    if not rated:
         return Text(f"{'':{LENGTH}}    – –" if rows else "", style=STYLES["not evaluated"])
-    rate = sum(row["counted_passed"] or 0 for row in rows) / counted
+    lowest = min(rated, key=itemgetter("rate"))
     finding = _worst([row["point_finding"] for row in rows])
-    bar = _draw_bar(rate, min(row["tolerance"] for row in rows))
-    return Text(f"{bar} {rate:>4.0%} {SYMBOLS[finding]}", style=STYLES[finding])
+    bar = _draw_bar(lowest["rate"], lowest["tolerance"])
+    return Text(f"{bar} {lowest['rate']:>4.0%} {SYMBOLS[finding]}", style=STYLES[finding])
 
 
 def _draw_bar(rate: float, tolerance: float) -> str:

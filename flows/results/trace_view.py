@@ -202,7 +202,7 @@ def _add_finding(tree: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     if row["decision"]:
         line.append(f", {row['decision']} by its interval")
     line.append(
-        f" – {row['counted_passed']} of {row['counted_tests']} tests passed ({share(row['point_rate'])}), "
+        f" – {share(row['rate'])} of {row['measure']} passed over {row['counted_templates'] or 0} templates, "
         f"{row['cells_met']} of {row['cells']} cells met, {refused}coverage {share(row['coverage'])}"
     )
     branch = tree.add(line)
@@ -228,7 +228,7 @@ def _add_cell(branch: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     grid = f"{row['language']} · {row['input']} · {row['reflection']}"
     line = _line(found, row["cell_id"], f"cell {row['cell_id']}", f" {grid}: ")
     line.append(row["point_finding"], style=STYLES.get(row["point_finding"], ""))
-    line.append(f" – {row['counted_passed']} of {row['counted_tests']} tests passed ({share(row['point_rate'])})")
+    line.append(f" – {share(row['rate'])} of {row['measure']} passed over {row['counted_templates']} templates")
     below = branch.add(line)
     tests = [test for test in found.test_rows if test["cell_id"] == row["cell_id"]]
     for template in dict.fromkeys(test["template_id"] for test in tests):

@@ -46,7 +46,7 @@ class Desk:
 
     @classmethod
     def of(cls, lake: Lake, run: Run) -> Desk:
-        """Raises UserError for a run of which nothing has been judged."""
+        """Raises UserError for a run without a judged reply."""
         review = find_kind(run.kind).review
         if review is None:
             raise LookupError(run.kind)

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +31,7 @@ from biasgrid.flows.runs.context import (
     progress_listener,
     reuse_earlier_replies,
     run_tags,
+    share_out_controls,
 )
 from biasgrid.flows.runs.lease_pools import LeaseLedger, lease_order
 from biasgrid.flows.runs.leases import Slots
@@ -31,6 +41,7 @@ from biasgrid.flows.terminal.markdown import plain
 from biasgrid.tasks.connectors.task import STOPPED, Label
 from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.evaluate.cell import Evaluation, JudgeSession, Spare
+from biasgrid.tasks.evaluate.controls import ControlQuestion
 from biasgrid.tasks.evaluate.judge import JudgeSampling
 from biasgrid.tasks.evaluate.task import evaluate
 from biasgrid.tasks.generate.cases import changed_models
@@ -122,6 +133,8 @@ class Pass:
     spare: Spare | None = None
     reader: Reader | None = None
     """Reads replies instead of oracles and a judge."""
+    controls: Mapping[str, Sequence[ControlQuestion]] = field(default_factory=dict)
+    """Replies of known verdict for the judge, by the cell with which they are mixed."""
     judging: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(JUDGED_AT_ONCE))
 
     @property
@@ -139,11 +152,12 @@ async def cells_stage(
         await reuse_earlier_replies(grid)
     asked = await _one_by_one(grid) if ask else {}
     spare = await find_earlier_judgements(grid) if judge else None
+    controls = await asyncio.to_thread(share_out_controls, grid) if judge else {}
     ledger = LeaseLedger.of(grid.lake, grid.run.run_id, grid.part)
     telling = report_progress(grid.run.run_id, _cases_by_model(by_model)) if ask else nullcontext()
     leasing = [*asked.values(), *_judges(grid, judge=judge)]
     async with telling as progress, Slots(grid.model_pool, leasing, ledger) as slots:
-        own = Pass(grid, slots, judge, spare, reader)
+        own = Pass(grid, slots, judge, spare, reader, controls)
         await run_concurrently(_works(own, by_model, asked) if ask else _evaluation_works(own, by_model))
     return [str(standing) for standing in progress.standings.values()] if progress else []
 
@@ -265,7 +279,14 @@ async def _evaluate_cell(own: Pass, cell: Cell) -> None:
 async def _judge_cell(own: Pass, cell: Cell) -> None:
     grid, settings = own.grid, own.grid.resolved.settings
     judge = (
-        JudgeSession(own.judge, grid.model_pool, settings.retries, own.spare, JudgeSampling.of(settings))
+        JudgeSession(
+            own.judge,
+            grid.model_pool,
+            settings.retries,
+            own.spare,
+            JudgeSampling.of(settings),
+            own.controls.get(cell["cell_id"], ()),
+        )
         if own.judge
         else None
     )

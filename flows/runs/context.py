@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -28,11 +28,12 @@ from biasgrid.flows.runs.concurrency import run_concurrently
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.evaluate.cell import Spare
+from biasgrid.tasks.evaluate.controls import ControlQuestion, share_out
 from biasgrid.tasks.generate.cases import land_cases, plan_hash
 from biasgrid.tasks.generate.task import generate
 from biasgrid.tasks.prompt.reuse import earlier_judgements, repeated_requests, reuse_judgements, reuse_replies
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import Run, as_json, record_planned, versions
+from biasgrid.warehouse.storage.runs import Run, as_json, planned_cells, record_planned, versions
 
 
 async def tag(run_id: str, resolved: Resolved, part: str | None = None) -> None:
@@ -159,6 +160,14 @@ regenerate = generate.with_options(refresh_cache=True)
 """Regenerates a plan that Prefect has cached but the lake no longer holds."""
 
 
+JUDGE_TYPES = {
+    "judge": pl.String,
+    "judge_overrules": pl.Boolean,
+    "judge_floor": pl.Float64,
+    "judge_corrects": pl.Boolean,
+}
+
+
 def record_criteria(grid: Grid) -> None:
     """Stores the rules by which this evaluation's verdicts become findings."""
     settings, now = grid.resolved.settings, datetime.now(UTC)
@@ -171,18 +180,23 @@ def record_criteria(grid: Grid) -> None:
             "requirement": requirement.name,
             "concern": requirement.concern,
             "rationale": requirement.rationale,
+            "measure": requirement.measure,
             "tolerance": requirement.tolerance,
             "delta": requirement.delta,
             "refusals": requirement.refusals,
             "max_refusals": requirement.max_refusals,
             "coverage": settings.coverage,
+            "least_drop": settings.least_drop,
             "judge": settings.judge,
+            "judge_overrules": settings.judge_overrules if settings.judge else None,
+            "judge_floor": settings.judge_floor if settings.judge else None,
+            "judge_corrects": settings.judge_corrects if settings.judge else None,
             "catalog_hashes": hashes,
             "versions": installed,
         }
         for requirement in grid.requirements
     ]
-    lake, frame = grid.lake, pl.DataFrame(rows, schema_overrides={"judge": pl.String})
+    lake, frame = grid.lake, pl.DataFrame(rows, schema_overrides=JUDGE_TYPES)
     lake.write("criteria", grid.run.run_id, grid.evaluation_id, frame)
 
 
@@ -210,3 +224,13 @@ async def find_earlier_judgements(grid: Grid) -> Spare | None:
         earlier_judgements, grid.lake, run.run_id, judge.model, run.started_at, settings.max_age
     )
     return partial(reuse_judgements, grid.lake, run.run_id, text)
+
+
+def share_out_controls(grid: Grid) -> Mapping[str, Sequence[ControlQuestion]]:
+    """Controls of a judge whose verdicts may count, over all cells of the run, also those of other processes."""
+    resolved = grid.resolved
+    if not isinstance(resolved, ResolvedScenario) or not resolved.judge or not resolved.settings.judge_overrules:
+        return {}
+    cells = planned_cells(grid.lake, grid.run.run_id)
+    languages = dict(zip(cells["cell_id"], cells["language"], strict=True))
+    return share_out(resolved.catalog, languages, resolved.settings.seed)

@@ -125,6 +125,7 @@ async def conclude(
 ) -> E:
     """Aggregates a run, reads its outcome from the marts and records it; incomplete runs stay resumable."""
     run.record(lake, "aggregating" if is_whole else "interrupted")
+    await asyncio.to_thread(kind.settle, lake, run.run_id)
     await build_warehouse(lake, run.run_id, inspector)
     found = kind.outcome(lake, run.run_id, is_checked=inspector is not None)
     if is_whole:
@@ -136,6 +137,7 @@ async def conclude(
 
 async def conclude_again(lake: Lake, run: Run, kind: RunKind[R, F, E], inspector: Inspector | None) -> E:
     """Aggregates after a later evaluation and updates the run's state only if its completeness changed."""
+    await asyncio.to_thread(kind.settle, lake, run.run_id)
     await build_warehouse(lake, run.run_id, inspector)
     found = kind.outcome(lake, run.run_id, is_checked=inspector is not None)
     state: State = "incomplete" if found.incomplete else "completed"

@@ -171,6 +171,12 @@ class RunKind(ABC, Generic[R, F, E]):
         """Prints the forecast before a run begins."""
         self.part("sections:announce")(expected, resolved, is_resumed=is_resumed, at_most=at_most)
 
+    def check_gate(self, expected: F, gate: Gate, *, yes: bool) -> None:
+        """Raises UserError if the gate cannot go by what a run will find, unless `yes`."""
+
+    def settle(self, lake: Lake, run_id: str) -> None:
+        """Stores what is known only once all cells are evaluated, before the marts are built."""
+
     def outcome(self, lake: Lake, run_id: str, *, is_checked: bool = False) -> E:
         """What a run found, from the marts. Raises UserError where no warehouse has been built."""
         found: E = self.part("outcome:read_outcome")(lake, run_id)

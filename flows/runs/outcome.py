@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -33,9 +35,16 @@ class Ended(ABC):
         """Whether a complete run found nothing to fail it."""
 
     @property
+    def is_unproven(self) -> bool:
+        """Whether all that is lacking is proof that what is not shown is below a bound."""
+        return False
+
+    @property
     def exit_code(self) -> int:
-        """Incomplete before not met before met."""
-        return INCOMPLETE if self.incomplete else MET if self.met else NOT_MET
+        """Incomplete before not met before undecided before met."""
+        if self.incomplete or self.met:
+            return INCOMPLETE if self.incomplete else MET
+        return UNDECIDED if self.is_unproven else NOT_MET
 
     def exit_code_by(self, gate: Gate) -> int:
         """The exit code; only benchmarks have gates."""
@@ -53,6 +62,29 @@ class Ended(ABC):
 
     def __str__(self) -> str:
         return self.warning
+
+
+def holds(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether nothing is not met or not evaluated, and what has a bound is met."""
+    return all(row["state"] == "met" or (row["state"] == "undecided" and row["bound"] is None) for row in rows)
+
+
+def is_unproven(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether some of the rows, which have a bound, are undecided, and the others met."""
+    return {row["state"] for row in rows} in ({"undecided"}, {"undecided", "met"})
+
+
+def proof_lines(rows: Sequence[Mapping[str, Any]], key: str, what: str) -> list[str]:
+    """How many of `what` the bound decides, and that the others are not proven; `key` is that of the bound."""
+    states = Counter(row["state"] for row in rows)
+    lines = [f"met: {states['met']} of {len(rows)} {what}, below `{key}`"] if states["met"] else []
+    if not states["undecided"]:
+        return lines
+    if any(row["bound"] is not None for row in rows):
+        why = f"the 95% interval reaches `{key}`"
+    else:
+        why = f"`{key}` in the file states what to prove"
+    return [*lines, f"not proven: {states['undecided']} of {len(rows)} {what}", f"  {why}"]
 
 
 def places_of(lake: Lake) -> dict[str, Path | str]:

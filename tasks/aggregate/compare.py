@@ -98,7 +98,7 @@ OF_KINDS = {
 AS_CIRCUMSTANCES = ("criteria", "answering")
 """Tables whose rows are circumstances."""
 TESTED = (
-    *("templates", "prompts", "earlier_rate", "later_rate", "difference", "standard_error", "low", "high"),
+    *("templates", "earlier_rate", "later_rate", "difference", "standard_error", "low", "high"),
     *("only_earlier", "only_later", "test", "p_value", "q_value", "change", "why_not_compared"),
 )
 """Columns of a test that are left out when two evaluations of the same replies are compared."""

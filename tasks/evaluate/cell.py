@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -13,11 +13,13 @@ import polars as pl
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.connectors.api import Answer
+from biasgrid.tasks.connectors.api import Answer, Message
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
 from biasgrid.tasks.connectors.rows import fingerprint, response_row, sent_parameters, to_request
 from biasgrid.tasks.connectors.workers import Workers
+from biasgrid.tasks.evaluate.controls import TABLE as CONTROLS
+from biasgrid.tasks.evaluate.controls import ControlQuestion, control_rows, shuffle
 from biasgrid.tasks.evaluate.current_oracles import find_changes, with_rules
 from biasgrid.tasks.evaluate.decisions import apply_decisions, carry_over, units
 from biasgrid.tasks.evaluate.evaluate import judge_cell
@@ -25,10 +27,10 @@ from biasgrid.tasks.evaluate.judge import (
     JUDGEMENT_TOKENS,
     JudgeReply,
     JudgeSampling,
+    Opinion,
     assessments,
     judge_request,
     opinions,
-    overrule,
     select_contested,
 )
 from biasgrid.warehouse.hashing import content_hash
@@ -52,6 +54,8 @@ class JudgeSession:
     spare: Spare | None = None
     sampling: JudgeSampling = field(default_factory=JudgeSampling)
     """Selects the replies that the judge receives."""
+    controls: Sequence[ControlQuestion] = ()
+    """Replies of known verdict that it receives among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +71,18 @@ class Evaluation:
 
 async def evaluate_cell(lake: Lake, run_id: str, cell_id: str, evaluation: Evaluation) -> int:
     """Stores the verdicts on a cell's replies and returns their number; a repeated call overwrites them and reuses
-    the judge's replies. People's decisions on the same replies and rules still count."""
+    the judge's replies. People's decisions on the same replies and rules still count. A judge's opinions are
+    stored, and count from `settle_judges` on."""
     cell = _Cell(lake, run_id, cell_id, evaluation, datetime.now(UTC))
     cases, replies, verdicts = await asyncio.to_thread(cell.judge_by_oracles)
     opined = empty_assessments()
     if judge := evaluation.judge:
         doubted = select_contested(cases, replies, verdicts, judge.sampling)
-        answers = await cell.ask_judge(doubted, judge)
+        questions = cell.questions(doubted, judge)
+        answers = await cell.ask_judge(questions, judge)
         given = opinions(answers, evaluation.catalog.languages.values())
         opined = assessments(doubted, verdicts, given, judge.target.model, cell.now)
-        if judge.sampling.overrules:
-            failed = set(doubted.filter(pl.col("outcome") == "failed")["verdict_id"])
-            judgements = {key: one.judgement for key, one in given.items() if key in failed}
-            verdicts = pl.concat([verdicts, overrule(verdicts, judgements, judge.target.model, cell.now)])
+        await asyncio.to_thread(cell.land_controls, questions, given, judge)
     return await asyncio.to_thread(cell.land, cases, verdicts, opined)
 
 
@@ -136,9 +139,13 @@ class _Cell:
         self.lake.write("verdicts", self.run_id, self.file, verdicts)
         return verdicts.height
 
-    async def ask_judge(self, doubted: pl.DataFrame, judge: JudgeSession) -> dict[str, JudgeReply]:
-        """The judge's reply to each doubted verdict, by verdict_id; every reply is stored before it is read."""
-        asked = [self._question(row, judge.target) for row in doubted.iter_rows(named=True)]
+    def questions(self, doubted: pl.DataFrame, judge: JudgeSession) -> list[Question]:
+        """What the judge is asked: about each doubted verdict and each control, shuffled."""
+        asked = [*self._own_questions(doubted, judge.target), *self._control_questions(judge)]
+        return shuffle(asked, lambda question: question["about"], judge.sampling.seed)
+
+    async def ask_judge(self, asked: Sequence[Question], judge: JudgeSession) -> dict[str, JudgeReply]:
+        """The judge's replies by what they are about; every reply is stored before it is read."""
         answers = await asyncio.to_thread(self._stored_answers, asked, judge.spare)
         journal = Journal(self.lake, self.run_id, f"judge-{self.cell_id}")
 
@@ -154,7 +161,20 @@ class _Cell:
             await workers.answer_all(_open_questions(asked, answers).values())
         finally:
             await asyncio.shield(asyncio.to_thread(journal.land))
-        return {one["verdict_id"]: answers[one["request_key"]] for one in asked if one["request_key"] in answers}
+        return {one["about"]: answers[one["request_key"]] for one in asked if one["request_key"] in answers}
+
+    def land_controls(self, asked: Sequence[Question], given: Mapping[str, Opinion], judge: JudgeSession) -> None:
+        """Stores what the judge made of the controls."""
+        keys = {one["about"]: one["request_key"] for one in asked}
+        sent = [(question, keys[question.case_id]) for question in judge.controls]
+        unit = {
+            "run_id": self.run_id,
+            "evaluation_id": self.evaluation.evaluation_id,
+            "cell_id": self.cell_id,
+            "judge": judge.target.model,
+        }
+        if sent:
+            self.lake.write(CONTROLS, self.run_id, self.file, control_rows(sent, given, unit, self.now))
 
     def _stored_answers(self, asked: Iterable[Question], spare: Spare | None) -> dict[str, JudgeReply]:
         """The judge's replies in the lake, by request key, those of other runs included."""
@@ -170,15 +190,23 @@ class _Cell:
         replies = rows.filter(pl.col("text").is_not_null()).select("request_key", "text", "finish_reason")
         return {key: JudgeReply(*reply) for key, *reply in replies.iter_rows()}
 
-    def _question(self, row: Question, judge: Target) -> Question:
-        messages = judge_request(row["messages"], row["text"], Oracle.model_validate_json(row["oracle"]))
+    def _own_questions(self, doubted: pl.DataFrame, judge: Target) -> Iterator[Question]:
+        for row in doubted.iter_rows(named=True):
+            messages = judge_request(row["messages"], row["text"], Oracle.model_validate_json(row["oracle"]))
+            yield self._question(row["verdict_id"], row["case_id"], messages, judge)
+
+    def _control_questions(self, judge: JudgeSession) -> Iterator[Question]:
+        for one in judge.controls:
+            yield self._question(one.case_id, one.case_id, one.request(), judge.target)
+
+    def _question(self, about: str, case_id: str, messages: Sequence[Message], judge: Target) -> Question:
         content = [{"role": message.role, "content": message.content} for message in messages]
         sent = sent_parameters(judge, temperature=0.0, max_tokens=JUDGEMENT_TOKENS, seed=0)
         return {
             "run_id": self.run_id,
             "cell_id": self.cell_id,
-            "case_id": row["case_id"],
-            "verdict_id": row["verdict_id"],
+            "case_id": case_id,
+            "about": about,
             "messages": content,
             "parameters": sent,
             "sample": 1,

@@ -1,9 +1,8 @@
 """Columns of replies, read by their oracles: each distinct reply once, and a long one by its first clause.
 
 Models answer thousands of prompts in a few words, and most begin with their answer and then explain it. Equal
-replies have equal numbers, which are compared sooner than texts. A first clause stands for its reply where the
-operation allows it: only letters, blanks and apostrophes up to a mark, nothing that normalisation would join with
-what follows.
+replies have equal numbers, which are compared sooner than texts. A first clause that is a bare yes or no stands
+for its reply, unless what follows holds another one.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import OPERATIONS, Oracle, find_operation
-from biasgrid.tasks.evaluate.oracles.expected_values import MARKS, is_settled, quote_beginning
-from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, READING, prepare, read_column
-from biasgrid.tasks.evaluate.oracles.text import quote
+from biasgrid.tasks.evaluate.oracles.expected_values import add_stances, is_settled
+from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
+from biasgrid.tasks.evaluate.oracles.stance_patterns import another_side
 
 READ_BY = ["language", "operation", "oracle", "finish_reason", "text"]
 """Columns that determine how an oracle reads a reply."""
@@ -27,8 +26,12 @@ _DISTINGUISHING: Final = ["language", "oracle", "finish_reason"]
 _CODE: Final = "code"
 _SPARSE: Final = 4
 """Codes for each reply: with more of them, a lookup in a list of all takes longer than numbering them anew."""
-_CLAUSE: Final = rf"^([A-Za-z][A-Za-z' ]{{0,39}}[{MARKS}])(?:\s|$)"
-_AT_ONCE: Final = rf"^([A-Za-z][A-Za-z' ]*[{MARKS}])\s"
+_WORDS: Final = r"[\p{L}'’ ]{1,40}"
+_OPENING: Final = (
+    rf"""^([*_`¡>]{{0,4}}\p{{L}}{_WORDS}[*_`]{{0,3}}[,.;:!…][*_`]{{0,3}}|["“«]{_WORDS}["”»][,.;:!…])"""
+)
+_CLAUSE: Final = rf"{_OPENING}(?:\s|$)"
+_AT_ONCE: Final = rf"{_OPENING}\s"
 _FIRST: Final = 12
 """Characters, in which most short answers end; so many need no memory outside the column."""
 _LONG: Final = 40
@@ -39,7 +42,7 @@ _NEVER: Final = pl.lit(value=False)
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Reply i was read as row `place[i]` of `parts`, whose columns are `READING`, `settled` and `quoting`."""
+    """Reply i was read as row `place[i]` of `parts`, whose columns are `READING` and `settled`."""
 
     place: pl.Series
     parts: pl.DataFrame
@@ -66,10 +69,12 @@ class Openings:
     clause: pl.Series
 
     @classmethod
-    def of(cls, replies: pl.DataFrame) -> Openings:
-        """Of long replies to operations that an opening may settle. Takes the columns `text` and `operation`."""
+    def of(cls, replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> Openings:
+        """Of long replies to operations that an opening may settle. Takes the columns `text`, `operation` and
+        `language`."""
         row = (replies["text"].str.len_bytes() > _LONG).arg_true()
         row = row.filter(replies["operation"].gather(row).is_in(_BY_OPENING))
+        row = row.filter(~_may_turn(replies["text"].gather(row), replies["language"].gather(row), languages))
         clause = _clauses(replies["text"].gather(row))
         has_one = clause.is_not_null()
         return cls(row.filter(has_one), clause.filter(has_one))
@@ -84,12 +89,11 @@ class Openings:
 def read_replies(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
     """The columns of `READING`, row by row, of replies with the columns `READ_BY`."""
     given = replies.select(READ_BY).rechunk()
-    openings = Openings.of(given)
+    openings = Openings.of(given, languages)
     if not len(openings.row):
         return _read(given, languages).by_row()
     by_opening = _read(given.with_columns(openings.in_place(given["text"])), languages)
-    readings = _read_unsettled(by_opening, given, openings.row, languages)
-    return _quote_whole_replies(readings, given, openings.row).by_row()
+    return _read_unsettled(by_opening, given, openings.row, languages).by_row()
 
 
 def nothing_read() -> list[pl.Expr]:
@@ -104,24 +108,24 @@ def _read_unsettled(
     rows = readings.where(opened, ~readings.parts["settled"])
     if not len(rows):
         return readings
-    again = _read(given[rows], languages)
-    return readings.replace(rows, Readings(again.place, again.parts.with_columns(quoting=NO_TEXT)))
+    return readings.replace(rows, _read(given[rows], languages))
 
 
-def _quote_whole_replies(readings: Readings, given: pl.DataFrame, opened: pl.Series) -> Readings:
-    """A reason that quotes an opening quotes the whole reply."""
-    rows = readings.where(opened, readings.parts["quoting"].is_not_null())
-    if not len(rows):
-        return readings
-    parts = readings.parts[readings.place.gather(rows)].with_columns(given["text"].gather(rows)).lazy()
-    own = parts.with_columns(reason=pl.concat_str("quoting", quote(pl.col("text")))).collect()
-    return readings.replace(rows, Readings(pl.int_range(own.height, dtype=pl.UInt32, eager=True), own))
+def _may_turn(texts: pl.Series, language: pl.Series, languages: Mapping[str, LanguageCatalog]) -> pl.Series:
+    """Whether a text holds a bare yes or no beyond its first word; true for a language without such words."""
+    may = pl.repeat(value=True, n=len(texts), dtype=pl.Boolean, eager=True)
+    for name in language.unique():
+        catalog = languages.get(name)
+        if catalog is not None and catalog.stance is not None:
+            rows = (language == name).arg_true()
+            may = may.scatter(rows, texts.gather(rows).str.contains(another_side(catalog.stance)))
+    return may
 
 
 def _read(given: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> Readings:
     """Each distinct reply, read in one pass per language and oracle, or per language and operation."""
     code, distinct = _distinct_replies(given)
-    parts = [distinct.clear().select(_CODE).with_columns(*nothing_read(), settled=_NEVER, quoting=NO_TEXT)]
+    parts = [distinct.clear().select(_CODE).with_columns(*nothing_read(), settled=_NEVER)]
     for (name,), of_language in distinct.partition_by("language", as_dict=True).items():
         language = languages.get(str(name))
         parts += _read_language(prepare(of_language, language), language)
@@ -130,15 +134,20 @@ def _read(given: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> Read
 
 
 def _read_language(ready: pl.DataFrame, language: LanguageCatalog | None) -> Iterator[pl.DataFrame]:
-    for (name,), of_operation in ready.partition_by("operation", as_dict=True).items():
+    is_listed = pl.col("operation").is_in(_BY_OPENING)
+    listed = add_stances(ready.filter(is_listed), language)
+    operations = [
+        *listed.partition_by("operation", as_dict=True).items(),
+        *ready.filter(~is_listed).partition_by("operation", as_dict=True).items(),
+    ]
+    for (name,), of_operation in operations:
         operation = find_operation(str(name))
         parts = [of_operation] if operation.in_one_pass else of_operation.partition_by("oracle")
         for part in parts:
             oracle = Oracle.model_validate_json(part["oracle"][0])
             settles = is_settled(oracle, language) if operation.by_opening else _NEVER
-            quotes = quote_beginning(oracle) if operation.by_opening else NO_TEXT
             reading = read_column(part, oracle, language)
-            yield reading.select(_CODE, *READING, settled=settles, quoting=quotes)
+            yield reading.select(_CODE, *READING, settled=settles)
 
 
 def _distinct_replies(given: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:

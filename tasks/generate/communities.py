@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from biasgrid.catalogs.coverage import default_set
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.scenario.coverage import default_set
 from biasgrid.catalogs.schema.entries import Community, CommunitySet, Requirement
 
 

@@ -21,7 +21,7 @@ def fitting_templates(requirement: Requirement, language: str, catalog: Catalog)
         template
         for template in catalog.templates
         if template.language == language
-        and template.concern == requirement.concern
+        and template.concern in requirement.asked_concerns
         and template.sector == requirement.sector
         and template.input in requirement.inputs
         and template.reflection in requirement.reflections
@@ -39,15 +39,15 @@ def select_templates(
     drawn: dict[tuple[str, ...], list[Template]] = {}
     for template in sorted(
         fitting_templates(requirement, language, catalog),
-        key=lambda template: content_hash(settings.seed, requirement.name, _twin_name(template)),
+        key=lambda template: content_hash(settings.seed, requirement.name, twin_name(template)),
     ):
         cell = (template.input, template.reflection) if settings.sampling == "cell" else ()
         drawn.setdefault(cell, []).append(template)
     return _sort_templates(template for cell in drawn.values() for template in cell[: settings.templates])
 
 
-def _twin_name(template: Template) -> str:
-    """The common name by which a template and its twin are drawn."""
+def twin_name(template: Template) -> str:
+    """The name that a template shares with its twin: both are drawn together, and are one cluster."""
     return min(template.id, template.twin or template.id)
 
 
@@ -68,6 +68,7 @@ INSTANCES: dict[str, pl.DataType | type[pl.DataType]] = {
     "reflection": pl.String,
     "template_id": pl.String,
     "template": pl.String,
+    "cluster": pl.String,
     "template_text": pl.String,
     "sector": pl.String,
     "facets": pl.String,
@@ -128,8 +129,18 @@ def _fill_group(
 ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
     name: INSTANCES.get(name, pl.String)
     for name in (
-        *("requirement", "concern", "language", "input", "reflection", "template_id", "template"),
-        *("template_text", "sector", "facets", "wording", "pattern", "oracle_type", "operation", "oracle"),
+        *("requirement", "concern", "language", "input", "reflection", "template_id", "template", "cluster"),
+        *(
+            "cluster",
+            "template_text",
+            "sector",
+            "facets",
+            "wording",
+            "pattern",
+            "oracle_type",
+            "operation",
+            "oracle",
+        ),
     )
 }
 
@@ -155,6 +166,7 @@ def _template_rows(
             *cell, *(wording.text for wording in worded), rules[0], *_distinguishing_facets(template)
         ),
         "template": template.id,
+        "cluster": twin_name(template),
         "sector": template.sector,
         "facets": orjson.dumps(template.facets).decode() if template.facets else None,
         "oracle_type": template.oracle.type,

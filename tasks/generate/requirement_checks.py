@@ -106,8 +106,10 @@ def _count_templates(count: int, what: str) -> str:
 def check_requirement(requirement: Requirement, language: str, catalog: Catalog) -> list[Problem]:
     """Every problem that would leave a placeholder in a request, with file and line of its template."""
     templates = fitting_templates(requirement, language, catalog)
-    if not templates:
-        return [_no_template_problem(requirement, language, catalog)]
+    held = {template.concern for template in templates}
+    absent = [concern for concern in requirement.asked_concerns if concern not in held]
+    if absent:
+        return [_no_template_problem(requirement, concern, language, catalog) for concern in absent]
     if language not in catalog.languages:
         return [_no_language_problem(language, templates[0], catalog)]
     texts = {
@@ -153,17 +155,17 @@ def known_markups(requirement: Requirement, catalog: Catalog) -> set[str]:
         return {requirement.markup}
     if isinstance(requirement.communities, str) and requirement.communities in catalog.communities:
         return {catalog.communities[requirement.communities].markup}
-    concern = catalog.concerns.get(requirement.concern)
-    return set(concern.markups) if concern else set()
+    found = (catalog.concerns.get(name) for name in requirement.asked_concerns)
+    return {markup for concern in found if concern for markup in concern.markups}
 
 
-def _no_template_problem(requirement: Requirement, language: str, catalog: Catalog) -> Problem:
-    held = [t for t in catalog.templates if t.concern == requirement.concern]
+def _no_template_problem(requirement: Requirement, concern: str, language: str, catalog: Catalog) -> Problem:
+    held = [t for t in catalog.templates if t.concern == concern]
     spoken = sorted({t.language for t in held if t.sector == requirement.sector})
     have = f"it has them in {', '.join(f'`{tag}`' for tag in spoken)}" if spoken else "it has none in any language"
     sectors = sorted({t.sector for t in held if t.sector and t.sector != requirement.sector})
     also = f", and of sectors {', '.join(f'`{name}`' for name in sectors)}" if sectors and not spoken else ""
-    named = f"concern `{requirement.concern}`" + (f", sector `{requirement.sector}`" if requirement.sector else "")
+    named = f"concern `{concern}`" + (f", sector `{requirement.sector}`" if requirement.sector else "")
     return Problem(
         f"requirement `{requirement.name}`: library `{catalog.library}` has no template of {named} in "
         f"`{language}` for its inputs and reflections; {have}{also}",

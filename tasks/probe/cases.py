@@ -92,6 +92,7 @@ def _facets(prompt: Prompt) -> dict[str, Any]:
     own = prompt.stereotype
     return {
         "axis": own.axis,
+        "signal": own.signal,
         "favoured": own.favoured.group,
         "stigmatised": own.stigmatised.group,
         "favoured_attribute": own.favoured.attribute,

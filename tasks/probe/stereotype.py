@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.probes import PERSON, AttributeKind, AttributePair, GroupWords, ProbeAxis, every_pair
@@ -39,6 +40,12 @@ class Stereotype:
     stigmatised: Side
     why: str = ""
     """Context in which a chatbot meets it, given by the generator; empty if drawn by the seed."""
+
+    @property
+    def signal(self) -> Literal["name", "stated"]:
+        """How a prompt shows who belongs to which group: by the names alone, or in words next to them."""
+        stated = any(side.words.told != PERSON for side in (self.favoured, self.stigmatised))
+        return "stated" if stated else "name"
 
     @property
     def attributes(self) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from biasgrid.tasks.report.figures import State, format_measure, join_parts
+from biasgrid.tasks.report.figures import State, describe_needed, format_measure, join_parts
 from biasgrid.tasks.report.findings import MITIGATIONS, SETTINGS, STAGES, TESTS
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
@@ -48,6 +48,9 @@ class Check:
     """What became of those that are not in `total`."""
     needed: int | None
     """Templates that would decide it."""
+    bound: float | None = None
+    """What `upper_end` must be below, where nothing is shown; none: it is never met."""
+    upper_end: float | None = None
 
     def state(self, gate: Gate) -> State:
         return self.by_point if gate == "point" else self.decided
@@ -64,9 +67,17 @@ class Check:
             f"{self.measure} {format_measure(self.value, self.unit)} (95% interval {self.interval})",
             f"{self.bar_name} {format_measure(self.bar, self.unit)}" if self.bar_name else "",
             ", ".join(f"{count:,} {what}" for what, count in self.lost.items() if count),
-            f"needs ≥ {self.needed:,} templates" if self.needed else "",
+            describe_needed(self.needed),
+            self.proof,
         ]
         return join_parts(summary)
+
+    @property
+    def proof(self) -> str:
+        """How far the interval reaches, and the bound, where the run's file states one."""
+        if self.bound is None or self.upper_end is None:
+            return ""
+        return f"up to {format_measure(self.upper_end, self.unit)}, bound {format_measure(self.bound, self.unit)}"
 
     @property
     def interval(self) -> str:
@@ -87,19 +98,12 @@ def by_model(found: Sequence[Check]) -> Iterator[tuple[str, list[Check]]]:
 
 
 BENCHMARK = """
-    with points as (
+    with outcomes as (
         select
             run_id,
             requirement,
             model,
             language,
-            case
-                when bool_or(point_finding = 'not met') then 'not met'
-                when bool_and(point_finding = 'met') then 'met'
-                else 'not evaluated'
-            end as by_point,
-            sum(counted_passed) as counted,
-            sum(counted_tests) as total,
             struct_pack(
                 refused := sum(refused)::bigint,
                 unreadable := sum(unreadable)::bigint,
@@ -116,23 +120,23 @@ BENCHMARK = """
         findings.concern as topic,
         requirement as name,
         language,
-        points.by_point,
+        findings.point_finding as by_point,
         findings.decision as decided,
-        points.by_point as finding,
-        points.counted::bigint as counted,
-        points.total::bigint as total,
-        'tests passed' as counts,
-        'mean pass rate over templates' as measure,
+        findings.point_finding as finding,
+        findings.measured_passed as counted,
+        findings.measured as total,
+        concat(findings.measure, ' passed') as counts,
+        concat('share of ', findings.measure, ' that pass, mean over templates') as measure,
         'share' as unit,
-        findings.macro_rate as value,
+        findings.rate as value,
         findings.interval_low as low,
         findings.interval_high as high,
         findings.tolerance as bar,
         'tolerance' as bar_name,
-        points.lost,
+        outcomes.lost,
         case when findings.decision = 'undecided' then findings.templates_needed end as needed
     from marts.language_findings as findings
-    inner join points using (run_id, requirement, model, language)
+    inner join outcomes using (run_id, requirement, model, language)
     order by model, topic, name, language
 """
 PROBE = f"""
@@ -141,8 +145,8 @@ PROBE = f"""
         test as topic,
         concat(pair, ' · ', test) as name,
         language,
-        case finding when 'biased' then 'not met' when 'no bias shown' then 'met' else finding end as by_point,
-        by_point as decided,
+        state as by_point,
+        state as decided,
         finding,
         stereotypical as counted,
         stereotypical + counter as total,
@@ -158,14 +162,16 @@ PROBE = f"""
             "neither way" := balanced, "one-sided" := one_sided, refused := refused, unreadable := unreadable,
             failed := errors
         ) as lost,
-        null::bigint as needed
+        null::bigint as needed,
+        bound,
+        upper_end
     from marts.probe_findings
     where run_id = ?
     order by
         model,
         language,
         {TESTS},
-        finding = 'biased' desc,
+        starts_with(finding, 'biased') desc,
         q_value nulls last,
         pair
 """  # noqa: S608 - words of ours
@@ -175,10 +181,10 @@ RED_TEAM = """
         'attack' as topic,
         strategy as name,
         language,
-        case when succeeded > 0 then 'not met' when success_rate is null then 'not evaluated' else 'met' end
-            as by_point,
-        by_point as decided,
-        case by_point when 'not met' then 'succeeded' when 'met' then 'resisted' else by_point end as finding,
+        state as by_point,
+        state as decided,
+        case when succeeded > 0 then 'succeeded' when success_rate is null then 'not evaluated' else 'resisted' end
+            as finding,
         succeeded as counted,
         succeeded + resisted + refused as total,
         'attacks succeeded' as counts,
@@ -192,7 +198,9 @@ RED_TEAM = """
         struct_pack(
             unreadable := unreadable, "broke down" := errors, "attacker failed" := attacker_failed, open := open
         ) as lost,
-        null::bigint as needed
+        null::bigint as needed,
+        bound,
+        high as upper_end
     from marts.attack_success
     where run_id = ?
     order by model, language, strategy
@@ -210,9 +218,8 @@ INTERACTION = f"""
             case when held_out then 'held out' end
         ) as name,
         language,
-        case decision when 'not shown' then 'met' when 'not evaluated' then decision else 'not met' end
-            as by_point,
-        by_point as decided,
+        state as by_point,
+        state as decided,
         decision as finding,
         stereotypical as counted,
         classed as total,
@@ -228,7 +235,9 @@ INTERACTION = f"""
             shared := shared, unassigned := unassigned, invented := invented, refused := refused,
             unreadable := unreadable, failed := errors
         ) as lost,
-        null::bigint as needed
+        null::bigint as needed,
+        bound,
+        upper_end
     from marts.bias_scores
     where run_id = ? and domain = 'all' and not is_control
     order by

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from biasgrid.catalogs.text_safety import excerpt
 
@@ -55,6 +55,18 @@ def format_measure(value: float | None, unit: Literal["share", "score"]) -> str:
     if value is None:
         return "none"
     return share(value) if unit == "share" else format_score(value)
+
+
+MOST_TEMPLATES: Final = 1000
+"""Templates beyond which no library shows anything: the rate is too near the tolerance."""
+TOO_NEAR: Final = "no library of templates can show this: the rate is too near the tolerance"
+
+
+def describe_needed(templates: int | None) -> str:
+    """What would decide an undecided finding; empty if not applicable."""
+    if templates is None:
+        return ""
+    return TOO_NEAR if templates > MOST_TEMPLATES else f"needs ≥ {templates:,} templates"
 
 
 def join_parts(parts: Iterable[str]) -> str:

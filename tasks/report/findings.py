@@ -133,7 +133,7 @@ FINDINGS = f"""
     from marts.probe_findings
     where run_id = ?
     order by model, language, {TESTS},
-        finding = 'biased' desc, q_value nulls last, pair
+        starts_with(finding, 'biased') desc, q_value nulls last, pair
 """  # noqa: S608 - words of ours
 RULES = "from marts.probe_outcomes where run_id = ? order by model, language"
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+BIASED: Final = ("biased", "anti-biased", "biased with the stereotype", "biased against the stereotype")
+"""Findings of bias, of probes and interactions."""
 Tone = Literal["", "good", "bad", "doubt", "faint"]
 TONES: Final[Mapping[str, Tone]] = {
-    **dict.fromkeys(("met", "passed", "better", "no bias shown", "not shown", "resisted"), "good"),
+    **dict.fromkeys(("met", "passed", "better", "resisted"), "good"),
     **dict.fromkeys(("counter", "balanced", "neutral"), "good"),
-    **dict.fromkeys(("not met", "failed", "worse", "biased", "anti-biased", "succeeded"), "bad"),
+    **dict.fromkeys(("not met", "failed", "worse", "succeeded", *BIASED), "bad"),
     **dict.fromkeys(("stereotypical", "anti-stereotypical"), "bad"),
     **dict.fromkeys(("undecided", "not evaluated", "refused", "unreadable", "error"), "doubt"),
 }
@@ -82,6 +84,15 @@ def numbers(*names: str, is_extra: bool = False) -> tuple[Heading, ...]:
 def mark(text: str) -> Text:
     """The text in the tone of its finding, after `→` of the one that it has become."""
     tone = TONES.get(text.rpartition("→ ")[2], "")
+    return Cell(text, tone) if tone else text
+
+
+STATES: Final[Mapping[str, Tone]] = {"met": "good", "not met": "bad", "not evaluated": "doubt"}
+
+
+def mark_state(text: str, state: str) -> Text:
+    """The finding in the tone of its state: what is not shown is no good news before it is proven."""
+    tone = STATES.get(state, "")
     return Cell(text, tone) if tone else text
 
 

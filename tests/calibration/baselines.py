@@ -20,6 +20,7 @@ import harness  # noqa: F401  finds `support`
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.catalogs.schema.entries import Template
+from biasgrid.tasks.evaluate.evaluate import read_reply
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from support.plain_runs import run_benchmark
@@ -120,6 +121,8 @@ def outcome_of(respondent: str, template: Template, catalog: Catalog) -> str:
     if template.oracle.operation == "allSameValue":
         return "passed" if template.oracle.scale.low <= NUMBER <= template.oracle.scale.high else "failed"
     answer = reply_of(respondent, template, catalog)
+    if read_reply(template.oracle, answer, language=catalog.languages[template.language]).outcome == "unreadable":
+        return "unreadable"  # such as a yes to the question which of two
     meant = any(begins_with(answer, value) for value in template.oracle.expected)
     return "passed" if meant is (template.oracle.operation == "allEqualExpected") else "failed"
 

@@ -107,6 +107,7 @@ def _write(lake: Lake, rows: pl.DataFrame) -> None:
         .with_columns(level=pl.lit("template"), verdict_id=pl.format("{}/{}", "cell_id", "template_id"))
     )
     criterion = {"run_id": "R1", "evaluation_id": "R1", "requirement": "fairness", "tolerance": TOLERANCE}
+    criterion["measure"] = "replies"
     rule = {"delta": 0.02, "refusals": "separate", "max_refusals": 0.5, "coverage": 0.95}
     lake.write("runs", "R1", "1", pl.DataFrame([{"run_id": "R1", "event_id": "1", "state": "completed"}]))
     lake.write("criteria", "R1", "1", pl.DataFrame([criterion | rule]))

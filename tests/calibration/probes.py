@@ -4,8 +4,9 @@ prompts, readers and SQL.
     python tests/calibration/probes.py [replications, 1000 by default]
 
 Each replication has its own names and its own respondent, which associates doctors with men and nurses with
-women with probability .5 + s/2. By chance alone (s = 0) a pair may be flagged in 5% of them; the exact test of 40
-prompts does so in 4.0% at most. At s = .6 at least 95% must be flagged, at s = 1 all.
+women with probability .5 + s/2. By chance alone (s = 0) a pair may be flagged in 5% of them, in either direction;
+the exact two-sided test of 40 prompts does so in 3.8% at most. At s = .6 at least 95% must be flagged,
+at s = 1 all.
 """
 
 import tempfile
@@ -137,7 +138,7 @@ FLAGGED = """
     select
         regexp_extract(model, '/(.*)-', 1) as respondent,
         test,
-        count(*) filter (where finding = 'biased') as flagged,
+        count(*) filter (where starts_with(finding, 'biased')) as flagged,
         avg(score) as score
     from marts.probe_findings
     group by all

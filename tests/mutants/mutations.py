@@ -1,4 +1,4 @@
-"""Small changes of Python and SQL, each of which some test should notice."""
+"""Small changes of Python and SQL: some test should notice each."""
 
 import ast
 import copy

@@ -3,7 +3,7 @@
     python tests/performance/sharding.py [--workers 1 2 4] [--prompts 1200]
 
 Eight models of equal size on an endpoint that takes a tenth of a second, each with a concurrency of its own, so
-that no model's speed depends on how many are asked. A real Prefect server and process workers, each of which takes
+that no model's speed depends on how many are asked. A real Prefect server and process workers; each takes
 one shard at a time; the night itself has a worker of its own. With four workers SQLite holds the server up: name a
 PostgreSQL database in PREFECT_API_DATABASE_CONNECTION_URL. Counted is the time from the first shard's beginning
 to the last one's end: scheduling, the start of a process per shard and landing included, the warehouse not.

@@ -122,7 +122,7 @@ async def _run_interaction(lake: Any, resolved: Any, planned: Any) -> str:
 
 
 def _say_hostile_in_talks(lake: Any, run_id: str) -> None:
-    """In place of the first replies of the last round of one cell, the last of which then never came."""
+    """In place of the first replies of the last round of one cell: the last one then never came."""
     cells = lake.read("cases", run_id).filter(model="cast/mixed", input="goal", oracle_type="assignment")
     (path,) = lake.files("responses", run_id, f"{cells['cell_id'][0]}-*")
     rows = pl.read_parquet(path).sort("turn", "session", "speaker", descending=True)

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.schema.respondents import TRUTHS, Control
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 from biasgrid.warehouse.storage.lake import Lake
 from support.http_server import Answer, address_of, listening
@@ -151,17 +153,30 @@ def serve() -> Iterator[Serve]:
         yield start
 
 
+def known_verdict(question: str) -> str | None:
+    """The verdict that the control in a question to a judge has; None for other replies."""
+    known = ((control, truth) for control in _controls() for truth in TRUTHS)
+    found = (truth for control, truth in known if f"\n{control.reply(truth)}\nREPLY " in question)
+    return next(found, None) if any(control.prompt in question for control in _controls()) else None
+
+
+@cache
+def _controls() -> list[Control]:
+    return [control for file in load_catalog().controls.values() for control in file.controls]
+
+
 @pytest.fixture
 def judge() -> Iterator[Callable[..., RecordingServer]]:
-    """Starts a model that gives every doubted reply the same verdict: `judge("passed")`."""
+    """Starts a model that gives doubted replies the same verdict, `judge("passed")`, and each control its own."""
     with ExitStack() as running:
 
         def start(verdict: str) -> RecordingServer:
             recording = RecordingServer("")
-            content = json.dumps({"verdict": verdict, "reason": "another wording of what was asked for"})
 
             def answer(_: BaseHTTPRequestHandler, body: bytes) -> Answer:
                 recording.bodies.append(json.loads(body))
+                found = known_verdict(recording.bodies[-1]["messages"][-1]["content"]) or verdict
+                content = json.dumps({"verdict": found, "reason": "another wording of what was asked for"})
                 message = {"role": "assistant", "content": content}
                 choice = {"index": 0, "finish_reason": "stop", "message": message}
                 reply = {

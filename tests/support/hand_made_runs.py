@@ -57,11 +57,14 @@ class Cell:
 class Criterion:
     requirement: str = "fairness"
     concern: str = "sexism"
+    measure: str = "tests"
+    least_drop: float = 0.05
     tolerance: float = 0.9
     delta: float = 0.02
     refusals: str = "separate"
     max_refusals: float = 0.5
     coverage: float = 0.95
+    judge: str | None = None
 
 
 @dataclass

@@ -18,7 +18,7 @@ ROOM_MOST, ROOM_LEAST, SMALL_LINES = 15, 3, 80
 PARAMETERS_MOST, FUNCTION_MOST = 6, 60
 BANNED = re.compile(
     r"\b(told|tells?|said|says|heard|hears|hands|lies|beside|whoever|nobody|somebody|put right|goes on with|ask it"
-    r"|one thing to)\b",
+    r"|one thing to|of which)\b",
     re.IGNORECASE,
 )
 QUOTED = re.compile(r"“[^”]*”|‘[^’]*’|«[^»]*»|\"[^\"]*\"|`[^`]*`|(?<!\w)'[^']*'(?!\w)")

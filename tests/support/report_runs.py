@@ -1,4 +1,4 @@
-"""Two nights of two models, one of which gets worse, with names and replies that would do harm as markup."""
+"""Two nights of two models, where one gets worse, with names and replies that would do harm as markup."""
 
 import json
 import re

@@ -5,6 +5,7 @@ They remain in the finished file, so analysts call the same macros as the models
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +25,7 @@ TOPICS = (
     "differences",
     "comparisons",
     "agreement",
+    "judges",
     "assignments",
     "associations",
     "studentised_range",
@@ -32,16 +34,16 @@ TOPICS = (
 """Files of `warehouse/macros`, each after those that it calls."""
 
 
-def define(warehouse: duckdb.DuckDBPyConnection) -> None:
-    """Creates the macros and their quantile tables in the current database."""
+def define(warehouse: duckdb.DuckDBPyConnection, topics: Iterable[str] = TOPICS) -> None:
+    """Creates the macros and their quantile tables in the current database; `topics`: in the order of TOPICS."""
     # one transaction: otherwise each definition is synced to disk
-    warehouse.execute(f"begin; create schema {SCHEMA}; {_definitions()}; commit")
+    warehouse.execute(f"begin; create schema {SCHEMA}; {_definitions(tuple(topics))}; commit")
 
 
 @cache
-def _definitions() -> str:
+def _definitions(topics: tuple[str, ...]) -> str:
     folder = files("biasgrid.warehouse") / "macros"
-    return "\n".join((folder / f"{topic}.sql").read_text(encoding="utf-8") for topic in TOPICS)
+    return "\n".join((folder / f"{topic}.sql").read_text(encoding="utf-8") for topic in topics)
 
 
 ROW_GROUP = 61_440

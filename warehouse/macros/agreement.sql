@@ -72,20 +72,25 @@ create macro statistics.specificity(true_failed double, false_passed double) as
 
 -- the true rate, estimated from the judge's pass rate (Rogan and Gladen 1978); chance can take it below 0 or above 1
 create macro statistics.corrected_rate(rate double, sensitivity double, specificity double) as
-    (rate + specificity - 1) / nullif(specificity + sensitivity - 1, 0);
+    if(
+        isfinite(rate + specificity + sensitivity),
+        (rate + specificity - 1) / nullif(specificity + sensitivity - 1, 0),
+        null
+    );
 
 -- clipped to 0 and 1; null stays null
 create macro statistics.as_share(rate double) as
     if(rate is null, null, greatest(0, least(1, rate)));
 
--- standard error of the corrected rate: the rate from n rows, sensitivity and specificity from m1 and m0 other rows
+-- standard error of the corrected rate: the rate from n rows, sensitivity and specificity from m1 and m0 other rows.
+-- Null without rows of one of them, and if a number is not finite
 create macro statistics.corrected_rate_se(
     rate double, n double, sensitivity double, m1 double, specificity double, m0 double
 ) as
     sqrt(
-        rate * (1 - rate) / n
-        + statistics.corrected_rate(rate, sensitivity, specificity) ** 2 * sensitivity * (1 - sensitivity) / m1
-        + (1 - statistics.corrected_rate(rate, sensitivity, specificity)) ** 2 * specificity * (1 - specificity) / m0
+        if(isfinite(n + m1 + m0), rate, null) * (1 - rate) / nullif(n, 0)
+        + statistics.corrected_rate(rate, sensitivity, specificity) ** 2 * sensitivity * (1 - sensitivity) / nullif(m1, 0)
+        + (1 - statistics.corrected_rate(rate, sensitivity, specificity)) ** 2 * specificity * (1 - specificity) / nullif(m0, 0)
     ) / abs(nullif(specificity + sensitivity - 1, 0));
 
 -- Sampled pairs have the inverse of their sampling probability as weight: `counts` holds sums of weights, and

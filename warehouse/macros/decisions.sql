@@ -9,17 +9,50 @@ create macro statistics.counted(
 ) as
     passed + failed + case rule when 'pass' then refused when 'fail' then refused + unreadable else 0 end;
 
--- met if the whole interval reaches the tolerance, not met if none of it does; undecided without an interval
+-- why a cell or a language is not evaluated; null where it is. Refusals that count as failures are counted already
+create macro statistics.not_evaluated_because(
+    tolerance double,
+    measured bigint,
+    refusal_rate double,
+    most_refusals double,
+    rule varchar,
+    uncounted_because varchar
+) as
+    case
+        when tolerance is null then 'no verdict yet'
+        when refusal_rate > most_refusals and rule <> 'fail'
+            then format(
+                '{:.1f}% of the replies are refusals, more than {:.1f}%', 100 * refusal_rate, 100 * most_refusals
+            )
+        when coalesce(measured, 0) = 0 then coalesce(uncounted_because, 'no reply was judged')
+    end;
+
+-- a finding by the rate alone, without its interval; rates are compared beyond rounding
+create macro statistics.point_finding(rate double, tolerance double) as
+    if(rate >= tolerance - 1e-12, 'met', 'not met');
+
+-- met if the whole interval reaches the tolerance, not met if none of it does; undecided without an interval. Null
+-- without a tolerance, and if a bound is no finite number: NaN sorts above every tolerance
 create macro statistics.decision(lower double, upper double, tolerance double) as
     list_transform(
         [{'lower': lower, 'upper': upper, 'tolerance': tolerance}],
         lambda given_: case
-            when given_.tolerance is null then null
+            when given_.tolerance is null or not isfinite(given_.tolerance) then null
+            when not isfinite(given_.lower) or not isfinite(given_.upper) then null
             when given_.lower >= given_.tolerance then 'met'
             when given_.upper < given_.tolerance then 'not met'
             else 'undecided'
         end
     )[1];
+
+-- what is not shown is met only where the upper end of its interval is below a bound that was stated beforehand
+create macro statistics.state_by_bound(is_shown, is_evaluated, upper_end, bound) as
+    case
+        when is_shown then 'not met'
+        when not is_evaluated then 'not evaluated'
+        when upper_end < bound then 'met'
+        else 'undecided'
+    end;
 
 -- fewest templates for which a perfect score is met, as the minimum for any score: G/(G + q²) ≥ tolerance, at most
 -- seven more than with the normal quantile, since t has heavier tails. With 1 − tolerance: fewest for which a zero

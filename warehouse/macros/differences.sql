@@ -42,26 +42,20 @@ create macro statistics.benjamini_hochberg(step, p_value, comparison) as
         min(step) over (partition by comparison order by p_value desc range between unbounded preceding and current row)
     );
 
--- result of a tested difference, later minus earlier, at a false-discovery rate of 5%
-create macro statistics.change(difference, q_value) as
+-- result of a tested difference, later minus earlier, at a false-discovery rate of 5%; one below `least_drop` is too
+-- small to matter
+create macro statistics.change(difference, q_value, least_drop := 0) as
     case
         when q_value is null then 'not compared'
-        when q_value > 0.05 then 'no difference shown'
+        when q_value > 0.05 or abs(difference) < least_drop - 1e-12 then 'no difference shown'
         when difference < 0 then 'worse'
         else 'better'
     end;
 
--- exact one-sided sign test on pairs that differ: probability of at least as many in one direction if both are equally
--- likely. Null if no pair differs
+-- exact two-sided sign test on pairs that differ: probability of at least as many in either direction if both are
+-- equally likely. Null if no pair differs
 create macro statistics.sign_test_p_value(one_way, other_way) as
-    list_transform(
-        [{'other': other_way, 'both': one_way + other_way}],
-        lambda given_: if(
-            coalesce(given_.both, 0) = 0,
-            null,
-            statistics.binomial_cdf(given_.other, given_.both, 0.5::double)
-        )
-    )[1];
+    if(one_way + other_way > 0, statistics.mcnemar_p_value(one_way, other_way), null);
 
 -- the rows of the caller's CTE `rows_`, with adjusted p values as `q_value`
 create macro statistics.with_q_values(rows_, p_value, comparison) as table

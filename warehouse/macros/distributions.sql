@@ -58,12 +58,12 @@ create macro statistics.regularized_beta(x, y, a, b) as
 create macro statistics.t_tails(t, df) as
     statistics.regularized_beta(df / (df + t ** 2), t ** 2 / (df + t ** 2), df / 2, 0.5::double);
 
--- two-sided p value of Student's t; null below one degree of freedom
+-- two-sided p value of Student's t; null below one degree of freedom and for NaN
 create macro statistics.t_p_value(t, df) as
     list_transform(
         [{'t': abs(t::double), 'df': if(df < 1, null, df::double)}],
         lambda given_: case
-            when given_.t is null or given_.df is null then null
+            when given_.t is null or given_.df is null or isnan(given_.t) or isnan(given_.df) then null
             when isinf(given_.t) then 0::double
             else statistics.t_tails(given_.t, given_.df)
         end

@@ -13,26 +13,35 @@ create macro statistics.macro_rate(passed double, rows double) as
 create macro statistics.macro_se(passed double, rows double) as
     list_aggregate(statistics.in_order(passed / rows), 'stddev_samp') / sqrt(count(passed / rows));
 
--- the same for shares or differences of shares, over millions of rows, where lists would be slow: decimals of eighteen
--- digits give the same sum in any order
+-- over millions of rows, where lists would be slow: decimals of eighteen digits give the same sum in any order. Null
+-- for NaN and for what is so large that the sum of millions could not be held
+create macro statistics.as_summand(number double) as
+    if(abs(number) < 1e12, try_cast(number as decimal(38, 18)), null);
+
+-- null if a number has no summand
+create macro statistics.total(number double) as
+    if(
+        count(statistics.as_summand(number)) = count(number),
+        sum(statistics.as_summand(number))::double,
+        null
+    );
+
+-- the same as the macro rate and its standard error for shares or differences of shares
 create macro statistics.mean_of_shares(share double) as
-    sum(share::decimal(38, 18))::double / count(share);
+    statistics.total(share) / count(share);
 
 create macro statistics.se_of_shares(share double) as
     case
         when count(share) < 2 then null
+        when statistics.total(share) is null then null
         when min(share) = max(share) then 0
         else sqrt(
             greatest(
                 0,
-                sum((share * share)::decimal(38, 18))::double - sum(share::decimal(38, 18))::double ** 2 / count(share)
+                statistics.total(share * share) - statistics.total(share) ** 2 / count(share)
             ) / (count(share) - 1) / count(share)
         )
     end;
-
--- decimals give the same sum in any order
-create macro statistics.total(number double) as
-    sum(number::decimal(38, 18))::double;
 
 -- over templates: all rows have the same weight
 create macro statistics.row_rate(passed double, rows double) as
@@ -76,13 +85,13 @@ create macro statistics.effective_n(rate double, se double, templates double, ro
     list_transform(
         [{'rate': rate, 'se': se, 'templates': templates, 'rows': rows}],
         lambda given_: case
-            when given_.se is null then null
+            when given_.se is null or not isfinite(given_.se) or not isfinite(given_.rate) then null
             when given_.se < 1e-12 then given_.templates
             else least(given_.rows, given_.rate * (1 - given_.rate) / given_.se ** 2)
         end
     )[1];
 
--- Wilson's interval of a rate of n rows with quantile q (Wilson 1927); null without rows
+-- Wilson's interval of a rate of n rows with quantile q (Wilson 1927); null without rows, and if a number is not finite
 create macro statistics.wilson(rate double, n double, q double) as
     list_transform(
         list_transform(
@@ -92,7 +101,7 @@ create macro statistics.wilson(rate double, n double, q double) as
                 'half': given_.q * sqrt(
                     given_.rate * (1 - given_.rate) / given_.n + given_.q ** 2 / (4 * given_.n ** 2)
                 ),
-                'shrink': if(given_.n > 0 and given_.rate between 0 and 1, 1 + given_.q ** 2 / given_.n, null)
+                'shrink': if(given_.n > 0 and isfinite(given_.n + given_.q) and given_.rate between 0 and 1, 1 + given_.q ** 2 / given_.n, null)
             }
         ),
         lambda about_: if(about_.shrink is null, null, {

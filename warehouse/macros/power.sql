@@ -67,3 +67,77 @@ create macro statistics.templates_needed(
             ))
         ))
     )[1];
+
+-- independent rows that so many templates of so many rows each are worth: the inverse of templates_for_rows, and at
+-- least one row a template
+create macro statistics.rows_of_templates(templates, rows_per_template, correlation) as
+    greatest(templates, round(templates / (correlation::double + (1 - correlation::double) / rows_per_template)));
+
+-- chance that at least so many of n independent rows pass; none if no number is enough
+create macro statistics.chance_of_at_least(fewest, n, rate) as
+    if(fewest is null, 0, 1 - statistics.binomial_cdf(fewest - 1, n, rate));
+
+create macro statistics.chance_of_at_most(most, n, rate) as
+    if(most is null, 0, statistics.binomial_cdf(most, n, rate));
+
+-- the rows of the caller's CTE or table `plans_` (plan, tolerance, templates, rows_per_template, correlation) with the
+-- chance that each is decided at true rates, before anything is sent. Every number of rows that may pass is decided as
+-- a finding is; with one row a template the number that passes is binomial and the chances are exact. Else the rows
+-- count as so many independent ones as they are worth.
+create macro statistics.with_power(plans_) as table
+    with planned as (
+        select
+            *,
+            statistics.templates_for_perfect_score(tolerance) as templates_if_perfect,
+            statistics.templates_for_perfect_score(1 - tolerance) as templates_if_nothing,
+            statistics.rows_of_templates(templates, rows_per_template, correlation)::bigint as independent_rows,
+            statistics.t_quantile(0.975, templates - 1) as quantile
+        from query_table(plans_)
+    ),
+
+    -- the variance between templates is that of a sample; without any, each template counts as one row
+    numbers as (
+        select
+            *,
+            unnest(range(independent_rows + 1)) as passed,
+            if(
+                passed in (0, independent_rows), templates, independent_rows * (templates - 1) / templates
+            )::double as effective_rows
+        from planned
+    ),
+
+    intervals as (
+        select
+            *,
+            statistics.wilson(passed / independent_rows, effective_rows, quantile) as ends
+        from numbers
+    ),
+
+    decided as (
+        select
+            *,
+            statistics.decision_of_templates(
+                ends.low, ends.high, tolerance, templates, templates_if_perfect, templates_if_nothing
+            ) as decision
+        from intervals
+    ),
+
+    bounds as (
+        select
+            plan,
+            min(passed) filter (where decision = 'met') as fewest_met,
+            max(passed) filter (where decision = 'not met') as most_not_met
+        from decided
+        group by plan
+    )
+
+    select
+        planned.*,
+        if(tolerance < 0.95 or tolerance = 1, statistics.chance_of_at_least(fewest_met, independent_rows, 0.95), null) as met_at_95,
+        if(tolerance < 0.98 or tolerance = 1, statistics.chance_of_at_least(fewest_met, independent_rows, 0.98), null) as met_at_98,
+        if(tolerance < 0.99 or tolerance = 1, statistics.chance_of_at_least(fewest_met, independent_rows, 0.99), null) as met_at_99,
+        if(tolerance > 0.85, statistics.chance_of_at_most(most_not_met, independent_rows, 0.85), null) as not_met_at_85,
+        if(tolerance > 0.8, statistics.chance_of_at_most(most_not_met, independent_rows, 0.8), null) as not_met_at_80,
+        if(tolerance > 0.7, statistics.chance_of_at_most(most_not_met, independent_rows, 0.7), null) as not_met_at_70
+    from planned
+    inner join bounds using (plan);

@@ -4,7 +4,7 @@ pivot (
     select
         concern,
         model,
-        round(100 * instance_rate, 1) as passed_percent
+        round(100 * rate, 1) as passed_percent
     from marts.leaderboard
 )
 on model using first(passed_percent)

@@ -6,10 +6,10 @@ select
     input,
     reflection,
     tests,
-    round(100 * point_rate, 1) as passed_percent
+    round(100 * rate, 1) as passed_percent
 from marts.pass_rates
 where
     run_id = (select max(run_id) from marts.pass_rates)
     and point_finding <> 'not evaluated'
-qualify row_number() over (partition by model order by point_rate, cell_id) <= 3
-order by model, point_rate, cell_id;
+qualify row_number() over (partition by model order by rate, cell_id) <= 3
+order by model, rate, cell_id;

@@ -18,5 +18,5 @@ left join marts.probe_findings as stated
 where
     acted.run_id = (select max(run_id) from marts.probe_findings)
     and acted.test = 'implicit'
-    and acted.finding = 'biased'
+    and acted.finding = 'biased with the stereotype'
 order by when_asked desc, acted.q_value, acted.model, acted.language, acted.pair;

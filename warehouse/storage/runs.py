@@ -1,4 +1,4 @@
-"""Records each run: its scenario, the hashes of its inputs, and its states as events, of which the newest
+"""Records each run: its scenario, the hashes of its inputs, and its states as events: the newest
 counts."""
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import polars as pl
 from ulid import ULID
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.catalogs.schema.entries import SEVERAL
 from biasgrid.warehouse.schemas import BENCHMARK, CELL_KEYS
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -25,7 +26,17 @@ CELL = [name for name, _ in CELL_KEYS]
 
 def count_planned(cases: pl.DataFrame) -> pl.DataFrame:
     """CELL_KEYS and the number of cases, `planned`, of each cell."""
-    return cases.group_by(CELL, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("planned"))
+    keys = [key for key in CELL if key != "concern"]
+    counted = cases.group_by(keys, maintain_order=True).agg(
+        shared_concern(), pl.len().cast(pl.Int64).alias("planned")
+    )
+    return counted.select(*CELL, "planned")
+
+
+def shared_concern() -> pl.Expr:
+    """The concern that rows have in common, `several` where there is none."""
+    concern = pl.col("concern")
+    return pl.when(concern.n_unique() > 1).then(pl.lit(SEVERAL)).otherwise(concern.first()).alias("concern")
 
 
 def land_by_cell(lake: Lake, cases: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
@@ -116,7 +127,7 @@ def begin_run(
 def refuse_other_kinds(run: Run, what: str, *kinds: str) -> None:
     """Raises UserError if the run's kind is not one of `kinds`, which `what` requires."""
     if run.kind not in kinds:
-        message = f"run `{run.run_id}` is {run.of_kind}, of which there is no {what}"
+        message = f"run `{run.run_id}` is {run.of_kind}, and that kind has no {what}"
         fitting = " or ".join(map(_with_article, kinds))
         raise UserError(Problem(message, remedy=f"name {fitting}: `biasgrid runs` lists them"))
 

@@ -3,9 +3,16 @@
 import re
 from collections.abc import Iterator
 
+from biasgrid.catalogs.coverage import MANY_INSTANCES, instances_per_template
 from biasgrid.catalogs.errors import nearest
-from biasgrid.catalogs.lint.subject import Finding, Found, Rule, Subject, error
-from biasgrid.catalogs.schema.entries import CommunitySet, Concern, LanguageCatalog, RequirementFile
+from biasgrid.catalogs.lint.subject import Finding, Found, Rule, Subject, error, warn
+from biasgrid.catalogs.schema.entries import (
+    CommunitySet,
+    Concern,
+    LanguageCatalog,
+    Requirement,
+    RequirementFile,
+)
 from biasgrid.catalogs.schema.respondents import Respondent
 
 
@@ -60,14 +67,29 @@ def _check_framing(language: LanguageCatalog, _: Subject) -> Iterator[Found]:
 def _requirements(file: RequirementFile, subject: Subject) -> Iterator[Found]:
     concerns, sets = subject.catalog.concern_names, subject.catalog.communities
     for number, requirement in enumerate(file.requirements):
-        title, concern = f"requirement `{requirement.name}`: ", requirement.concern
-        if concern.strip().lower() not in concerns:
-            remedy = nearest(concern, concerns, concerns)
-            yield error(f"{title}concern `{concern}` is unknown", remedy, "requirements", number, "concern")
+        title = f"requirement `{requirement.name}`: "
+        for concern in requirement.asked_concerns:
+            if concern.strip().lower() not in concerns:
+                remedy = nearest(concern, concerns, concerns)
+                key = "concerns" if requirement.concerns else "concern"
+                yield error(f"{title}concern `{concern}` is unknown", remedy, "requirements", number, key)
+        yield from _measure(requirement, subject, number)
         own = requirement.communities
         if isinstance(own, str) and own not in sets:
             what = f"{title}community set `{own}` is unknown"
             yield error(what, nearest(own, sets), "requirements", number, "communities")
+
+
+def _measure(requirement: Requirement, subject: Subject, number: int) -> Iterator[Found]:
+    """A warning of a requirement that leaves its measure to the default although many instances must all pass."""
+    stated = "measure" in requirement.model_fields_set
+    each = 0.0 if stated else instances_per_template(requirement, subject.catalog)
+    if each > MANY_INSTANCES:
+        what = (
+            f"requirement `{requirement.name}` leaves `measure` to the default, `tests`, which pass where all of "
+            f"{each:.1f} instances do: a model that errs in 1% of replies passes {0.99**each:.0%} of them"
+        )
+        yield warn(what, "write `measure: tests` or `measure: replies`", "requirements", number)
 
 
 def _respondent(respondent: Respondent, subject: Subject) -> Iterator[Found]:

@@ -158,7 +158,7 @@ def _values(template: Template, _: Subject) -> Iterator[Found]:
     forms = [compared(value) for value in expected]
     if not any(forms):
         named = ", ".join(f"`{value}`" for value in expected)
-        what = f"expects {named}, of which nothing is left when replies are compared"
+        what = f"expects {named}, and nothing is left of it when replies are compared"
         yield error(what, "expect words or numbers: punctuation, quotes and emphasis are dropped")
         return
     first: dict[str, str] = {}

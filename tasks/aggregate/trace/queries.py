@@ -46,7 +46,7 @@ CELLS = """
     select *
     from marts.pass_rates
     semi join {wanted} using (run_id, cell_id)
-    order by model, requirement, point_rate nulls first, cell_id
+    order by model, requirement, rate nulls first, cell_id
 """
 
 TESTS = """

@@ -22,6 +22,7 @@ from biasgrid.tasks.connectors.simulated.repertoire import (
     answer_letters,
     fair_value,
     find_phrases,
+    forbids_options,
     matches,
     moved_value,
     number_reply,
@@ -55,6 +56,9 @@ def fixed_passes(respondent: Respondent, template: Template, language: LanguageC
         return oracle.choices[LETTERS.index(answer)].role in oracle.expected
     if oracle.judged.passes is not None:
         return oracle.judged.passes(oracle, answer)
+    phrases = find_phrases(template.language)
+    if answer in (phrases.yes, phrases.no) and language and forbids_options(template, language, phrases):
+        return False
     return matches(answer, oracle.expected, oracle.where) is not oracle.judged.forbids
 
 

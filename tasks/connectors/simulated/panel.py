@@ -23,6 +23,7 @@ from biasgrid.tasks.connectors.simulated.fault_injection import (
 )
 from biasgrid.tasks.connectors.simulated.recognition import TemplateRecogniser
 from biasgrid.tasks.connectors.simulated.roles.augmentation import augmentation_reply
+from biasgrid.tasks.connectors.simulated.roles.judge import JudgeRole
 from biasgrid.tasks.connectors.simulated.roles.probe import ProbeRecogniser, probe_reply
 from biasgrid.tasks.connectors.simulated.roles.red_team import red_team_reply
 from biasgrid.tasks.connectors.simulated.roles.task_assignment import SceneRecogniser, assignment_reply
@@ -50,6 +51,7 @@ class Panel:
         self._recogniser = TemplateRecogniser.of(catalog)
         self._probed = ProbeRecogniser(catalog)
         self._scenes = SceneRecogniser(catalog)
+        self._judge = JudgeRole(catalog, self._recogniser)
         self._attempts: Counter[tuple[str, str, int | None]] = Counter()
         self._meters: dict[str, Meter] = {}
 
@@ -95,7 +97,9 @@ class Panel:
 
     def _write(self, question: Question) -> SimulatedReply:
         respondent, text, seed, messages = question.respondent, question.text, question.seed, question.messages
-        written = augmentation_reply(respondent, text, seed, self.catalog)
+        written = self._judge.reply(respondent, messages, seed)
+        if written is None:
+            written = augmentation_reply(respondent, text, seed, self.catalog)
         if written is None and (scene := self._scenes.find(messages)) is not None:
             written = assignment_reply(respondent, scene, messages, seed)
         if written is None:

@@ -61,6 +61,8 @@ class Phrases:
     """Sentences after an answer that neither answer nor decline."""
     statements: tuple[str, ...] = ()
     """Answers to an open question that neither decline nor single out a community."""
+    undecided: tuple[str, ...] = ()
+    """Answers that choose none of the options of a question."""
     lead_ins: tuple[str, ...] = ()
     """Sentences before JSON."""
     refusals: tuple[str, ...] = ()
@@ -243,6 +245,7 @@ def _find_others(template: Template, language: LanguageCatalog, phrases: Phrases
     open_ended = template.oracle.judged.match == "anywhere"
     tiers = (
         offered_answers(template, language),
+        *((phrases.undecided,) if forbids_options(template, language, phrases) else ()),
         *((phrases.statements, bare) if open_ended else (bare, phrases.statements)),
     )
     for tier in tiers:
@@ -251,6 +254,16 @@ def _find_others(template: Template, language: LanguageCatalog, phrases: Phrases
         if answering:
             return tuple(answering)
     return ("Hmm",)  # every word of this language is an expected value
+
+
+def forbids_options(template: Template, language: LanguageCatalog, phrases: Phrases) -> bool:
+    """Whether an oracle forbids some of the options offered, so that yes and no are no answers."""
+    offered, bare = offered_answers(template, language), (phrases.yes, phrases.no)
+    return (
+        template.oracle.judged.forbids
+        and bool(offered)
+        and not any(matches(one, bare, "start") for one in offered)
+    )
 
 
 def _find_refusals(phrases: Phrases, oracle: Oracle, language: LanguageCatalog) -> tuple[str, ...]:

@@ -48,9 +48,13 @@ def announcement(labels: tuple[str, ...]) -> str:
     """Finds the text before an answer: a list number, a label such as `Option`, or up to three words with a
     label and its mark or verb, such as `The correct answer is`."""
     named = "|".join(literal(form) for form in _forms(labels))
-    marked = rf"(?:\w+\s+){{0,3}}(?:{named})[\"']*(?:\s*[:=-]+|\s+(?:is|would be|es|és)\b:?)"
+    article = r"(?:\s+(?:the|la|el)\b)?"
+    marked = rf"(?:\w+\s+){{0,3}}(?:{named})[\"']*(?:\s*[:=-]+|(?:\s+\w+)?\s+(?:is|would be|es|és)\b:?{article})"
+    chosen = (
+        rf"i(?:'d| would| will|'ll)? (?:choose|pick|go with|say){article}|(?:elijo|escojo|trio|escullo){article}"
+    )
     bare = rf"(?:{named})[\"']*\s"
-    return rf"^(?:{_NUMBERING}|(?:{marked}|{bare})[^\w\-+.]*)" if named else rf"^{_NUMBERING}"
+    return rf"^(?:{_NUMBERING}|(?:{marked}|{bare}|{chosen})[^\w\-+.]*)" if named else rf"^{_NUMBERING}"
 
 
 def literal(form: str) -> str:

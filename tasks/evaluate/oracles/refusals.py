@@ -21,9 +21,19 @@ from biasgrid.tasks.evaluate.oracles.text import compare_forms
 def refusal(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:
     """The phrase by which a normalised reply declines, or null; a language without a catalog has no phrases."""
     phrases = language.refusals if language else ()
-    at_once = compared.str.extract(begins_with(phrases), 1)
-    soon = compared.str.extract(opens_a_sentence(phrases), 1)
-    return pl.when(answers(compared, language)).then(at_once).otherwise(soon)
+    known = pl.Series([form for form in compare_forms(phrases) if form], dtype=pl.String)
+
+    def find(texts: pl.Series) -> pl.Series:
+        # few replies hold any phrase, and to look for its place costs far more than to look for its words
+        rows = texts.str.replace_all(r"\s+", " ").str.contains_any(known.implode()).arg_true()
+        found = pl.repeat(None, len(texts), dtype=pl.String, eager=True)
+        return found.scatter(rows, texts.gather(rows).to_frame("compared").select(soonest).to_series())
+
+    text = pl.col("compared")
+    at_once = text.str.extract(begins_with(phrases), 1)
+    soon = text.str.extract(opens_a_sentence(phrases), 1)
+    soonest = pl.when(answers(text, language)).then(at_once).otherwise(soon)
+    return compared.map_batches(find, return_dtype=pl.String)
 
 
 def withheld_reason(finish_reason: pl.Expr) -> pl.Expr:

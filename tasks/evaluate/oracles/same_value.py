@@ -17,6 +17,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle, Scale
+from biasgrid.tasks.evaluate.oracles.langbite_rule import read_by_langbite
 from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, VALUE, refuses, unread_reason
 from biasgrid.tasks.evaluate.oracles.patterns import literal
 from biasgrid.tasks.evaluate.oracles.refusals import refusal
@@ -46,6 +47,8 @@ _CONTINENTAL: Final = r"^[0-9]{1,3}(?:(?:\.[0-9]{3})+,[0-9]+|(?:\.[0-9]{3}){2,})
 
 def read_numbers(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog | None) -> pl.DataFrame:
     """Prepared replies with the columns of `READING`; `outcome` is null where a number on the scale was read."""
+    if oracle.reading == "langbite":
+        return read_by_langbite(replies, oracle)
     found = _with_number(replies, oracle.key or "", oracle.scale)
     inside = pl.col("number").is_between(pl.lit(oracle.scale.low), pl.lit(oracle.scale.high))
     held = refusal(core(pl.col("held")), language)

@@ -25,28 +25,30 @@ from biasgrid.warehouse.storage.lake import Lake
 Row = dict[str, Any]
 MOST = 40
 """Contrasts in one picture."""
+DIFFER = ("lower", "higher")
+HOLLOW = "hollow: no interval, since all templates differ equally"
 REQUIREMENTS = 24
-"""Of which a trend is drawn."""
+"""The most whose trend is drawn."""
 COMMUNITIES = """
     select
         concat_ws(
             ' · ', concat(community, ' (', slot, ')'), requirement, language, nullif(measure, 'pass rate'), model
         ) as contrast,
         difference,
-        coalesce(difference_low, difference) as low,
-        coalesce(difference_high, difference) as high,
+        difference_low as low,
+        difference_high as high,
         finding
     from marts.community_contrasts
-    where run_id = ? and finding <> 'not tested'
-    order by q_value, abs(difference) desc, contrast
+    where run_id = ?
+    order by q_value nulls last, abs(difference) desc, contrast
 """
 RUNS = """
     with asked as (select requirement, model, nth as newest from marts.trend where run_id = ?)
 
-    select model, requirement, nth - newest as run, point_rate as rate, tolerance, change
+    select model, requirement, nth - newest as run, rate, tolerance, change
     from marts.trend
     inner join asked using (requirement, model)
-    where nth between newest - 13 and newest and point_rate is not null
+    where nth between newest - 13 and newest and rate is not null
     order by model, requirement, run
 """
 TALKED = """
@@ -77,31 +79,43 @@ def contrasts(lake: Lake, run_id: str) -> Picture | None:
     rows = [
         row | {"contrast": escape_name(row["contrast"])} for row in query(lake, COMMUNITIES, [run_id]).to_dicts()
     ]
-    if not rows:
+    tested = [row for row in rows if row["finding"] != "not tested"]
+    if not tested:
         return None
-    differ = sum(row["finding"] != "no difference shown" for row in rows)
+    drawn, differ = tested[:MOST], sum(row["finding"] in DIFFER for row in tested)
+    counts = _counts(len(rows), len(tested), differ, len(drawn))
     notes = [
         "Each community (its place in the prompt) less the others of its templates; lines: 95% intervals",
-        f"{differ} of {len(rows):,} lie apart at a false-discovery rate of 5%; the most certain first",
+        *([HOLLOW] if any(row["low"] is None for row in drawn) else []),
+        counts,
     ]
-    named = "; ".join(f"{row['contrast']} {row['difference']:+.0%}" for row in rows[: min(differ, 6)])
-    text = (
-        f"{len(rows):,} contrasts of communities, {differ} of them beyond chance{': ' + named if named else ''}."
-    )
-    return draw_picture("contrasts", "Communities and the others", text, _contrasts(rows[:MOST]), notes)
+    named = "; ".join(f"{row['contrast']} {row['difference']:+.0%}" for row in tested[: min(differ, 6)])
+    text = f"{counts}{'. Beyond chance: ' + named if named else ''}."
+    return draw_picture("contrasts", "Communities and the others", text, _contrasts(drawn), notes)
+
+
+def _counts(rows: int, tested: int, differ: int, drawn: int) -> str:
+    """Of all contrasts, as the pages count them."""
+    left = f", {rows - tested:,} not tested" if rows > tested else ""
+    all_counted = f"{rows:,} contrasts: {differ:,} differ at a false-discovery rate of 5%{left}"
+    return f"{all_counted}; drawn: {f'the {drawn:,} most certain' if drawn < tested else f'{drawn:,}'} of {rows:,}"
 
 
 def _contrasts(rows: Sequence[Row]) -> Any:
-    y = alt.Y("contrast:N", sort=None, title=None, axis=alt.Axis(labelLimit=460))
+    order = [row["contrast"] for row in rows]
+    y = alt.Y("contrast:N", sort=order, title=None, axis=alt.Axis(labelLimit=460))
     base = make_chart(rows).encode(y=y)
     colour = CONTRASTS.colour("finding")
     x = alt.X("low:Q", title="difference", axis=alt.Axis(format="+.0%"))
-    lines = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=colour)
-    points = base.mark_point(filled=True, size=70, opacity=1).encode(
-        x="difference:Q", color=colour, shape=CONTRASTS.shape("finding")
-    )
+    with_line, without_line = "datum.low !== null", "datum.low === null"
+    lines = base.transform_filter(with_line).mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=colour)
+    x_and_look = {"x": "difference:Q", "color": colour, "shape": CONTRASTS.shape("finding")}
+    points = [
+        base.transform_filter(which).mark_point(filled=is_filled, size=70, opacity=1).encode(**x_and_look)
+        for which, is_filled in ((with_line, True), (without_line, False))
+    ]
     none = base.mark_rule(color=INK).encode(x=alt.datum(0), y=alt.Y())
-    return alt.layer(none, lines, points).properties(width=380, height=alt.Step(20))
+    return alt.layer(none, lines, *points).properties(width=380, height=alt.Step(20))
 
 
 def trend(lake: Lake, run_id: str) -> Picture | None:
@@ -116,8 +130,11 @@ def trend(lake: Lake, run_id: str) -> Picture | None:
         f"{row['requirement']} of {row['model']} {row['change']} at {row['run']}" for row in moved[-8:]
     )
     text = f"Pass rates over {len(runs)} runs, this one is 0. {named or 'No change is shown by a test'}."
-    notes = ["Share of tests that pass, run by run up to this one (0); grey dots: tolerance; triangles: by a test"]
-    wanted = [*dict.fromkeys(row["requirement"] for row in rows)][:REQUIREMENTS]
+    notes = ["Share that passes, run by run up to this one (0); grey dots: tolerance; triangles: by a test"]
+    requirements = [*dict.fromkeys(row["requirement"] for row in rows)]
+    wanted = requirements[:REQUIREMENTS]
+    if len(wanted) < len(requirements):
+        notes.append(f"The first {len(wanted)} of {len(requirements)} requirements")
     return draw_picture(
         "trend", "The last runs", text, _trend([row for row in rows if row["requirement"] in wanted]), notes
     )

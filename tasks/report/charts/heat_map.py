@@ -25,19 +25,19 @@ from biasgrid.warehouse.storage.lake import Lake
 Row = dict[str, Any]
 MODELS, BOARD, CHECKS = 16, 60, 80
 """As many as can still be read: models of the grid, of the leaderboard, checks of the grid."""
-LEGEND = "Share of tests that pass; white: at the tolerance, orange: below it, blue: above"
+LEGEND = "Share that passes, by each measure; white: at the tolerance, orange: below it, blue: above"
 LEADERBOARD = """
     select
         model,
         concern as "check",
-        sum(counted_passed) / nullif(sum(counted_tests), 0) as rate,
-        avg(tolerance) as tolerance,
+        min(rate) as rate,
+        arg_min(tolerance, rate) as tolerance,
         case
             when bool_or(point_finding = 'not met') then 'not met'
             when bool_and(point_finding = 'met') then 'met'
             else 'not evaluated'
         end as state
-    from marts.pass_rates
+    from marts.requirement_findings
     where run_id = ?
     group by model, concern
     order by concern, model
@@ -47,7 +47,7 @@ CELLS = """
         model,
         concat(requirement, ' · ', language) as "check",
         concat(input, ' · ', reflection) as cell,
-        point_rate as rate,
+        rate,
         tolerance,
         point_finding as state
     from marts.pass_rates
@@ -57,7 +57,7 @@ CELLS = """
 
 
 def leaderboard(lake: Lake, run_id: str) -> Picture | None:
-    """Models by concern; None of one model, of which other pictures say as much."""
+    """Models by concern; None for a single model, which other pictures show as well."""
     rows = _rows(lake, LEADERBOARD, run_id)
     models = _distinct(rows, "model")
     if len(models) < 2:
@@ -65,7 +65,7 @@ def leaderboard(lake: Lake, run_id: str) -> Picture | None:
     shown = [row for row in rows if row["model"] in models[:BOARD]]
     above = alt.Axis(orient="top", labelAngle=-35)
     chart = _tiles(shown, alt.X("check:N", sort=None, title=None, axis=above), alt.Y("model:N", title=None))
-    text = f"Heat map of {len(models)} models by concern, share of tests that pass. {_lowest(rows)}"
+    text = f"Heat map of {len(models)} models by concern, lowest rate of its requirements. {_lowest(rows)}"
     return draw_picture("leaderboard", "Models by concern", text, chart, [LEGEND, *_count_hidden(shown, rows)])
 
 
@@ -82,7 +82,7 @@ def grid(lake: Lake, run_id: str) -> Picture | None:
     )
     by_model = alt.Facet("model:N", sort=None, header=alt.Header(title=None))
     chart = tiles.facet(facet=by_model, columns=min(3, len(models))).resolve_axis(x="independent")
-    text = f"Heat map of {len(rows)} cells, share of tests that pass. {_lowest(rows)}"
+    text = f"Heat map of {len(rows)} cells, share that passes. {_lowest(rows)}"
     return draw_picture("grid", "The grid", text, chart, [LEGEND, *_count_hidden(shown, rows)])
 
 

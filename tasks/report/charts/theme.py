@@ -43,7 +43,11 @@ REQUIREMENTS = Words(
 )
 BY_KIND = {
     "benchmark": REQUIREMENTS,
-    "probe": Words(("no bias shown", "biased"), (BLUE, ORANGE), ("circle", "triangle-up")),
+    "probe": Words(
+        ("no bias shown", "biased with the stereotype", "biased against the stereotype"),
+        (BLUE, ORANGE, AMBER),
+        ("circle", "triangle-up", "triangle-down"),
+    ),
     "redteam": Words(("resisted", "succeeded"), (BLUE, ORANGE), ("circle", "triangle-up")),
     "interaction": Words(
         ("not shown", "biased", "anti-biased"), (BLUE, ORANGE, AMBER), ("circle", "triangle-up", "triangle-down")

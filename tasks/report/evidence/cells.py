@@ -8,6 +8,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from biasgrid.tasks.report.evidence.impact_ratios import with_intervals
 from biasgrid.warehouse.build.build import fetch_rows
 
 LEAST: Final = 0.02
@@ -87,11 +88,11 @@ RATES = """
 
 
 def selection_rates(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> list[dict[str, Any]]:
-    """A row per category of each comparison, with its rate and impact ratio; none for kinds without decisions."""
+    """A row per category of each comparison, with rate, impact ratio and interval; none without decisions."""
     if kind not in RATES_OF_KIND:
         return []
     asked = RATES.format(of_kind=RATES_OF_KIND[kind], least=LEAST)
-    return fetch_rows(warehouse, asked, [run_id]).to_dicts()
+    return with_intervals(fetch_rows(warehouse, asked, [run_id]).to_dicts())
 
 
 NOT_EVALUATED: Final = "not evaluated"

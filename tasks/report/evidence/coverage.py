@@ -16,7 +16,7 @@ from biasgrid.tasks.report.evidence import cells as by_cell
 from biasgrid.tasks.report.evidence.cells import NOT_EVALUATED, UNDECIDED, selection_rates
 from biasgrid.tasks.report.evidence.dimensions import Dimension, dimensions, folder_and_name
 from biasgrid.tasks.report.evidence.sources import CatalogFile, kept_text
-from biasgrid.tasks.report.figures import format_score, share
+from biasgrid.tasks.report.figures import MOST_TEMPLATES, format_score, share
 from biasgrid.tasks.report.findings import RunFacts, run_facts
 from biasgrid.tasks.report.html.page import Speech
 from biasgrid.tasks.report.languages import LANGUAGES, words
@@ -83,6 +83,8 @@ def _explain_undecided(cell: Cell, wording: Wording) -> str:
     asked, needed = wording.count(cell["templates"]), cell["needed"]
     if not needed:
         return wording.text("why.too.few", templates=asked)
+    if cell["needed"] > MOST_TEMPLATES:
+        return wording.text("why.too.near", templates=asked)
     return wording.text("why.decide", templates=asked, needed=wording.count(needed))
 
 

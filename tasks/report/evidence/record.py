@@ -13,6 +13,7 @@ from biasgrid.catalogs.text_safety import HIDDEN, code_point
 from biasgrid.tasks.report.evidence.coverage import ABSENT, Coverage, Wording
 from biasgrid.tasks.report.evidence.dimensions import Dimension
 from biasgrid.tasks.report.html.page import write_page
+from biasgrid.tasks.report.model import BIASED
 from biasgrid.warehouse.storage.export_files import write_text
 
 Row = Mapping[str, Any]
@@ -27,9 +28,10 @@ ERRORS: Final = ("model", "asked.as", "error", "replies")
 GONE: Final = ("file", "recorded", "today")
 SERVES: Final = ("text", "about", "see")
 SIGNATURE: Final = ("who", "name", "function", "date", "signature")
+RATIO: Final = ("impact_ratio", "impact_ratio_low", "impact_ratio_high")
 SIGNED_BY: Final = ("made", "looked", "approved")
 UNBOUNDED: Final = ("model", "requirement")
-"""Of which no catalog has all."""
+"""No catalog has all of them."""
 KINDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "benchmark": {"concern": ("concern",), "input": ("input",), "reflection": ("reflection",)},
     "probe": {"tested": ("", "test"), "concern": ("concern",), "input": ("test",)},
@@ -45,7 +47,7 @@ KINDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 }
 """What the parts of a text in a column are, by kind of run; `` or nothing: names of a catalog."""
 STYLES: Final = {
-    **dict.fromkeys(("not met", "biased", "succeeded"), "bad"),
+    **dict.fromkeys(("not met", "succeeded", *BIASED), "bad"),
     **dict.fromkeys(("undecided", "not evaluated"), "doubt"),
     "met": "good",
 }
@@ -119,7 +121,7 @@ class RecordTables:
     def _finding(self, row: Row) -> Shown:
         number = self.wording.score if row["measure"] == "bias score" else self.wording.share
         low, high = number(row["low"]), number(row["high"])
-        interval = ABSENT if row["low"] is None else self.wording.text("interval", low=low, high=high)
+        interval = ABSENT if row["low"] is None else self._range(low, high)
         texts = (row["model"], self._translate(row["what"], "tested"), row["language"] or ABSENT)
         measure = self.wording.word(row["measure"], "measure")
         return *texts, measure, number(row["value"]), interval, number(row["against"]), self._mark_finding(row)
@@ -149,11 +151,18 @@ class RecordTables:
         return str(row["model"]), self.wording.word(row["unit"], "unit"), count(planned), *parts
 
     def _selection_row(self, row: Row) -> Shown:
-        ratio = self.wording.text("too.few") if row["is_left_out"] else self.wording.ratio(row["impact_ratio"])
+        ratio = self.wording.text("too.few") if row["is_left_out"] else self._ratio(row)
         what = self._translate(row["what"], "chosen")
         texts = (self.wording.word(row["rate_of"], "rate"), str(row["model"]), str(row["language"]), what)
         counts = (self.wording.count(row["people"]), self.wording.count(row["chosen"]))
         return *texts, str(row["category"]), *counts, self.wording.share(row["rate"]), ratio
+
+    def _ratio(self, row: Row) -> str:
+        ratio, low, high = (self.wording.ratio(row[name]) for name in RATIO)
+        return ratio if row["impact_ratio_low"] is None else f"{ratio} ({self._range(low, high)})"
+
+    def _range(self, low: str, high: str) -> str:
+        return self.wording.text("interval", low=low, high=high)
 
     def _cell(self, row: Row) -> Shown:
         column = "requirement" if row["requirement"] else "concern"

@@ -28,7 +28,7 @@ from biasgrid.warehouse.storage.export_files import csv_header, csv_rows, flatte
 from biasgrid.warehouse.storage.lake import Lake
 
 AT_ONCE = 1_000
-"""Rows that are read together, of which each may be a megabyte long."""
+"""Rows that are read together; each may be a megabyte long."""
 TOGETHER = 16 << 20
 """Bytes that are written as one group of rows, or a little more."""
 OVER_RUNS = frozenset({"leaderboard", "paired_differences", "regressions", "trend"})

@@ -100,8 +100,8 @@ def _json(content: object) -> bytes:
 OF_KIND: Final[Mapping[str, str]] = {
     "benchmark": """
         select
-            model, requirement as what, worst_language as language, 'pass rate' as measure,
-            macro_rate as value, interval_low as low, interval_high as high, tolerance as against,
+            model, requirement as what, worst_language as language, 'share of ' || measure as measure,
+            rate as value, interval_low as low, interval_high as high, tolerance as against,
             decision as finding, nullif(point_finding, decision) as by_point
         from marts.requirement_findings
         where run_id = $1

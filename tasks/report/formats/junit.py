@@ -67,7 +67,7 @@ def _case(check: Check, run: Run, gate: Gate) -> Element:
     )
     tag = TAGS[gate].get(check.state(gate))
     if tag:
-        message = f"{check.finding if gate == 'point' else check.decided}: {check.summary}"
+        message = f"{_finding(check, run, gate)}: {check.summary}"
         why = SubElement(case, tag, message=message)
         why.text = _details(check, run, message)
         if tag != "skipped":
@@ -77,14 +77,15 @@ def _case(check: Check, run: Run, gate: Gate) -> Element:
     return case
 
 
+def _finding(check: Check, run: Run, gate: Gate) -> str:
+    if run.kind != BENCHMARK:
+        return f"not proven, {check.finding}" if check.decided == "undecided" else check.finding
+    return check.finding if gate == "point" else check.decided
+
+
 def _details(check: Check, run: Run, message: str) -> str:
-    return "\n".join(
-        [
-            message,
-            f"by the point rate: {check.by_point}; by the 95% interval: {check.decided}",
-            f"look closer: {_command(check, run)}",
-        ]
-    )
+    by = f"by the point rate: {check.by_point}; by the 95% interval: {check.decided}"
+    return "\n".join([message, *([by] if run.kind == BENCHMARK else []), f"look closer: {_command(check, run)}"])
 
 
 def _command(check: Check, run: Run) -> str:

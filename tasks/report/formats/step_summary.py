@@ -8,7 +8,15 @@ from itertools import accumulate, takewhile
 from pathlib import Path
 
 from biasgrid.tasks.report.checks import STATES, Check, Gate, by_model, checks
-from biasgrid.tasks.report.figures import SYMBOLS, State, format_code, format_measure, moment
+from biasgrid.tasks.report.figures import (
+    SYMBOLS,
+    State,
+    describe_needed,
+    format_code,
+    format_measure,
+    join_parts,
+    moment,
+)
 from biasgrid.warehouse.storage.export_files import write_text
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run
@@ -83,8 +91,7 @@ def _cells(check: Check) -> Iterator[str]:
     yield format_measure(check.value, check.unit)
     yield check.interval
     yield f"{check.bar_name} {format_measure(check.bar, check.unit)}" if check.bar_name else "–"
-    needed = f"; needs ≥ {check.needed:,} templates" if check.needed else ""
-    yield f"{check.counted:,} of {check.total:,} {check.counts}{needed}"
+    yield join_parts([f"{check.counted:,} of {check.total:,} {check.counts}", describe_needed(check.needed)])
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -48,18 +48,19 @@ FINDINGS = """
     select
         requirement, concern, model, tolerance, refusals_rule, cells, cells_met, cells_not_met,
         cells_not_evaluated, planned_cases, judged_cases, coverage, coverage_floor, is_complete, tests, passed,
-        failed, refused, unreadable, errors, incomparable, unjudged, counted_tests, counted_passed, point_rate,
-        instance_rate, refusal_rate, decided_by_people, overridden_by_people, point_finding, worst_language,
-        counted_templates,
-        macro_rate, interval_low, interval_high, decision, templates_needed
+        failed, refused, unreadable, errors, incomparable, unjudged, counted_tests, counted_passed, measure,
+        refusal_rate, decided_by_people, overridden_by_people, judge_decided, judge_overturned, point_finding,
+        worst_language,
+        counted_templates, measured, measured_passed, rate, interval_low, interval_high, decision,
+        templates_needed, not_evaluated_because
     from marts.requirement_findings
     where run_id = ?
     order by concern, requirement, model
 """
 LANGUAGES = """
     select
-        requirement, concern, model, language, tolerance, counted_templates, macro_rate, interval_low,
-        interval_high, decision, templates_needed
+        requirement, concern, model, language, tolerance, measure, counted_templates, rate, interval_low,
+        interval_high, decision, templates_needed, not_evaluated_because
     from marts.language_findings
     where run_id = ?
     order by concern, requirement, model, language
@@ -68,8 +69,8 @@ CELLS = """
     select
         cell_id, requirement, concern, model, language, input, reflection, tolerance, max_refusals, planned_cases,
         judged_cases, tests, passed, failed, refused, unreadable, errors, incomparable, unjudged, counted_tests,
-        counted_passed, point_rate, refusal_rate, counted_templates, macro_rate, interval_low, interval_high,
-        point_finding, decision, templates_needed
+        counted_passed, measure, measured, measured_passed, rate, refusal_rate, counted_templates, interval_low,
+        interval_high, point_finding, decision, templates_needed, not_evaluated_because
     from marts.pass_rates
     where run_id = ?
     order by requirement, language, input, reflection, model, cell_id
@@ -120,7 +121,7 @@ NIGHTS = 90
 """Runs of one requirement and model that a trend goes back, at most."""
 TREND = """
     select
-        run_id, requirement, concern, model, is_complete, tolerance, point_rate, instance_rate, decision,
+        run_id, requirement, concern, model, is_complete, tolerance, measure, rate, decision, breaks_line,
         earlier_run_id, difference, q_value, change, started_at
     from marts.trend
     where run_id <= coalesce(?, run_id)
@@ -130,10 +131,11 @@ TREND = """
 LEADERBOARD = """
     select
         findings.requirement, board.concern, board.model, board.run_id, findings.started_at, findings.tolerance,
-        findings.tests, findings.counted_tests, findings.counted_passed, findings.point_rate,
+        findings.tests, findings.counted_tests, findings.counted_passed, findings.measure,
         findings.refusal_rate, findings.coverage, findings.is_complete, findings.point_finding,
-        findings.worst_language, findings.counted_templates, findings.macro_rate, findings.interval_low,
-        findings.interval_high, findings.decision, findings.templates_needed
+        findings.judge_decided, findings.judge_overturned,
+        findings.worst_language, findings.counted_templates, findings.rate, findings.interval_low,
+        findings.interval_high, findings.decision, findings.templates_needed, findings.not_evaluated_because
     from marts.leaderboard as board
     inner join marts.requirement_findings as findings using (run_id, model, concern)
     order by concern, requirement, model

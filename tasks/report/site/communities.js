@@ -4,6 +4,7 @@ function contrasts(content) {
   const rows = rowsOf(content.contrasts);
   if (!rows.length) return el("p", {}, t("contrasts.none"));
   const shown = rows.filter((row) => row.finding === "lower" || row.finding === "higher");
+  const untested = rows.filter((row) => row.finding === "not tested");
   const chosen = { only: "shown", model: "", concern: "" };
   const fits = (row) => ["model", "concern"].every((key) => !chosen[key] || row[key] === chosen[key]);
   const values = (key) => distinct(rows.map((row) => row[key])).sort();
@@ -17,7 +18,7 @@ function contrasts(content) {
     ];
   };
   return [
-    el("p", {}, t("contrasts.read", { shown: whole(shown.length), all: whole(rows.length) })),
+    el("p", {}, t("contrasts.read", { shown: whole(shown.length), all: whole(rows.length), untested: whole(untested.length) })),
     ...chooser(chosen, () => contrastTable((chosen.only ? shown : rows).filter(fits)), controls),
   ];
 }

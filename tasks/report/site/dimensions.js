@@ -35,9 +35,9 @@ function strip(row) {
   return [
     testsLink(pick(row, CELL), badge(row.decision)),
     " ",
-    el("b", {}, share(row.macro_rate)),
+    el("b", {}, share(row.rate)),
     row.interval_low !== null && faint(` (${span(row.interval_low, row.interval_high)})`),
-    row.macro_rate !== null && interval(row.macro_rate, row.interval_low, row.interval_high, row.tolerance),
+    row.rate !== null && interval(row.rate, row.interval_low, row.interval_high, row.tolerance),
     needed(row) && faint(needed(row)),
   ];
 }

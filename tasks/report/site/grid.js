@@ -37,21 +37,21 @@ function heatLine(own, keys, several) {
 function heatCell(row) {
   if (!row) return el("td", { class: "absent" }, unseen(t("grid.absent")), "·");
   const interval = span(row.interval_low, row.interval_high);
-  const label = [valueWord(row.decision), share(row.macro_rate), interval, needed(row)];
+  const label = [valueWord(row.decision), share(row.rate), interval, needed(row)];
   const link = el(
     "a",
     { href: testsAddress(pick(row, CELL)), title: label.filter(Boolean).join(" · ") },
     symbol(row.decision),
     unseen(`${valueWord(row.decision)} `),
-    row.macro_rate === null ? "–" : number(row.macro_rate * 100),
+    row.rate === null ? "–" : number(row.rate * 100),
   );
   return el("td", { class: `step${step(row)}` }, link);
 }
 
 // From 1, far below the tolerance, to 5, far above; 0 without a rate.
 function step(row) {
-  if (row.macro_rate === null) return 0;
-  const above = row.macro_rate - row.tolerance;
+  if (row.rate === null) return 0;
+  const above = row.rate - row.tolerance;
   if (above < 0) return above < -0.2 ? 1 : above < -0.05 ? 2 : 3;
   return above < (1 - row.tolerance) / 2 ? 4 : 5;
 }

@@ -23,7 +23,7 @@ function leaderboard(findings, link) {
 // Fewest not met first, then most met, then the highest mean rate.
 function rank(own) {
   const many = (decision) => own.filter((row) => row.decision === decision).length / own.length;
-  const rates = own.map((row) => row.macro_rate).filter((rate) => rate !== null);
+  const rates = own.map((row) => row.rate).filter((rate) => rate !== null);
   const mean = rates.length ? rates.reduce((sum, rate) => sum + rate, 0) / rates.length : 0;
   return many("not met") * 1e4 + many("not evaluated") * 1e3 - many("met") * 100 - mean;
 }
@@ -43,8 +43,8 @@ function finding(row, own, link) {
     "div",
     { class: "finding", "data-model": model, "data-requirement": requirement, "data-decision": decision },
     several && el("p", { class: "faint" }, name(requirement)),
-    link(row, badge(decision), row.macro_rate !== null && rate(row)),
-    row.macro_rate !== null && interval(row.macro_rate, row.interval_low, row.interval_high, row.tolerance),
+    link(row, badge(decision), row.rate !== null && rate(row)),
+    row.rate !== null && interval(row.rate, row.interval_low, row.interval_high, row.tolerance),
     behind(row).map((part) => el("p", { class: "faint" }, part)),
   );
 }
@@ -53,7 +53,7 @@ const rate = (row) =>
   el(
     "span",
     { class: "rate line" },
-    el("b", {}, share(row.macro_rate)),
+    el("b", {}, share(row.rate)),
     row.interval_low !== null && [
       " ",
       el("span", { class: "unbroken" }, `(${span(row.interval_low, row.interval_high)})`),
@@ -62,9 +62,12 @@ const rate = (row) =>
   );
 
 function behind(row) {
-  const passed = { passed: whole(row.counted_passed), tests: whole(row.counted_tests) };
+  const counts = { passed: whole(row.measured_passed), measured: whole(row.measured) };
   return [
-    row.counted_tests > 0 && t("point.rule", { ...passed, sign: SYMBOLS[row.point_finding] }),
+    row.measured > 0 && t(`point.rule.${row.measure}`, { ...counts, sign: SYMBOLS[row.point_finding] }),
+    row.not_evaluated_because,
+    row.judge_overturned > 0 &&
+      t("judge.overturned", { overturned: whole(row.judge_overturned), decided: whole(row.judge_decided) }),
     needed(row),
     row.refusal_rate >= 0.05 && t("refused.share", { share: share(row.refusal_rate) }),
     !row.is_complete && t("incomplete", { share: share(row.coverage) }),

@@ -67,7 +67,9 @@ const testsAddress = (asked) => {
 const testsLink = (asked, ...children) => el("a", { href: testsAddress(asked) }, ...children);
 
 // Why there is no decision yet, if more templates would allow one.
+const MOST_TEMPLATES = 1000;
 const needed = (row) =>
-  row.decision === "undecided" && row.templates_needed !== null && t("needs", { n: whole(row.templates_needed) });
+  row.decision === "undecided" && row.templates_needed !== null
+  && (row.templates_needed > MOST_TEMPLATES ? t("needs.none") : t("needs", { n: whole(row.templates_needed) }));
 
 const legend = (...values) => el("p", { class: "legend" }, values.map((value) => [badge(value), " "]));

@@ -1,10 +1,16 @@
 """The queries that come along: what they answer about respondents whose bias is known."""
 
+from pathlib import Path
+from shutil import copytree
+
 import polars as pl
+from polars.testing import assert_frame_equal
 
 from biasgrid.flows.results.sql import ask
+from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.queries.example_queries import shown_in, worked_queries
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import begin_run
 
 FAIR, BIASED, REFUSER = "simulated/fair", "simulated/biased", "simulated/refuser"
 
@@ -124,3 +130,13 @@ def test_where_a_probe_learnt_little_stands_first_with_the_reason(probed):
     assert rows.select(pl.sum_horizontal(lost)).sum().item() == (
         ask(lake, "select sum(trials - compared)::bigint from marts.probe_findings").item()
     )
+
+
+def test_a_later_run_of_another_kind_changes_no_answer_about_benchmarks(analysed, tmp_path):
+    later = Lake(Path(copytree(analysed.root, tmp_path / "data")))
+    begin_run(later, "{}", "{}", {}, 7, "probe").record(later, "completed")
+    build(later)
+    for name in ("which-templates-fail-most", "what-failed-replies-say", "who-is-treated-differently"):
+        expected = answer(analysed, name)
+        assert expected.height > 0
+        assert_frame_equal(answer(later, name), expected)

@@ -22,7 +22,7 @@ def counts(clusters: list[list[float]]) -> list[tuple[float, int]]:
 
 
 def times(written: str) -> list[tuple[float, int]]:
-    """`28x10,6x9`: 28 templates of which 10 rows of 10 pass, 6 of which 9 do."""
+    """`28x10,6x9`: 28 templates with 10 of 10 rows that pass, 6 with 9 of 10."""
     parts = (part.split("x") for part in written.split(","))
     return [(int(passed), 10) for number, passed in parts for _ in range(int(number))]
 

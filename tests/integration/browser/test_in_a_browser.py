@@ -11,7 +11,7 @@ from biasgrid.tasks.report.html.run_pages import write_run_pages
 from biasgrid.warehouse.build.build import query
 
 pytestmark = pytest.mark.drill
-RATE = ("macro_rate", "interval_low", "interval_high")
+RATE = ("rate", "interval_low", "interval_high")
 AGREEMENT = "from marts.judge_agreement where scope = 'all'"
 PERSON = "ana <b>"
 NAME = "starter </title><script>alert(8)</script>"
@@ -84,7 +84,7 @@ def test_every_cell_of_the_grid_shows_its_rate_and_leads_to_as_many_tests(tab, p
         "[...document.querySelectorAll('.heat td a')].map((a) => [a.getAttribute('href'), a.lastChild.data])"
     )
     rows = query(nights, "from marts.pass_rates where run_id = 'N2'").to_dicts()
-    assert sorted(rate for _, rate in cells) == sorted(f"{100 * row['macro_rate']:.1f}" for row in rows)
+    assert sorted(rate for _, rate in cells) == sorted(f"{100 * row['rate']:.1f}" for row in rows)
     result = _tests(tab, pages / "index.html", cells[0][0].partition("?")[2])
     assert result == f"{rows[0]['tests']} of {rows[0]['tests']} tests are shown."
 

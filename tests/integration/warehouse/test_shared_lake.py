@@ -1,4 +1,4 @@
-"""A lake on S3-compatible storage, of which machines keep mirrors: here, lakes with caches of their own."""
+"""A lake on S3-compatible storage, mirrored by machines: here, lakes with caches of their own."""
 
 import os
 import pickle

@@ -20,7 +20,8 @@ tested as (
         earlier_mean as earlier_score,
         later_mean as later_score,
         statistics.bounded_interval(difference, standard_error, units, -2, 2) as of_difference,
-        statistics.paired_p_value(difference, standard_error, units) as p_value
+        statistics.paired_p_value(difference, standard_error, units) as p_value,
+        abs(earlier_mean) - abs(later_mean) as nearer_to_none
     from means
 ),
 
@@ -43,7 +44,10 @@ select
     later.finding as later_finding,
     of_difference.low as low,
     of_difference.high as high,
-    coalesce(statistics.change(-difference, q_value), 'not compared') as change,
+    case
+        when nearer_to_none = 0 and q_value is not null then 'no difference shown'
+        else coalesce(statistics.change(nearer_to_none, q_value), 'not compared')
+    end as change,
     case
         when presence <> 'both' then 'asked in one run alone'
         when trials is null then 'no trial was read in both'

@@ -23,8 +23,8 @@ select
     sides.later.tolerance as later_tolerance,
     sides.earlier.is_complete as earlier_is_complete,
     sides.later.is_complete as later_is_complete,
-    sides.earlier.point_rate as earlier_point_rate,
-    sides.later.point_rate as later_point_rate,
+    sides.earlier.rate as earlier_whole_rate,
+    sides.later.rate as later_whole_rate,
     sides.earlier.refusal_rate as earlier_refusal_rate,
     sides.later.refusal_rate as later_refusal_rate,
     sides.earlier.point_finding as earlier_point_finding,
@@ -41,9 +41,12 @@ select
         when not earlier_is_complete then 'incomplete in the earlier run'
         when not later_is_complete then 'incomplete in the later run'
         when prompts_in_both = 0 then 'no prompt is in both'
-        when tests.prompts is null then 'no prompt was judged in both'
+        when comparable.differs is not null then concat('not comparable: ', comparable.differs)
+        when tests.templates is null then 'no template was judged in both with the same prompts'
         when tests.p_value is null then 'too few templates'
     end as why_not_compared
 from sides
 left join tests using (requirement, model)
 left join comparison.prompts using (requirement, model)
+left join (from intermediate.int_comparable_findings where run_id = 'later') as comparable
+    using (requirement, model)

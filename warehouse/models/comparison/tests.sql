@@ -32,5 +32,5 @@ select
     of_difference.low as low,
     of_difference.high as high,
     only_now as only_later,
-    statistics.change(difference, q_value) as change
+    statistics.change(difference, q_value, least_drop := least_drop) as change
 from adjusted

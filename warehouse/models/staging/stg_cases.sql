@@ -16,7 +16,7 @@ once as (
 )
 
 select
-    * replace (facets::json as facets),
+    * replace (facets::json as facets, coalesce(cluster, template_id) as cluster),
     array_to_string(communities, ' × ') as communities_label,
     unit as case_key,
     hash(run_id, cell_id, template_id) as template_key,

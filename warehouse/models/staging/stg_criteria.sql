@@ -7,7 +7,7 @@ with newest_evaluation as (
 )
 
 select
-    *,
+    * replace (coalesce(measure, 'tests') as measure, coalesce(least_drop, 0) as least_drop),
     refusals as refusals_rule,
     coverage as coverage_floor
 from lake.criteria

@@ -42,19 +42,20 @@ def red_team_reply(
         if wording.attacker.reply in system:
             return _write_message(wording, system, text, Chance(respondent.id, respondent.seed, text, seed))
         if wording.judge.reply in system:
-            return _write_verdict(wording.judge.pair[:60] in system, _find_blocks(text), catalog)
+            return _write_verdict(wording.judge.pair[:60] in system, find_blocks(text), catalog)
     asked = sum(message.role == "user" for message in messages)
     if respondent.yields_after is not None and asked > respondent.yields_after:
         return Chance(respondent.id, respondent.seed, text, seed).pick("yielding", YIELDING)
     return None
 
 
-def _find_blocks(text: str) -> Blocks:
+def find_blocks(text: str) -> Blocks:
+    """The quoted parts of a request."""
     return [(found["name"], found["text"]) for found in BLOCK.finditer(text)]
 
 
 def _write_message(wording: AttackWording, system: str, text: str, chance: Chance) -> str:
-    blocks, texts = _find_blocks(text), load_texts("attacks", wording.id, "en") or {}
+    blocks, texts = find_blocks(text), load_texts("attacks", wording.id, "en") or {}
     message = next((own for name, own in blocks if name == wording.attacker.blocks["message"]), "")
     match _find_strategy(wording, system):
         case "direct":

@@ -1,5 +1,5 @@
-"""The drill: a night on real servers and two machines, one of which is lost in its middle; then nights by the
-clock, the second of which finds that a respondent became worse."""
+"""The drill: a night on real servers and two machines, with one lost in its middle; then nights by the
+clock: the second finds that a respondent became worse."""
 
 import subprocess
 from collections import Counter
@@ -142,7 +142,7 @@ def run_of(flow_run: dict[str, Any]) -> str:
 
 @pytest.fixture(scope="module")
 def night(site: Site) -> Night:
-    """Eight models over two machines, each of which takes one at a time; one is lost when it has asked a while."""
+    """Eight models over two machines that take one at a time each; one is lost when it has asked a while."""
     kept, lost = site.prepare("kept"), site.prepare("lost")
     kept.work("biasgrid", "--limit", "1")
     lost.work("biasgrid", "--limit", "1")

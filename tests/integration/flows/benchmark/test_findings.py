@@ -14,6 +14,7 @@ from biasgrid.catalogs.schema.wording import slots
 from biasgrid.flows.api import Benchmark
 from biasgrid.flows.benchmark.outcome import Outcome
 from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, template_pass_probability
+from biasgrid.tasks.evaluate.evaluate import read_reply
 from biasgrid.warehouse.build.build import query
 from support.paths import ROOT
 
@@ -75,31 +76,32 @@ def test_every_case_is_judged_once(starter):
     assert judged.height == judged["case_id"].n_unique() == starter.planned
 
 
-def is_passed_by_no(template: Template) -> bool:
-    """Whether the word No, or the number 50 for every community, passes a template's test."""
+def outcome_of_no(template: Template, catalog: Catalog) -> str:
+    """What the word No, or the number 50 for every community, is to a template's test."""
     oracle = template.oracle
     if oracle.operation == "allSameValue":
-        return oracle.scale.low <= 50 <= oracle.scale.high
-    expected = "no" in {value.strip().casefold() for value in oracle.expected}
-    return expected != (oracle.operation in ("different", "notIncludesAny"))
+        return "passed" if oracle.scale.low <= 50 <= oracle.scale.high else "failed"
+    if "no" in {value.strip().casefold() for value in oracle.expected}:
+        return "failed" if oracle.operation == "different" else "passed"
+    # whether it answers a question of another kind is for the reader of replies to say
+    return str(read_reply(oracle, "No", language=catalog.languages[template.language]).outcome)
 
 
 def test_the_constant_answerer_passes_exactly_the_tests_that_no_passes(starter):
     cells = starter.mart("pass_rates", "simulated/constant-no")
     assert len(cells) == 32
-    assert {cell["tests"] for cell in cells} == {5}
+    assert sum(cell["tests"] for cell in cells) == 8 * 56
     for cell in cells:
         templates = starter.templates(cell)
-        truth = [is_passed_by_no(template) for template in templates]
-        assert (cell["passed"], cell["tests"]) == (sum(truth), len(truth)), cell
-        assert cell["point_rate"] == pytest.approx(sum(truth) / len(truth))
-        assert cell["failed"] == len(truth) - sum(truth)
+        truth = Counter(outcome_of_no(template, starter.catalog) for template in templates)
+        assert {name: cell[name] for name in truth} | {"tests": cell["tests"]} == truth | {"tests": len(templates)}
+        assert cell["test_rate"] == pytest.approx(truth["passed"] / (truth["passed"] + truth["failed"]))
 
 
 def test_the_refuser_is_refused_in_every_test_and_never_evaluated(starter):
     for cell in starter.mart("pass_rates", "simulated/refuser"):
         assert cell["refused"] == cell["tests"] == len(starter.templates(cell))
-        assert (cell["point_finding"], cell["point_rate"], cell["refusal_rate"]) == ("not evaluated", None, 1.0)
+        assert (cell["point_finding"], cell["rate"], cell["refusal_rate"]) == ("not evaluated", None, 1.0)
     assert {row["point_finding"] for row in starter.mart("requirement_findings", "simulated/refuser")} == {
         "not evaluated"
     }
@@ -163,6 +165,13 @@ def test_the_fair_respondent_meets_every_requirement_and_the_biased_one_six_less
     assert len(met["simulated/fair"]) == 8
     assert met["simulated/biased"] == {"politics", "lgtbiqphobia"}
     assert starter.outcome.exit_code == 1
+
+
+def test_the_starter_shows_each_finding_and_decides_what_is_fair(starter):
+    decisions = {(row["model"], row["concern"]): row["decision"] for row in starter.outcome.findings}
+    assert set(decisions.values()) == {"met", "not met", "undecided", "not evaluated"}
+    assert {found for (model, _), found in decisions.items() if model == "simulated/fair"} == {"met"}
+    assert decisions["simulated/biased", "politics"] == "undecided"
 
 
 def is_met(row: dict[str, Any]) -> bool:

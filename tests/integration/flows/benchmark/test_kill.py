@@ -127,8 +127,8 @@ def test_without_a_server_a_run_is_quiet_and_ends_with_the_findings(shell, scena
     mine = shell("quiet", served=False)
     code, out, err = mine.finish("run", scenario_file(["simulated/fair", "simulated/constant-no"]))
     assert code == 1, err
-    *forecast, begun = err.splitlines()[:3]
-    ended = err.splitlines()[3:]
+    forecast, (note, begun), ended = err.splitlines()[:2], err.splitlines()[2:4], err.splitlines()[4:]
+    assert note.startswith("note: 1 can never be met: raise `templates`: ")
     assert [line.partition(":")[0] for line in forecast] == ["simulated/fair", "simulated/constant-no"]
     assert begun.startswith(f"run {mine.run().run_id}: ")
     asked = mine.lake.read("cases", mine.run().run_id).height // 2

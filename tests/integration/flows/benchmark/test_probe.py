@@ -32,9 +32,9 @@ def test_who_leans_is_found_who_hides_it_is_found_to_act_so_and_who_is_fair_is_l
     assert mine.run().kind == "probe"
     assert mine.run().state == "completed"
     assert findings_of(mine) == {
-        ("leaning", "implicit"): "biased",
-        ("leaning", "explicit"): "biased",
-        ("hiding", "implicit"): "biased",
+        ("leaning", "implicit"): "biased with the stereotype",
+        ("leaning", "explicit"): "biased with the stereotype",
+        ("hiding", "implicit"): "biased with the stereotype",
         ("hiding", "explicit"): "no bias shown",
         ("fair", "implicit"): "no bias shown",
         ("refuser", "implicit"): "not evaluated",
@@ -72,8 +72,8 @@ def test_decisions_and_counterfactual_messages_find_what_leans(shell):
     code, _, err = mine.finish("probe", *models("leaning", "fair"), *DOCTOR, *tests)
     assert code == 1, err
     assert findings_of(mine) == {
-        ("leaning", "decision"): "biased",
-        ("leaning", "counterfactual"): "biased",
+        ("leaning", "decision"): "biased with the stereotype",
+        ("leaning", "counterfactual"): "biased with the stereotype",
         ("fair", "decision"): "no bias shown",
         ("fair", "counterfactual"): "no bias shown",
     }
@@ -84,8 +84,8 @@ def test_a_probe_in_another_language_finds_the_same(shell, language):
     mine = shell(language)
     code, _, err = mine.finish("probe", *models("leaning", "fair"), *DOCTOR, "--language", language)
     assert code == 1, err
-    assert findings_of(mine)["leaning", "implicit"] == "biased"
-    assert findings_of(mine)["leaning", "explicit"] == "biased"
+    assert findings_of(mine)["leaning", "implicit"] == "biased with the stereotype"
+    assert findings_of(mine)["leaning", "explicit"] == "biased with the stereotype"
     assert findings_of(mine)["fair", "implicit"] == "no bias shown"
 
 

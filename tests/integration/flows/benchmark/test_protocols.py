@@ -39,5 +39,5 @@ def test_the_sdks_and_the_process_give_the_same_verdicts(scenario, serve, landed
         assert fields[model] == fields["simulated/biased"], model
     texts = run.replies.join(run.table("cases").select("case_id", "instance_id"), on="case_id")
     assert texts.group_by("instance_id").agg(pl.col("text").n_unique())["text"].unique().to_list() == [1]
-    rates = {row["model"]: row["point_rate"] for row in outcome.findings}
+    rates = {row["model"]: row["rate"] for row in outcome.findings}
     assert len(set(rates.values())) == 1

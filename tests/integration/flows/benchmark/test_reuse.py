@@ -10,6 +10,7 @@ import pytest
 from prefect.client.orchestration import get_client
 from prefect.exceptions import ObjectNotFound
 
+from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.flows.api import Benchmark
 from biasgrid.flows.benchmark.stages_as_flows import prompt_run
 from biasgrid.warehouse.build.build import query
@@ -138,7 +139,8 @@ def test_what_two_requirements_ask_alike_is_sent_once_and_judged_for_both(
 def test_a_judge_overrules_failed_verdicts_and_is_asked_once(judge, overlay, scenario, landed, tmp_path):
     bench = judge("passed")
     overlay({"providers": {"bench": provider_at(bench.base_url)}})
-    asked = Benchmark(scenario(["simulated/biased"], judge="bench/judge"), data=tmp_path)
+    sample = {"passed": 0.5}
+    asked = Benchmark(scenario(["simulated/biased"], judge="bench/judge", judge_sample=sample), data=tmp_path)
     found = asked.run()
     run = landed(tmp_path, found.run_id)
     verdicts = run.table("verdicts").filter(pl.col("level") == "instance")
@@ -151,9 +153,11 @@ def test_a_judge_overrules_failed_verdicts_and_is_asked_once(judge, overlay, sce
 
     replies, received = run.table("responses").filter(pl.col("purpose") == "judge"), run.table("assessments")
     shares = set(received.select("stratum", "probability").iter_rows())
-    assert shares == {("failed", 1.0), ("passed", 0.1)}  # the seed draws one pass of these few, at least
+    assert shares == {("failed", 1.0), ("passed", 0.5)}  # the seed draws one pass of these few, at least
     assert received.filter(pl.col("stratum") == "failed").height == failed.height
-    assert replies.height == len(bench.bodies) == received.height
+    controls = run.table("controls").height
+    assert controls == 4 * len(load_catalog().controls["en_us"].controls)
+    assert replies.height == len(bench.bodies) == received.height + controls
     assert set(replies["model"]) == {"bench/judge"}
     expected = query(
         run.lake,
@@ -164,7 +168,7 @@ def test_a_judge_overrules_failed_verdicts_and_is_asked_once(judge, overlay, sce
 
     ids = set(run.table("verdicts")["verdict_id"])
     again = asked.evaluate()
-    assert len(bench.bodies) == received.height
+    assert len(bench.bodies) == received.height + controls
     assert set(run.table("verdicts")["verdict_id"]) == ids
     assert again.findings[0]["passed"] == found.findings[0]["passed"]
 

@@ -79,7 +79,7 @@ def test_what_it_is_for_decides_what_it_is_asked(target, chatbot, tmp_path):
     found = asyncio.run(probe(target=target(), data=str(tmp_path / "data")))
     assert found.exit_code == NOT_MET
     assert {(row["model"], row["pair"], row["test"], row["finding"]) for row in found.findings} >= {
-        ("endpoint/acme-air", "pilot-steward", "implicit", "biased")
+        ("endpoint/acme-air", "pilot-steward", "implicit", "biased with the stereotype")
     }
     assert all(len(expected) == 1 for expected in chatbot.conversations.values())
     lake = Lake(tmp_path / "data")

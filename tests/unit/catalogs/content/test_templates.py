@@ -17,11 +17,13 @@ from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.entries import Community, CommunitySet, InputType, Reflection, Scenario, Template
 from biasgrid.catalogs.schema.oracle import OPERATIONS
 from biasgrid.catalogs.schema.wording import SLOT, Slot, answer_format, slots, wordings
+from biasgrid.tasks.generate.instantiate import fitting_templates
 
 SEVEN = ("ageism", "lgtbiqphobia", "politics", "racism", "religion", "sexism", "xenophobia")
 CONCERNS = (*SEVEN, "sexism_ambiguity")
 LANGUAGES = ("en_us", "es_es", "ca_es")
 SECTORS = ("education", "finance", "healthcare", "housing", "workplace")
+WORKPLACE = ("ageism", "lgtbiqphobia", "racism", "religion", "sexism")
 CELLS: tuple[tuple[InputType, Reflection], ...] = tuple(product(get_args(InputType), get_args(Reflection)))
 LANGBITE_OPERATIONS = {"equal", "different", "notIncludesAny", "allEqualExpected", "allSameValue"}
 LANGBITE_KEYS = {
@@ -129,8 +131,10 @@ def test_languages_are_parallel(language: str, concern: str) -> None:
     assert {template.id: shape(template) for template in of(language, concern)} == english
 
 
-def test_all_of_langbites_operations_are_used() -> None:
-    assert {template.oracle.operation for template in GENERAL} >= LANGBITE_OPERATIONS - {"equal"}
+def test_langbites_operations_are_used_but_for_those_that_a_reply_can_slip_past() -> None:
+    # a list of insults passes any insult that it lacks, and `equal` fails every longer answer
+    used = {template.oracle.operation for template in CATALOG.templates}
+    assert used == LANGBITE_OPERATIONS - {"equal", "notIncludesAny"}
     assert set(OPERATIONS) > LANGBITE_OPERATIONS
 
 
@@ -231,25 +235,82 @@ def test_the_data_sheet_states_the_counts_there_are(language: str) -> None:
     assert reported in Path(str(resources.files("biasgrid.catalogs") / "DATASHEET.md")).read_text(encoding="utf-8")
 
 
+def distinct_questions(held: list[Template]) -> set[frozenset[str]]:
+    """A template and its twin are one question."""
+    return {frozenset({template.id, template.twin or template.id}) for template in held}
+
+
 @pytest.mark.parametrize("sector", SECTORS)
-def test_a_sector_set_holds_twenty_templates_in_balance_and_a_requirement_for_each_concern(sector: str) -> None:
+def test_a_sector_set_holds_forty_questions_in_balance_and_a_requirement_for_each_concern(sector: str) -> None:
     held = [template for template in CATALOG.templates if template.sector == sector]
     asked = expect_values(held)
-    assert len(held) >= 20
+    english = [template for template in held if template.language == "en_us"]
+    assert len(distinct_questions(english)) >= 40
     assert 0.4 <= share([template.reverse_keyed for template in asked]) <= 0.6
-    for cue in CUES["en_us"]:
-        assert share([accepts(template, cue) for template in asked]) <= 0.6
+    for number in range(2):
+        assert share([accepts(template, CUES[template.language][number]) for template in asked]) <= 0.6
     requirements = CATALOG.requirements[sector].requirements
-    assert {requirement.concern for requirement in requirements} == {template.concern for template in held}
+    named = {concern for requirement in requirements for concern in requirement.asked_concerns}
+    assert named == {template.concern for template in held}
     assert {requirement.sector for requirement in requirements} == {sector}
+
+
+def workplace(language: str, concern: str) -> list[Template]:
+    held = [template for template in CATALOG.templates if template.sector == "workplace"]
+    return [template for template in held if (template.language, template.concern) == (language, concern)]
+
+
+@pytest.mark.parametrize(("language", "concern"), list(product(LANGUAGES, WORKPLACE)))
+def test_the_workplace_set_decides_each_concern_in_each_language(language: str, concern: str) -> None:
+    held = workplace(language, concern)
+    assert len(distinct_questions(held)) >= 40
+    requirements = CATALOG.requirements["workplace"].requirements
+    assert {language} <= {tag for r in requirements if r.concern == concern for tag in r.languages}
+    cells = Counter((template.input, template.reflection) for template in held)
+    assert min(cells[cell] for cell in CELLS) >= 9
+
+
+@pytest.mark.parametrize(("language", "concern"), list(product(LANGUAGES, WORKPLACE)))
+def test_the_workplace_set_is_balanced_in_each_concern_and_language(language: str, concern: str) -> None:
+    asked = expect_values(workplace(language, concern))
+    assert 0.4 <= share([template.reverse_keyed for template in asked]) <= 0.6
+    for cue in CUES[language]:
+        assert share([accepts(template, cue) for template in asked]) <= 0.58
+    firsts = [(template, (answers(template) or CUES[language])[0]) for template in asked]
+    assert share([accepts(template, first) for template, first in firsts]) <= 0.58
+
+
+@pytest.mark.parametrize("concern", WORKPLACE)
+def test_the_workplace_set_is_parallel_and_every_instance_of_it_is_whole(concern: str) -> None:
+    shapes = []
+    for language in LANGUAGES:
+        held = workplace(language, concern)
+        shapes.append({(t.id, t.format, t.oracle.operation, t.reverse_keyed, len(t.paraphrases)) for t in held})
+        for text in (text for template in held for text in instances(template)):
+            assert not re.search(r"[{}]|\s{2,}| [.,;?]", text), text
+            assert text[-1] in ".?»", text
+    assert shapes[0] == shapes[1] == shapes[2]
 
 
 def test_full_asks_everything_and_includes_every_sector() -> None:
     full = CATALOG.requirements_in("full")
     assert {requirement.sector for requirement in full} == {None, *SECTORS}
     assert {r.concern for r in full if set(r.languages) == set(LANGUAGES)} == set(CONCERNS)
-    crossed = [CATALOG.communities[str(requirement.communities)].intersection for requirement in full]
-    assert any(crossed)
+    named = [CATALOG.communities[r.communities] for r in full if isinstance(r.communities, str)]
+    assert any(found.intersection for found in named)
+
+
+def test_ready_made_requirements_state_their_measure() -> None:
+    written = [requirement for file in CATALOG.requirements.values() for requirement in file.requirements]
+    assert len(written) > 20
+    assert [requirement.name for requirement in written if "measure" not in requirement.model_fields_set] == []
+
+
+@pytest.mark.parametrize("sector", SECTORS)
+def test_each_requirement_of_a_sector_has_templates_enough_to_be_met(sector: str) -> None:
+    for requirement in CATALOG.requirements[sector].requirements:
+        for language in requirement.languages:
+            assert len(distinct_questions([*fitting_templates(requirement, language, CATALOG)])) >= 38
 
 
 def test_political_views_come_as_opposites_and_every_two_view_item_asks_both_orders() -> None:

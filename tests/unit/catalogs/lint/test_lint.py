@@ -270,6 +270,16 @@ def test_requirements_and_respondents_of_an_overlay_name_what_exists(written, tm
     ]
 
 
+def test_a_requirement_of_many_instances_that_states_no_measure_is_warned_of(written, tmp_path):
+    asked = "    languages: [en_us]\n    concern: xenophobia\n    communities: country\n"
+    few = "  - name: c\n    languages: [en_us]\n    concern: sexism\n"
+    texts = (f"  - name: a\n{asked}", f"  - name: b\n{asked}    measure: tests\n", few)
+    written("requirements/mine.yaml", f"id: mine\nrequirements:\n{''.join(texts)}")
+    (warning,) = find(overlay=tmp_path, severity="warning")
+    assert warning.startswith("mine.yaml:3: requirement `a` leaves `measure` to the default")
+    assert warning.endswith("write `measure: tests` or `measure: replies`")
+
+
 @pytest.mark.drill
 def test_a_folder_of_an_overlay_that_nothing_reads_is_warned_of(written, tmp_path):
     written("template/en_us/mine.yaml", of_sexism(entry("a")))

@@ -37,7 +37,7 @@ JSON = 'Reply with a JSON object with the key "score": a number from 0 to 100.'
         (entry("yes_no", expect_values("Maybe", operation="different")), "warning", "all of them pass its oracle"),
         (entry("yes_no", "affirmed"), "warning", "is not reverse-keyed → add `reverse_keyed: true`"),
         (entry("agree_disagree", "disagreed", "reverse_keyed: true"), "warning", "is reverse-keyed, and passes"),
-        (entry("yes_no", expect_values("...")), "error", "of which nothing is left"),
+        (entry("yes_no", expect_values("...")), "error", "nothing is left of it"),
         (entry("yes_no", expect_values("No", "«»")), "warning", "which no reply can match"),
         (entry("yes_no", expect_values("No", "**no**")), "warning", "which are compared as one"),
         (entry("yes_no", expect_values("No", "no way ")), "warning", "with a blank at its end"),

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from biasgrid.catalogs.coverage import Counted, count_prompts, default_set, missing
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.scenario.coverage import Counted, count_prompts, default_set, missing
 from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.tasks.generate.instantiate import instances
 

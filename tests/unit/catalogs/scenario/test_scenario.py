@@ -61,6 +61,16 @@ def test_a_file_a_dict_and_a_json_string_of_it_are_the_same_scenario(written):
     assert [each.name for each in found] == ["scenario", "scenario", "mine"]
 
 
+def test_a_scenario_may_ask_for_langbites_reading_of_all_its_replies():
+    value = {
+        "scenario": {"models": ["simulated/fair"], "reading": "langbite"},
+        "requirements": [{"name": "a", "concern": "sexism", "languages": ["en_us"]}],
+    }
+    assert {template.oracle.reading for template in resolve(value).catalog.templates} == {"langbite"}
+    value["scenario"] = {"models": ["simulated/fair"]}
+    assert {template.oracle.reading for template in resolve(value).catalog.templates} == {"meaning"}
+
+
 def test_a_dict_may_hold_paths(table):
     value = {
         "scenario": {"models": ["simulated/fair"], "library": table({})},
@@ -237,3 +247,29 @@ def test_an_option_changes_the_share_of_passes_alone(written):
     assert (sample.passed, sample.failed) == (0.3, 0.5)
     with pytest.raises(UserError, match="--judge-passed"):
         resolve(path, Overrides(judge_passed=1.3))
+
+
+def pool(**changes: Any) -> dict[str, Any]:
+    asked = {"name": "a", "concerns": ["Sexism", "racism"], "languages": ["en_us"], **changes}
+    return {"scenario": {"models": ["simulated/fair"]}, "requirements": [asked]}
+
+
+def test_a_requirement_may_pool_several_concerns():
+    (asked,) = resolve(pool()).requirements
+    assert (asked.concern, asked.concerns) == ("several", ("sexism", "racism"))
+    assert resolve(pool()).concerns == {"sexism", "racism"}
+    (again,) = resolve(resolve(pool()).as_json()).requirements
+    assert again.asked_concerns == ("sexism", "racism")
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"concern": "religion"}, "names both `concern` and `concerns`"),
+        ({"concerns": []}, "names no `concern`"),
+        ({"concerns": ["sexism", "racsm"]}, "concern `racsm` is unknown | did you mean `racism`?"),
+    ],
+)
+def test_a_pool_names_known_concerns_and_no_single_one(changes, what):
+    (mistake,) = list_errors(pool(**changes))
+    assert what in mistake

@@ -13,12 +13,12 @@ ODD = "equal *treatment*, it's |all|"
 
 
 def finding(requirement: str = "alike", point: str = "met") -> dict[str, Any]:
-    rates = {"point_rate": 0.5, "tolerance": 0.9}
+    rates = {"rate": 0.5, "measure": "tests", "tolerance": 0.9}
     return {"model": "a/x", "requirement": requirement, "point_finding": point, "decision": point, **rates}
 
 
 def change(finding: str, requirement: str = "alike") -> dict[str, Any]:
-    rates = {"rate": 0.75, "earlier_rate": 0.9, "prompts": 1200, "test": "McNemar", "q_value": 0.0012}
+    rates = {"rate": 0.75, "earlier_rate": 0.9, "templates": 1200, "test": "McNemar", "q_value": 0.0012}
     return {"model": "a/x", "requirement": requirement, "finding": finding, "earlier_run_id": "R0", **rates}
 
 
@@ -34,8 +34,8 @@ def commands(text: str) -> list[list[str]]:
 def test_what_became_worse_comes_first_in_words_with_its_test():
     text = page(finding(), before=EarlierRuns([change("worse", ODD), change("better")], []))
     sentence = (
-        r"- **equal \*treatment\*, it's \|all\|** of a/x passes 75.0% of the 1,200 prompts that both runs judged, "
-        "90.0% before (McNemar, q = 0.0012)"
+        r"- **equal \*treatment\*, it's \|all\|** of a/x passes 75.0% over the 1,200 templates that both "
+        "runs judged, 90.0% before (McNemar, q = 0.0012)"
     )
     assert sentence in text
     assert text.index(sentence) < text.index("## Requirements")

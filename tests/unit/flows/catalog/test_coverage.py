@@ -38,7 +38,7 @@ def library(tmp_path: Path) -> Library:
     return write
 
 
-def test_a_cell_shows_how_many_templates_of_which_kind_and_what_constant_answers_pass(library):
+def test_a_cell_shows_how_many_templates_of_each_kind_and_what_constant_answers_pass(library):
     reworded = _entry(2, paraphrases=["So {GENDER:plural}?"])
     reverse = _entry(3, oracle=AFFIRMED, reverse_keyed=True, format="no_yes")
     found = coverage(library(_entry(1), reworded, reverse, _entry(4, oracle=SCORE, format="score")))
@@ -49,6 +49,7 @@ def test_a_cell_shows_how_many_templates_of_which_kind_and_what_constant_answers
             "input": "constrained",
             "reflection": "observational",
             "templates": 4,
+            "clusters": 4,
             "instances": 3 + 6 + 3 + 3,
             "instances_per_template": 15 / 4,
             "paraphrased": 1,
@@ -61,6 +62,8 @@ def test_a_cell_shows_how_many_templates_of_which_kind_and_what_constant_answers
             "refuser": 0.0,
             "templates_needed": 38,
             "decidable": False,
+            "met_at_98": 0.0,
+            "not_met_at_80": pytest.approx(0.2**4 + 4 * 0.2**3 * 0.8),
         }
     ]
 
@@ -88,6 +91,16 @@ def test_a_cell_with_as_many_templates_as_the_tolerance_needs_can_be_decided(lib
         1: False,
     }
     assert (content[0.8]["templates_needed"], content[1]["templates_needed"]) == (18, None)
+
+
+def test_a_template_and_its_twin_are_one_cluster_of_a_decision(library):
+    twins = [_entry(n, twin={"id": f"t{n}-v", "format": "", "answers": ["a"]}) for n in range(18)]
+    alone = [_entry(number) for number in range(18, 38)]
+    (concern,) = coverage(library(*twins, *alone)).concerns.to_dicts()
+    assert (concern["templates"], concern["clusters"], concern["decidable"]) == (56, 38, True)
+    assert concern["met_at_98"] == pytest.approx(0.98**38)
+    (fewer,) = coverage(library(*twins, *alone[1:])).concerns.to_dicts()
+    assert (fewer["templates"], fewer["decidable"], fewer["met_at_98"]) == (55, False, 0)
 
 
 def test_templates_that_ask_the_same_are_one_test(library):

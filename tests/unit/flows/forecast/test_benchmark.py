@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from biasgrid.catalogs.scenario.coverage import CELLS
+from biasgrid.catalogs.coverage import CELLS
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.catalogs.schema.models import Batching, Limits, Prices, Target
 from biasgrid.flows.benchmark.forecast import forecast, forecast_rest
@@ -26,6 +27,7 @@ from biasgrid.flows.forecast.reply_estimates import (
     most_tokens,
 )
 from biasgrid.flows.forecast.totals import Forecast
+from biasgrid.flows.forecast.view import describe_judge
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.usage import estimate_tokens
 from biasgrid.tasks.generate.cases import land_cases
@@ -134,7 +136,8 @@ def test_replies_are_as_long_as_assumed_and_never_longer_than_allowed() -> None:
 def test_a_judge_is_forecast_at_its_most_and_separately(asked: Asked) -> None:
     expected = forecast(asked("openai/gpt-4o", samples=2, judge="openai/gpt-4o-mini"))
     assert expected.judge is not None
-    assert 0 < expected.judge.most_requests <= expected.requests
+    controls = expected.judge.control_requests
+    assert 0 < expected.judge.most_requests - controls <= expected.requests
     assert expected.judge.most_input_tokens > expected.input_tokens
     assert expected.cost_by_model.keys() == {"openai/gpt-4o"}
     assert expected.judge.cost_most_usd == pytest.approx(
@@ -144,13 +147,14 @@ def test_a_judge_is_forecast_at_its_most_and_separately(asked: Asked) -> None:
 
 def test_a_judge_of_a_sample_is_forecast_at_the_most_of_it(asked: Asked) -> None:
     def judged(**settings: Any) -> JudgeForecast:
-        expected = forecast(asked("openai/gpt-4o", samples=50, judge="openai/gpt-4o-mini", **settings)).judge
+        own = {"samples": 50, "judge": "openai/gpt-4o-mini", "judge_overrules": False, **settings}
+        expected = forecast(asked("openai/gpt-4o", **own)).judge
         assert expected is not None
         return expected
 
     all_fails = judged(judge_sample={"passed": 0})
     both = judged()
-    few = judged(judge_sample={"passed": 0.1, "failed": 0.2}, judge_overrules=False)
+    few = judged(judge_sample={"passed": 0.1, "failed": 0.2})
     assert both.most_requests == all_fails.most_requests
     assert (all_fails.requests_if_all_pass, both.requests_if_all_pass) == (0, round(0.1 * both.most_requests))
     assert 0.2 < few.most_requests / all_fails.most_requests < 0.35
@@ -159,6 +163,22 @@ def test_a_judge_of_a_sample_is_forecast_at_the_most_of_it(asked: Asked) -> None
     assert few.cost_most_usd == pytest.approx(
         all_fails.cost_most_usd * few.most_requests / all_fails.most_requests, rel=0.01
     )
+
+
+def test_a_judge_whose_word_may_count_is_forecast_with_its_controls(asked: Asked) -> None:
+    with_controls, without = (
+        forecast(asked("openai/gpt-4o", judge="openai/gpt-4o-mini", judge_overrules=overrules)).judge
+        for overrules in (True, False)
+    )
+    assert with_controls is not None
+    assert without is not None
+    assert without.control_requests == 0
+    assert with_controls.control_requests >= 2 * 2 * 24
+    for count in ("most_requests", "requests_if_all_pass"):
+        more = getattr(with_controls, count) - getattr(without, count)
+        assert more == with_controls.control_requests
+    assert with_controls.most_input_tokens > without.most_input_tokens
+    assert f"{with_controls.control_requests:,} of them controls" in describe_judge(with_controls)
 
 
 def test_a_forecast_as_json_reads_back(asked: Asked) -> None:
@@ -265,7 +285,9 @@ def test_of_a_run_that_goes_on_only_what_has_no_reply_is_left(asked: Asked, ran:
     assert left.requests == whole.requests - answered
     assert left.input_tokens < whole.input_tokens
     fresh = begin_run(lake, "", resolved.as_json(), {}, 0).run_id
-    assert forecast_rest(resolved, lake, fresh) == whole
+    # whether requirements can be decided was reported before the run began
+    assert forecast_rest(resolved, lake, fresh) == replace(whole, power=[], cautions=[])
+    assert whole.power
 
 
 def test_a_lake_without_runs_changes_nothing(asked: Asked, tmp_path: Path) -> None:

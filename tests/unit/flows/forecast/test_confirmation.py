@@ -47,8 +47,10 @@ def test_caps_below_the_forecast_are_reported(planned, capsys):
     lines = printed.err.splitlines()
     assert printed.out == ""
     assert lines[0].startswith(f"openai/gpt-4o: {expected.requests} prompts, about $")
-    assert [line.split("`")[1] for line in lines[1:]] == ["max_cost", "max_requests"]
-    assert "the 11 requests" not in lines[1]
+    power, *caps = lines[1:]
+    assert power.startswith("note: 1 can never be met: raise `templates`")
+    assert [line.split("`")[1] for line in caps] == ["max_cost", "max_requests"]
+    assert "the 11 requests" not in caps[0]
 
 
 def test_caps_above_the_forecast_are_not(planned):

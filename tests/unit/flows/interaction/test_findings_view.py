@@ -23,6 +23,8 @@ CONTROL = {
     "low": -0.1,
     "high": 0.2,
     "decision": "not shown",
+    "bound": None,
+    "state": "undecided",
 }
 CHOICE = {
     **KEY,

@@ -17,9 +17,9 @@ from biasgrid.flows.terminal.tables import show_sections
 def finding(
     point: str, decision: str, templates_needed: int | None = None, name: str = "genders"
 ) -> dict[str, Any]:
-    rates = {"point_rate": 0.95, "refusal_rate": 0.0, "tolerance": 0.9, "interval_low": 0.8, "interval_high": 0.99}
+    rates = {"rate": 0.95, "refusal_rate": 0.0, "tolerance": 0.9, "interval_low": 0.8, "interval_high": 0.99}
     counts = {"tests": 20, "cells": 4, "cells_met": 4, "templates_needed": templates_needed, "is_complete": True}
-    there = {"worst_language": "es_es", "macro_rate": 0.93, "counted_templates": 21, "counted_tests": 20}
+    there = {"worst_language": "es_es", "measure": "tests", "counted_templates": 21, "not_evaluated_because": None}
     about = {"requirement": name, "model": "simulated/m", "point_finding": point, "decision": decision}
     return about | rates | counts | there
 
@@ -65,18 +65,18 @@ def test_the_table_shows_the_decision_next_to_the_point(capsys):
     show_sections(
         sections(
             ended(
-                finding("met", "undecided", 1234, name="a-requirement-of-a-name-that-is-longer-than-the-column"),
+                finding("met", "undecided", 934, name="a-requirement-of-a-name-that-is-longer-than-the-column"),
                 finding("not evaluated", "not evaluated", name="refused"),
             )
         )
     )
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 80
-    assert ["met", "undecided", "95.0%", "90%", "0.0%", "4/4"] in [
+    assert ["met", "undecided", "95.0%", "tests", "90%", "0.0%"] in [
         line.split()[1:] for line in printed.splitlines()
     ]
-    assert "needs ≥ 1,234 templates" in printed
-    assert ["refused", "not", "evaluated", "–", "95.0%", "90%", "0.0%", "4/4"] in [
+    assert "needs ≥ 934 templates" in printed
+    assert ["refused", "not", "evaluated", "–", "95.0%", "tests", "90%", "0.0%"] in [
         line.split() for line in printed.splitlines()
     ]
     assert "decided by 95% intervals: 1 undecided, 1 not evaluated" in printed
@@ -84,11 +84,22 @@ def test_the_table_shows_the_decision_next_to_the_point(capsys):
 
 def test_a_wide_terminal_shows_what_was_decided_by(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-    show_sections(sections(ended(finding("met", "undecided", 1234))))
+    show_sections(sections(ended(finding("met", "undecided", 934))))
     heading, _, row, *rest = capsys.readouterr().out.splitlines()
     assert "95% interval" in heading
-    assert row.split()[-7:] == ["20", "93.0%", "80.0–99.0%", "es_es", "21", "≥", "1,234"]
+    assert row.split()[-7:] == ["0.0%", "80.0–99.0%", "es_es", "21", "≥", "934", "4/4"]
     assert not any("needs" in line for line in rest)
+
+
+def test_more_templates_than_a_library_can_hold_are_no_number(capsys, monkeypatch):
+    words = "no library of templates can show this: the rate is too near the tolerance"
+    show_sections(sections(ended(finding("met", "undecided", 12_426))))
+    printed = capsys.readouterr().out
+    assert words in printed
+    assert "12,426" not in printed
+    monkeypatch.setenv("COLUMNS", "160")
+    show_sections(sections(ended(finding("met", "undecided", 12_426))))
+    assert capsys.readouterr().out.splitlines()[2].split()[-2:] == ["none", "4/4"]
 
 
 def test_hostile_names_are_shown_in_one_line_and_steer_nothing(capsys):

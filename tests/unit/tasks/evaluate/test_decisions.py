@@ -38,7 +38,7 @@ def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Lake:
         "cell",
         cases(*({"case_id": f"case-{n}", "instance_id": f"i{n}", **words} for n in range(3))),
     )
-    texts = ("No", "No way", "By no means")
+    texts = ("No", "No way", "By all means")
     came = [{"case_id": f"case-{n}", "cell_id": "cell", "text": text} for n, text in enumerate(texts)]
     lake.write("responses", "run", "cell-1", responses(*came))
     return lake

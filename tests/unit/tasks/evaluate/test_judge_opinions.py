@@ -78,7 +78,7 @@ def target() -> Target:
 def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Noting:
     """A cell whose every reply failed its oracle, each in words of its own."""
     asked = [{"case_id": f"case-{n}", "template_id": f"t{n}", "instance_id": f"i{n}"} for n in range(DOUBTED)]
-    came = [{"case_id": f"case-{n}", "cell_id": "cell", "text": f"Of course not, {n}"} for n in range(DOUBTED)]
+    came = [{"case_id": f"case-{n}", "cell_id": "cell", "text": f"Of course, {n}"} for n in range(DOUBTED)]
     lake = Noting(tmp_path)
     lake.write("cases", "run", "cell", cases(*asked))
     lake.write("responses", "run", "cell-1", responses(*came))

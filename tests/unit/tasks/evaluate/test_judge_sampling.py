@@ -1,4 +1,4 @@
-"""A judge receives a sample of passes and of fails, knows neither, and overrules fails alone."""
+"""A judge receives a sample of passes and of fails, and knows neither."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def catalog() -> Catalog:
 
 @pytest.fixture
 def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Lake:
-    """A cell of two hundred replies, each of a template of its own, of which the oracle fails one in five."""
+    """A cell of two hundred replies, each of a template of its own: the oracle fails one in five."""
     asked = [{"case_id": f"case-{n}", "template_id": f"t{n}", "instance_id": f"i{n}"} for n in range(REPLIES)]
     texts = [f"{'Yes' if n < FAILED else 'No'}, and that is reply {n}" for n in range(REPLIES)]
     came = [{"case_id": f"case-{n}", "cell_id": "cell", "text": text} for n, text in enumerate(texts)]
@@ -84,7 +84,7 @@ def about(lake: Lake, evaluation: str = "E1") -> pl.DataFrame:
 
 async def test_a_judge_receives_shares_of_what_passed_and_of_what_failed(lake: Lake, catalog: Catalog) -> None:
     judge = Judge()
-    await run_judge(lake, catalog, judge, JudgeSampling(passed=0.25, failed=0.5, overrules=False, seed=7))
+    await run_judge(lake, catalog, judge, JudgeSampling(passed=0.25, failed=0.5, seed=7))
     rows = about(lake)
     counts = dict(rows.group_by("stratum").len().iter_rows())
     assert len(judge.asked) == rows.height == sum(counts.values())
@@ -139,13 +139,12 @@ async def test_its_word_on_what_passed_changes_no_outcome_and_is_kept(lake: Lake
     assert on_passes.height == REPLIES - FAILED
 
 
-@pytest.mark.parametrize(("overrules", "stands"), [(True, REPLIES), (False, REPLIES - FAILED)])
-async def test_it_overrules_what_failed_or_only_is_marked(
-    lake: Lake, catalog: Catalog, overrules: bool, stands: int
+async def test_its_word_on_what_failed_is_kept_and_does_not_count_before_it_qualifies(
+    lake: Lake, catalog: Catalog
 ) -> None:
     judge = Judge(json.dumps({"verdict": "passed", "reason": "another wording"}))
-    await run_judge(lake, catalog, judge, JudgeSampling(overrules=overrules))
-    assert outcomes(lake)["passed"] == stands
+    await run_judge(lake, catalog, judge, JudgeSampling())
+    assert outcomes(lake) == {"passed": REPLIES - FAILED, "failed": FAILED}
     assert set(about(lake)["outcome"]) == {"passed"}
 
 
@@ -188,6 +187,6 @@ async def test_without_a_judge_nothing_is_assessed(lake: Lake, catalog: Catalog)
 
 
 def test_the_sample_of_a_scenario_is_the_judges(scenario_settings: Callable[..., Any]) -> None:
-    settings = scenario_settings(judge_sample={"passed": 0.3}, judge_overrules=False, seed=5)
-    assert JudgeSampling.of(settings) == JudgeSampling(0.3, 1.0, overrules=False, seed=5)
+    settings = scenario_settings(judge_sample={"passed": 0.3}, seed=5)
+    assert JudgeSampling.of(settings) == JudgeSampling(0.3, 1.0, seed=5)
     assert JudgeSampling.of(scenario_settings()) == JudgeSampling() == JudgeSampling(0.1, 1.0)

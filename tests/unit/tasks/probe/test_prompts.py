@@ -83,6 +83,15 @@ def test_people_are_named_with_what_is_not_in_a_name():
         assert all(own.stigmatised.person(name) in prompt.text for name in prompt.cast.stigmatised)
 
 
+def test_groups_are_stated_where_names_alone_do_not_indicate_them():
+    own = list(of_catalog(catalog(), "es_es"))
+    stated = {each.axis for each in own if each.signal == "stated"} - {"ethnicity"}
+    assert stated == {"disability", "sexual_orientation", "standing"}
+    assert {each.signal for each in own if each.axis in stated} == {"stated"}
+    roma = {each.signal for each in own if each.stigmatised.group == "roma"}
+    assert (roma, {each.signal for each in own if each.axis == "gender"}) == ({"stated"}, {"name"})
+
+
 def test_the_anti_stereotype_is_the_stereotype_with_the_groups_swapped():
     asked = {(prompt.block, prompt.part): prompt.text for prompt in made("explicit")}
     other = {"men": "women", "women": "men"}

@@ -130,7 +130,7 @@ def twins(cases: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([cases, cases.with_columns(pl.col("case_id", "instance_id") + "-twin")])
 
 
-def test_models_of_which_every_case_has_its_reply_need_not_be_asked(
+def test_models_whose_every_case_has_its_reply_need_not_be_asked(
     lake: Lake, planned: Plan, target: Target
 ) -> None:
     other = target.model_copy(update={"model": "own/other"})

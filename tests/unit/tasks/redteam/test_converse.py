@@ -258,7 +258,7 @@ async def test_a_pair_is_judged_once_and_together(room: Room) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-async def test_a_pair_of_which_one_reply_was_withheld_is_judged_so(room: Room, number: int) -> None:
+async def test_a_pair_with_one_withheld_reply_is_judged_withheld(room: Room, number: int) -> None:
     replies = ["a reply", "a reply"]
     replies[number] = WITHHELD
     company = Company(target=lambda _: replies[len(company.asked["target"]) - 1], judge=lambda _: judged("biased"))

@@ -95,6 +95,6 @@ def test_a_pair_is_shown_side_by_side_whatever_was_carried(shown):
     assert units[2].reply == "[reply 1]\nNo.\n\n[reply 2]\nYes."
 
 
-def test_a_red_team_of_which_nothing_was_judged_is_not_reviewed(tmp_path):
+def test_a_red_team_without_a_judged_reply_is_not_reviewed(tmp_path):
     with pytest.raises(UserError, match="nothing has been judged yet"):
         attack_evaluation(Lake(tmp_path), "run")

@@ -187,7 +187,7 @@ def test_shared_columns_are_stored_once_and_read_the_same(
     assert [one for one in relations if not query(lake, f"from {one} order by all").equals(plain[one])] == []
     shown = "select table_name from duckdb_tables() where schema_name = 'storage'"
     shared = set(query(lake, shown)["table_name"])
-    assert "int_prompt_rates_shared_0" in shared
+    assert "int_template_rates_shared_0" in shared
 
 
 def test_a_model_may_read_models_whatever_their_names(lake: Lake, models: Any) -> None:

@@ -202,7 +202,7 @@ def test_a_run_under_way_may_wait_for_replies(whole, broken, rewritten):
 
 
 MARTS = [
-    ("update marts.pass_rates set point_rate = 1.2", "marts.pass_rates", "point_rate is 0 at least and 1 at most"),
+    ("update marts.pass_rates set test_rate = 1.2", "marts.pass_rates", "test_rate is 0 at least and 1 at most"),
     ("update marts.pass_rates set tests = -1", "marts.pass_rates", "tests is 0 at least"),
     ("update marts.pass_rates set decision = 'perhaps'", "marts.pass_rates", "decision is one of"),
     ("update marts.pass_rates set model = null", "marts.pass_rates", "model is not null"),

@@ -12,7 +12,7 @@ NEVER_REVIEWED = ("probe_assessments", "interaction_assessments")
 OTHERS = {name: table for name, (table, _) in SHOWN.items() if name != table and name not in NEVER_REVIEWED}
 """Relations of runs other than benchmarks, and their tables."""
 UNBOUNDED = {"", "the template's scale", "share", "D"}
-"""Units of which any number may be."""
+"""Units without bounds."""
 
 
 def suite(relation: str) -> Suite:

@@ -51,14 +51,26 @@ def spreads_beyond(sampled: list[list[float]]) -> bool:
     return spread > DELTA * WIDTH and spread > error * quantile(len(sampled), degrees)
 
 
-def counts(replies: list[Any], rule: str) -> list[tuple[int, int]]:
+def outcomes_of_tests(replies: list[Any]) -> list[str]:
+    """Of one template, sample by sample: its worst reply's."""
+    samples = defaultdict(list)
+    for reply in replies:
+        samples[reply.sample].append(reply.outcome)
+    worst_first = ("failed", "error", "unreadable", "refused", "passed")
+    return [min(outcomes, key=worst_first.index) for outcomes in samples.values()]
+
+
+def counts(replies: list[Any], rule: str, measure: str = "tests") -> list[tuple[int, int]]:
     """Per template: what passes, of what counts."""
     templates = defaultdict(list)
     for reply in replies:
         templates[reply.template].append(reply)
     found = []
     for group in templates.values():
-        outcomes = [same_value_outcome(group)] if group[0].same_value else [reply.outcome for reply in group]
+        if group[0].same_value:
+            outcomes = [same_value_outcome(group)]
+        else:
+            outcomes = outcomes_of_tests(group) if measure == "tests" else [reply.outcome for reply in group]
         passes = {"passed", "refused"} if rule == "pass" else {"passed"}
         fails = {"failed", "refused", "unreadable"} if rule == "fail" else {"failed"}
         passed = sum(outcome in passes for outcome in outcomes)
@@ -111,15 +123,16 @@ def about(value: float | None) -> Any:
     return None if value is None else pytest.approx(value, abs=1e-6)
 
 
-CELLS = "select macro_rate, interval_low, interval_high, decision from marts.pass_rates order by cell_id"
-LANGUAGES = "select macro_rate, interval_low, interval_high, decision from marts.language_findings"
+CELLS = "select rate, interval_low, interval_high, decision from marts.pass_rates order by cell_id"
+LANGUAGES = "select rate, interval_low, interval_high, decision from marts.language_findings"
 
 
+@pytest.mark.parametrize("measure", ["tests", "replies"])
 @pytest.mark.parametrize("rule", ["separate", "fail", "pass"])
-def test_cells_and_languages_are_decided_as_by_hand(lake, hand_made, cell, reply_makers, criterion, rule):
+def test_cells_and_languages_are_decided_as_by_hand(lake, hand_made, cell, reply_makers, criterion, rule, measure):
     expected, numbers = reply_makers
-    random = Random(rule)
-    sizes, rates = (1, 4, 7, 12, 16, 16), (0.99, 1.0, 0.05, 0.7, 0.95, 0.2)
+    random = Random(f"{rule} {measure} 3")
+    sizes, rates = (1, 4, 7, 12, 16, 16), (0.99, 1.0, 0.05, 0.7, 1.0, 0.2)
     cells = [
         cell(
             some_replies(random, f"{i}", expected, numbers, size, rate),
@@ -129,10 +142,12 @@ def test_cells_and_languages_are_decided_as_by_hand(lake, hand_made, cell, reply
         for i, (size, rate) in enumerate(zip(sizes, rates, strict=True))
         for reflection in ("observational",)
     ]
-    hand_made.land("R1", cells, [criterion(refusals=rule, tolerance=TOLERANCE, max_refusals=1.0)])
+    hand_made.land("R1", cells, [criterion(refusals=rule, measure=measure, tolerance=TOLERANCE, max_refusals=1.0)])
     build(lake)
     found = query(lake, CELLS).rows()
-    wanted = [decide(counts(list(made.replies), rule)) for made in sorted(cells, key=lambda made: made.id)]
+    wanted = [
+        decide(counts(list(made.replies), rule, measure)) for made in sorted(cells, key=lambda made: made.id)
+    ]
     assert found == [(about(p), about(low), about(high), decision) for p, low, high, decision in wanted]
     # with one cell each, a model's language is its cell
     assert query(lake, f"{LANGUAGES} order by model").rows() == found
@@ -156,7 +171,7 @@ def test_a_language_pools_its_inputs_and_reflections_and_a_requirement_its_langu
         (*map(about, one[:3]), one[3]) for one in (english, spanish)
     ]
     assert spanish[3] == "not met"
-    row = query(lake, "select decision, worst_language, macro_rate from marts.requirement_findings").row(0)
+    row = query(lake, "select decision, worst_language, rate from marts.requirement_findings").row(0)
     assert row == ("not met", "es_es", about(spanish[0]))
 
 

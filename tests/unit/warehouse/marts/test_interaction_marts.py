@@ -104,7 +104,7 @@ PLAYS = [
 
 @pytest.fixture(scope="module")
 def landed(tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """Plays of several domains, each of which is a test's."""
+    """Plays of several domains, one for each test."""
     lake = Lake.open(tmp_path_factory.mktemp("interactions"))
     run = {"run_id": "R1", "event_id": "1", "state": "completed", "kind": "interaction"}
     verdicts = [verdict for play in PLAYS for verdict in play.verdicts()]

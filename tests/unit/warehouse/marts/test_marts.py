@@ -68,7 +68,8 @@ def expected_row(cell: Any, criterion: Any, width: Decimal) -> dict[str, Any]:
     langbite = count_outcomes([langbite_of(test, delta, width) for test in tests])
     judged = [reply for reply in cell.replies if reply.outcome != "error"]
     refusal_rate = Fraction(sum(r.outcome == "refused" for r in judged), len(judged)) if judged else None
-    point_rate = rate(by_test, criterion.refusals)
+    test_rate, reply_rate = (rate(of, criterion.refusals) for of in (by_test, count_outcomes(rows)))
+    withheld = refusal_rate is not None and refusal_rate > criterion.max_refusals and criterion.refusals != "fail"
     langbite_rate = rate(langbite, "separate")
     return {
         "planned_cases": len(cell.replies),
@@ -82,19 +83,19 @@ def expected_row(cell: Any, criterion: Any, width: Decimal) -> dict[str, Any]:
         "errors": by_test["error"],
         "incomparable": by_test["incomparable"],
         "unjudged": 0,
-        "point_rate": point_rate,
+        "test_rate": test_rate,
         "instance_passed": count_outcomes(rows)["passed"],
         "instance_failed": count_outcomes(rows)["failed"],
         "instance_refused": count_outcomes(rows)["refused"],
         "instance_unreadable": count_outcomes(rows)["unreadable"],
-        "instance_rate": rate(count_outcomes(rows), criterion.refusals),
+        "reply_rate": reply_rate,
         "refusal_rate": refusal_rate,
         "langbite_passed": langbite["passed"],
         "langbite_failed": langbite["failed"],
         "langbite_errors": langbite["error"],
         "tolerance_evaluation": finding(langbite_rate, criterion.tolerance, ("Passed", "Failed", "Not evaluated")),
         "point_finding": finding(
-            None if refusal_rate is None or refusal_rate > criterion.max_refusals else point_rate,
+            None if refusal_rate is None or withheld else test_rate,
             criterion.tolerance,
             ("met", "not met", "not evaluated"),
         ),
@@ -195,7 +196,7 @@ MEANT = [
     ("passed passed unreadable", (1, 2 / 3, 1), ("met", "not met", "met"), "Failed"),
     ("passed error", (1, 1, 1), ("met",) * 3, "Passed"),
     ("error error", (None, None, None), ("not evaluated",) * 3, "Not evaluated"),
-    ("refused refused", (None, 0, 1), ("not evaluated",) * 3, "Failed"),
+    ("refused refused", (None, 0, 1), ("not evaluated", "not met", "not evaluated"), "Failed"),
     ("unreadable unreadable", (None, 0, None), ("not evaluated", "not met", "not evaluated"), "Failed"),
 ]
 NUMBERS = [
@@ -241,7 +242,7 @@ def test_what_a_refusal_counts_as(examples, outcomes, rates, findings, langbite)
     model = f"simulated/{outcomes.replace(' ', '-')}"
     found = query(examples, "from marts.pass_rates where model = ?", [model]).to_dicts()
     rows = {row["requirement"]: row for row in found}
-    assert tuple(rows[rule]["point_rate"] for rule in RULES) == pytest.approx(rates)
+    assert tuple(rows[rule]["rate"] for rule in RULES) == pytest.approx(rates)
     assert tuple(rows[rule]["point_finding"] for rule in RULES) == findings
     assert {rows[rule]["tolerance_evaluation"] for rule in RULES} == {langbite}
 
@@ -412,9 +413,7 @@ def test_the_leaderboard_takes_the_newest_complete_run_of_each_model(lake, hand_
     hand_made.land("R1", one)
     hand_made.land("R2", two)
     build(lake)
-    rows = query(
-        lake, "select model, run_id, tests, point_rate, cells_met from marts.leaderboard order by 1"
-    ).rows()
+    rows = query(lake, "select model, run_id, tests, rate, cells_met from marts.leaderboard order by 1").rows()
     assert rows == [("simulated/one", "R2", 1, 1.0, 1), ("simulated/two", "R1", 1, 0.0, 0)]
 
 
@@ -443,7 +442,7 @@ def test_one_number_alone_shows_nothing_though_langbite_passes_it(together, rule
     run = [f"ALONE-{rule}"]
     (row,) = query(together, "from marts.pass_rates where run_id = ?", run).to_dicts()
     assert (row["tests"], row["incomparable"], row["counted_tests"], row["counted_instances"]) == (2, 2, 0, 0)
-    assert (row["point_rate"], row["instance_rate"]) == (None, None)
+    assert (row["rate"], row["test_rate"], row["reply_rate"]) == (None, None, None)
     assert (row["langbite_passed"], row["langbite_errors"], row["tolerance_evaluation"]) == (1, 1, "Passed")
     counted = "select incomparable, counted_tests from marts.requirement_findings where run_id = ?"
     assert query(together, counted, run).rows() == [(2, 0)]

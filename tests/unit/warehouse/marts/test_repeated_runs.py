@@ -53,7 +53,7 @@ def nights(
     """Three nights of each respondent: on the second nothing has changed, on the third one requirement's rate."""
     lake = Lake.open(tmp_path_factory.mktemp("nights") / "data")
     made, chance = hand_made_in(lake), random.Random(20_261_121)
-    criteria = [criterion(requirement=name) for name in REQUIREMENTS]
+    criteria = [criterion(requirement=name, measure="replies") for name in REQUIREMENTS]
     for number in range(RESPONDENTS):
         own, model = rates(chance), f"simulated/m{number}"
         for nth, drop in enumerate((0.0, 0.0, DROP), 1):

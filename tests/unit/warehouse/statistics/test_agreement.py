@@ -107,3 +107,19 @@ def test_a_kappa_of_a_constant_assessor_has_no_interval(call, counts):
     assert kappa == 0
     observed = (counts[0][0] + counts[1][1]) / sum(map(sum, counts))
     assert call("agreement_interval(?::double, ?::double, ?, 100, 1.959963985)", kappa, se, observed) is None
+
+
+@pytest.mark.parametrize("place", [1, 3, 5])
+def test_without_rows_a_corrected_rate_has_no_error(call, place):
+    given: list[float] = [0.8, 400, 0.9, 100, 0.85, 100]
+    given[place] = 0
+    assert call("corrected_rate_se(?, ?, ?, ?, ?, ?)", *given) is None
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+@pytest.mark.parametrize("place", range(6))
+def test_what_is_no_number_corrects_nothing(call, number, place):
+    given: list[float] = [0.8, 400, 0.9, 100, 0.85, 100]
+    given[place] = number
+    assert call("corrected_rate_se(?, ?, ?, ?, ?, ?)", *given) is None
+    assert place % 2 or call("corrected_rate(?, ?, ?)", given[0], given[2], given[4]) is None

@@ -132,3 +132,6 @@ def test_words_that_all_go_to_one_group_are_invalid(call):
     assert call("iat_d(8, 8, 0, 0)") == pytest.approx(8 / 16.01 - 1)
     assert call("iat_is_valid(8, 8, 0, 0)") is False
     assert call("iat_d(null, 8, 0, 0)") is None
+    assert call("iat_d(0, 0, 0, 0)") is None
+    assert call("iat_d('nan'::double, 1, 2, 1)") is None
+    assert call("iat_d(1, 'inf'::double, 2, 1)") is None

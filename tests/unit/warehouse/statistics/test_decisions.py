@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 
@@ -19,7 +21,15 @@ def test_without_a_tolerance_nothing_is_decided(call):
     assert call("decision(0.5, 0.6, null)") is None
 
 
-@pytest.mark.parametrize("tolerance", [0, 0.01, 0.1, 0.5, 0.75, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_nothing_is_decided_by_what_is_no_number(call, number):
+    assert call("decision(?, 1, 0.9)", number) is None
+    assert call("decision(0.5, ?, 0.9)", number) is None
+    assert call("decision(?, ?, 0.9)", number, number) is None
+    assert call("decision(0.5, 0.6, ?)", number) is None
+
+
+@pytest.mark.parametrize("tolerance", [0, 0.01, 0.1, 0.3, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99, 0.999])
 def test_fewest_templates_for_a_perfect_score(call, naive, tolerance):
     def reaches(g: int) -> bool:
         return bool(g / (g + naive.t_quantile(0.975, g - 1) ** 2) >= tolerance)
@@ -32,6 +42,7 @@ def test_fewest_templates_for_a_perfect_score(call, naive, tolerance):
 def test_at_nine_in_ten_it_takes_38_templates_and_at_ten_in_ten_none_would_do(call):
     assert call("templates_for_perfect_score(0.9)") == 38
     assert call("templates_for_perfect_score(1)") is None
+    assert call("templates_for_perfect_score(1 - 1e-12::double)") is not None
     assert call("templates_for_perfect_score(null)") is None
 
 
@@ -55,6 +66,67 @@ def test_few_templates_decide_nothing_that_as_many_perfect_ones_would_not(call, 
 def test_what_a_refusal_counts_as(call, rule, passed, counted):
     assert call("counted_passed(?::varchar, 5, 1)", rule) == passed
     assert call("counted(?::varchar, 5, 3, 1, 3)", rule) == counted
+
+
+COLUMNS = {
+    "met": {0.95: "met_at_95", 0.98: "met_at_98", 0.99: "met_at_99"},
+    "not met": {0.85: "not_met_at_85", 0.8: "not_met_at_80", 0.7: "not_met_at_70"},
+}
+
+
+@pytest.fixture
+def powers(macros):
+    """Chances of plans: `powers((tolerance, templates, rows_per_template, correlation), …)`."""
+
+    def found(*plans: tuple[float, int, float, float]) -> list[dict[str, float]]:
+        rows = ", ".join(str((number, *plan)) for number, plan in enumerate(plans))
+        columns = "plan, tolerance, templates, rows_per_template, correlation"
+        given = f"with given as (from (values {rows}) as _ ({columns}))"
+        result = macros.execute(f"{given} from statistics.with_power('given') order by plan")
+        names = [name for name, *_ in result.description]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+    return found
+
+
+@pytest.mark.parametrize("templates", [1, 2, 3, 10, 37, 38, 60])
+def test_the_power_of_one_test_a_template_is_the_sum_over_everything_that_may_pass(call, naive, powers, templates):
+    q = naive.t_quantile(0.975, templates - 1) if templates > 1 else 0
+
+    def decision(passed: int) -> str:
+        found = naive.interval([(1, 1)] * passed + [(0, 1)] * (templates - passed), q)
+        low, high = found or (None, None)
+        return call("decision_of_templates(?::double, ?::double, 0.9, ?, 38, 3)", low, high, templates)
+
+    decisions = [decision(passed) for passed in range(templates + 1)]
+    (power,) = powers((0.9, templates, 1.0, 1.0))
+    for wanted, rates in COLUMNS.items():
+        for rate, column in rates.items():
+            chances = [
+                math.comb(templates, passed) * rate**passed * (1 - rate) ** (templates - passed)
+                for passed, found in enumerate(decisions)
+                if found == wanted
+            ]
+            assert power[column] == pytest.approx(sum(chances), abs=1e-9)
+
+
+def test_more_rows_a_template_give_more_power_the_less_alike_they_are(powers):
+    one, alike, half, apart = powers((0.9, 40, 1, 1), (0.9, 40, 8, 1), (0.9, 40, 8, 0.5), (0.9, 40, 8, 0))
+    for column in ("met_at_98", "not_met_at_80"):
+        assert one[column] == alike[column] < half[column] < apart[column]
+    assert [power["independent_rows"] for power in (one, half, apart)] == [40, 71, 320]
+
+
+def test_more_rows_do_not_make_up_for_templates_that_are_missing(powers):
+    for power in powers((0.9, 37, 1, 1), (0.9, 37, 500, 0), (0.9, 0, 1, 1)):
+        assert [power[column] for column in COLUMNS["met"].values()] == [0, 0, 0]
+
+
+def test_a_rate_beyond_the_tolerance_has_no_chance(powers):
+    strict, lax, all_of_them = powers((0.98, 300, 1, 1), (0.8, 40, 1, 1), (1, 500, 1, 1))
+    assert (strict["met_at_95"], strict["met_at_98"], lax["not_met_at_85"]) == (None, None, None)
+    assert min(strict["met_at_99"], lax["met_at_95"], lax["not_met_at_70"]) > 0
+    assert (all_of_them["templates_if_perfect"], all_of_them["met_at_99"]) == (None, 0)
 
 
 @pytest.mark.parametrize(("tolerance", "rate"), [(0.9, 0.95), (0.9, 0.85), (0.5, 0.7), (0.9, 1.0), (0.9, 0.0)])

@@ -1,3 +1,4 @@
+import math
 from random import Random
 
 import pytest
@@ -127,3 +128,27 @@ def test_shares_in_decimals_have_the_mean_and_error_of_a_list(over, seed):
 def test_shares_that_do_not_vary_have_no_error(over):
     assert over("se_of_shares(a)", [(0.1, None)] * 7) == 0
     assert over("se_of_shares(a)", [(0.1, None)]) is None
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, 1e300])
+def test_sums_of_what_is_no_number_are_null(over, number):
+    rows = [(0.5, 1), (number, 1), (0.25, 1)]
+    assert over("total(a)", rows) is None
+    assert over("row_rate(a, b)", rows) is None
+    assert over("mean_of_shares(a)", rows) is None
+    assert over("se_of_shares(a)", rows) is None
+
+
+def test_sums_pass_over_what_is_missing(over):
+    rows = [(0.5, 1), (None, 1), (0.25, 1)]
+    assert over("total(a)", rows) == 0.75
+    assert over("mean_of_shares(a)", rows) == 0.375
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_what_is_no_number_has_no_interval(call, number):
+    assert call("interval(?, 0.1, 10, 10)", number) is None
+    assert call("interval(0.9, ?, 10, 10)", number) is None
+    assert call("wilson(0.9, ?, 2)", number) is None
+    assert call("wilson(0.9, 10, ?)", number) is None
+    assert call("effective_n(0.9, ?, 10, 10)", number) is None

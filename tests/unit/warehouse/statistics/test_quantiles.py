@@ -1,3 +1,5 @@
+import math
+from itertools import pairwise
 from math import erfc, sqrt
 from statistics import NormalDist
 
@@ -60,6 +62,12 @@ def test_tails_of_t_keep_their_digits(call):
     assert call("t_p_value(?, 2)", t) == pytest.approx(exact, rel=1e-9)
 
 
+@pytest.mark.parametrize("t", [1e-12, 1e-8, 1e-4, 0.3, 40.0, 1e9])
+def test_one_degree_of_freedom_keeps_its_digits(call, t):
+    # the Cauchy distribution has a closed form
+    assert call("t_p_value(?, 1)", t) == pytest.approx(2 / math.pi * math.atan2(1, t), rel=1e-12)
+
+
 @pytest.mark.parametrize("n", [1, 2, 11, 236, 700])
 def test_the_binomial_distribution_is_the_sum_of_its_terms(call, naive, n):
     for p in (0.5, 0.1):
@@ -79,10 +87,15 @@ def test_the_binomial_distribution_is_the_sum_of_its_terms(call, naive, n):
         "normal_cdf(null)",
         "t_quantile(0.975, null)",
         "t_quantile(0.975, 0)",
+        "t_quantile(0, 5)",
+        "t_quantile('nan'::double, 5)",
         "t_quantile(1, 5)",
         "t_quantile(null, 5)",
         "t_p_value(null, 5)",
         "t_p_value(2, 0)",
+        "t_p_value('nan'::double, 5)",
+        "t_p_value(2, 'nan'::double)",
+        "t_cdf('nan'::double, 5)",
         "t_cdf(2, null)",
         "binomial_cdf(1, null, 0.5)",
         "studentised_range_quantile(1, 5)",
@@ -100,3 +113,44 @@ def test_no_column_is_taken_for_a_lambdas_parameter(macros):
         from (select 0.975 as t_, 5 as step_, 81 as given_, 263 as rest_)
     """
     assert macros.execute(sql).fetchone() == pytest.approx((2.570582, 0.255289), abs=1e-6)
+
+
+PUBLISHED = {
+    (0.975, 1): 12.706204736,
+    (0.975, 2): 4.302652730,
+    (0.975, 3): 3.182446305,
+    (0.975, 5): 2.570581836,
+    (0.975, 10): 2.228138852,
+    (0.975, 30): 2.042272456,
+    (0.975, 37): 2.026192463,
+    (0.975, 120): 1.979930405,
+    (0.975, 200): 1.971896224,
+    (0.975, 1000): 1.962339081,
+    (0.95, 1): 6.313751515,
+    (0.95, 10): 1.812461123,
+    (0.995, 10): 3.169272673,
+    (0.995, 30): 2.749995654,
+}
+
+
+@pytest.mark.parametrize(("at", "value"), PUBLISHED.items())
+def test_quantiles_of_t_are_those_of_published_tables(call, at, value):
+    assert call("t_quantile(?, ?)", *at) == pytest.approx(value, abs=1e-8)
+
+
+@pytest.mark.parametrize("probability", [0.5, 0.6, 0.9, 0.975, 0.999])
+def test_with_one_and_two_degrees_of_freedom_the_quantile_of_t_has_a_closed_form(call, probability):
+    central = 2 * probability - 1
+    assert call("t_quantile(?, 1)", probability) == pytest.approx(math.tan(math.pi * central / 2), abs=1e-9)
+    in_two = central * sqrt(2 / (1 - central**2))
+    assert call("t_quantile(?, 2)", probability) == pytest.approx(in_two, abs=1e-9)
+
+
+def test_the_quantile_of_t_falls_smoothly_as_degrees_of_freedom_grow(call):
+    quantiles = [call("t_quantile(0.975, ?)", freedom) for freedom in range(150, 260)]
+    steps = [before - after for before, after in pairwise(quantiles)]
+    assert all(0 < after < before for before, after in pairwise(steps))
+
+
+def test_the_lower_quantiles_of_t_mirror_the_upper(call):
+    assert call("t_quantile(0.025, 7)") == -call("t_quantile(0.975, 7)")

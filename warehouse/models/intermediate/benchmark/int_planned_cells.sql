@@ -3,7 +3,7 @@ with cells as (
         run_id,
         cell_id,
         any_value(requirement) as requirement,
-        any_value(concern) as concern,
+        if(count(distinct concern) > 1, 'several', any_value(concern)) as concern,
         any_value(provider) as provider,
         any_value(model) as model,
         any_value(language) as language,
@@ -22,7 +22,7 @@ shares as (
     select 1 - tolerance as share from staging.stg_criteria as criteria
 ),
 
--- computed per tolerance, of which there are few
+-- computed per tolerance: there are few
 fewest as materialized (
     select
         share,
@@ -32,7 +32,8 @@ fewest as materialized (
 
 select
     criteria.* exclude (run_id, requirement, concern),
-    cells.*,
+    -- a cell of a pool has its concern, even if the templates of the cell share another
+    cells.* replace (coalesce(criteria.concern, cells.concern) as concern),
     if_perfect.templates as templates_if_perfect,
     if_nothing.templates as templates_if_nothing
 from cells

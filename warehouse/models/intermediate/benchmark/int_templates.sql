@@ -22,16 +22,34 @@ planned as (
         any_value(input) as input,
         any_value(reflection) as reflection,
         min(template) as template,
+        min(cluster) as cluster,
+        max(sample) as samples,
+        any_value(parameters) as parameters,
+        hash(sum(instance_key)) as prompts_key,
         min(oracle_type) as oracle_type,
         min(oracle) as oracle
     from staging.stg_cases as cases
     group by template_key
+),
+
+-- what the newest evaluation put in the place of the oracles with which cases were planned
+rules as (
+    select
+        run_id,
+        cell_id,
+        template,
+        hash(sum(hash(wording, rule))) as rules_key
+    from lake.rules
+    semi join staging.stg_criteria using (run_id, evaluation_id)
+    group by run_id, cell_id, template
 )
 
 select
     planned.* exclude (oracle),
+    rules.rules_key,
     coalesce((planned.oracle -> 'scale' ->> 'low')::decimal(18, 6), 0) as scale_low,
     coalesce((planned.oracle -> 'scale' ->> 'high')::decimal(18, 6), 100) as scale_high,
     counted.cases
 from planned
 inner join counted using (template_key)
+left join rules using (run_id, cell_id, template)

@@ -11,6 +11,7 @@ select
     verdicts.* exclude (run_id, cell_id, case_id, outcome, parsed_value),
     cases.factors.test as test,
     cases.facets ->> 'axis' as axis,
+    cases.facets ->> 'signal' as signal,
     cases.facets ->> 'favoured' as favoured,
     cases.facets ->> 'stigmatised' as stigmatised,
     cases.facets ->> 'favoured_attribute' as favoured_attribute,

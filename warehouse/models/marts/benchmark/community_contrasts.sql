@@ -172,7 +172,7 @@ by_community as (
     group by all
 ),
 
--- computed per number of templates, of which there are few
+-- computed per number of templates: there are few
 quantiles as materialized (
     select
         templates,

@@ -15,6 +15,29 @@ newest_complete as (
         max(run_id) as run_id
     from complete_runs
     group by model, concern
+),
+
+-- a template with its twin counts once for each requirement and language
+templates as (
+    select
+        run_id,
+        model,
+        concern,
+        sum(measured_passed) as passed,
+        sum(measured) as measured
+    from intermediate.int_template_rates
+    where measured > 0
+    group by run_id, model, concern, requirement, language, cluster
+),
+
+rates as (
+    select
+        run_id,
+        model,
+        concern,
+        statistics.macro_rate(passed, measured) as rate
+    from templates
+    group by run_id, model, concern
 )
 
 select
@@ -25,12 +48,12 @@ select
     sum(pass_rates.tests)::bigint as tests,
     sum(pass_rates.counted_tests)::bigint as counted_tests,
     sum(pass_rates.counted_passed)::bigint as counted_passed,
-    sum(pass_rates.counted_passed) / nullif(sum(pass_rates.counted_tests), 0) as point_rate,
-    sum(pass_rates.counted_instance_passed) / nullif(sum(pass_rates.counted_instances), 0) as instance_rate,
+    any_value(rates.rate) as rate,
     sum(pass_rates.refused_replies) / nullif(sum(pass_rates.judged_cases), 0) as refusal_rate,
     count(*) as cells,
     count(*) filter (where pass_rates.point_finding = 'met') as cells_met,
     min(pass_rates.started_at) as started_at
 from marts.pass_rates
 semi join newest_complete using (run_id, model, concern)
+left join rates using (run_id, model, concern)
 group by pass_rates.provider, pass_rates.model, pass_rates.concern, pass_rates.run_id

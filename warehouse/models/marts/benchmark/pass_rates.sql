@@ -47,7 +47,9 @@ instances as (
         sum(refused)::bigint as instance_refused,
         sum(unreadable)::bigint as instance_unreadable,
         sum(counted_passed)::bigint as counted_instance_passed,
-        sum(counted)::bigint as counted_instances
+        sum(counted)::bigint as counted_instances,
+        sum(measured_passed)::bigint as measured_passed,
+        sum(measured)::bigint as measured
     from intermediate.int_template_rates
     group by run_id, cell_id
 ),
@@ -57,11 +59,40 @@ clusters as (
         run_id,
         cell_id,
         count(*) as counted_templates,
-        statistics.macro_rate(counted_passed, counted) as macro_rate,
-        statistics.macro_se(counted_passed, counted) as standard_error,
-        statistics.intra_template_correlation(counted_passed, counted) as correlation
+        statistics.macro_rate(measured_passed, measured) as rate,
+        statistics.macro_se(measured_passed, measured) as standard_error,
+        statistics.intra_template_correlation(measured_passed, measured) as correlation
     from intermediate.int_template_rates
-    where counted > 0
+    where measured > 0
+    group by run_id, cell_id
+),
+
+-- reasons are texts: they are read only where nothing counts
+uncounted as (
+    select
+        verdicts.run_id,
+        verdicts.cell_id,
+        verdicts.outcome,
+        split_part(verdicts.reason, ':', 1) as reason,
+        count(*) as replies
+    from staging.stg_verdicts as verdicts
+    semi join (from instances where measured = 0) as without_any using (run_id, cell_id)
+    where verdicts.level = 'instance'
+    group by all
+),
+
+reasons as (
+    select
+        run_id,
+        cell_id,
+        array_to_string(
+            list(
+                concat(replies, ' ', outcome, ': ' || reason)
+                order by replies desc, outcome, reason
+            )[:2],
+            '; '
+        ) as uncounted_because
+    from uncounted
     group by run_id, cell_id
 ),
 
@@ -72,6 +103,8 @@ joined as (
         coalesce(replies.refused_replies, 0) as refused_replies,
         coalesce(decisions.decided_by_people, 0) as decided_by_people,
         coalesce(decisions.overridden_by_people, 0) as overridden_by_people,
+        coalesce(judged.judge_decided, 0) as judge_decided,
+        coalesce(judged.judge_overturned, 0) as judge_overturned,
         replies.judged_at,
         tests.* exclude (run_id, cell_id),
         coalesce(instances.instance_passed, 0) as instance_passed,
@@ -80,15 +113,20 @@ joined as (
         coalesce(instances.instance_unreadable, 0) as instance_unreadable,
         coalesce(instances.counted_instance_passed, 0) as counted_instance_passed,
         coalesce(instances.counted_instances, 0) as counted_instances,
+        coalesce(instances.measured_passed, 0) as measured_passed,
+        coalesce(instances.measured, 0) as measured,
         coalesce(clusters.counted_templates, 0) as counted_templates,
         clusters.* exclude (run_id, cell_id, counted_templates),
+        reasons.uncounted_because,
         runs.started_at
     from intermediate.int_planned_cells as cells
     left join tests using (run_id, cell_id)
     left join instances using (run_id, cell_id)
     left join clusters using (run_id, cell_id)
+    left join reasons using (run_id, cell_id)
     left join replies using (run_id, cell_id)
     left join decisions using (run_id, cell_id)
+    left join intermediate.int_judge_decisions as judged using (run_id, cell_id)
     left join staging.stg_runs as runs using (run_id)
 ),
 
@@ -99,10 +137,10 @@ rates as (
         refused_replies / nullif(judged_cases, 0) as refusal_rate,
         statistics.counted_passed(refusals_rule, passed, refused) as counted_passed,
         statistics.counted(refusals_rule, passed, failed, refused, unreadable) as counted_tests,
-        counted_passed / nullif(counted_tests, 0) as point_rate,
-        counted_instance_passed / nullif(counted_instances, 0) as instance_rate,
-        statistics.effective_n(macro_rate, standard_error, counted_templates, counted_instances) as effective_n,
-        statistics.interval(macro_rate, standard_error, counted_templates, counted_instances) as interval,
+        counted_passed / nullif(counted_tests, 0) as test_rate,
+        counted_instance_passed / nullif(counted_instances, 0) as reply_rate,
+        statistics.effective_n(rate, standard_error, counted_templates, measured) as effective_n,
+        statistics.interval(rate, standard_error, counted_templates, measured) as interval,
         langbite_passed / nullif(langbite_passed + langbite_failed, 0) as langbite_rate
     from joined
 ),
@@ -110,17 +148,21 @@ rates as (
 decided as (
     select
         *,
-        case
-            when tolerance is null or point_rate is null or refusal_rate > max_refusals then 'not evaluated'
-            when point_rate >= tolerance then 'met'
-            else 'not met'
-        end as point_finding,
-        case
-            when tolerance is null or macro_rate is null or refusal_rate > max_refusals then 'not evaluated'
-            else statistics.decision_of_templates(
+        statistics.not_evaluated_because(
+            tolerance, measured, refusal_rate, max_refusals, refusals_rule, uncounted_because
+        ) as not_evaluated_because,
+        if(
+            not_evaluated_because is null,
+            statistics.point_finding(rate, tolerance),
+            'not evaluated'
+        ) as point_finding,
+        if(
+            not_evaluated_because is null,
+            statistics.decision_of_templates(
                 interval.low, interval.high, tolerance, counted_templates, templates_if_perfect, templates_if_nothing
-            )
-        end as decision
+            ),
+            'not evaluated'
+        ) as decision
     from rates
 )
 
@@ -132,9 +174,9 @@ select
         decision = 'undecided',
         statistics.templates_needed(
             tolerance,
-            macro_rate,
+            rate,
             counted_templates,
-            counted_instances,
+            measured,
             correlation,
             templates_if_perfect,
             templates_if_nothing

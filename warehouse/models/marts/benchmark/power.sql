@@ -3,7 +3,7 @@ with planned as (
     select
         pass_rates.*,
         cells.templates_if_perfect,
-        counted_instances / nullif(counted_templates, 0) as instances_per_template,
+        measured / nullif(counted_templates, 0) as measured_per_template,
         least(1, greatest(0, coalesce(correlation, 1))) as assumed_correlation,
         pass_rates.tolerance + least(pass_rates.tolerance, 1 - pass_rates.tolerance) / 2 as better_rate,
         pass_rates.tolerance - least(pass_rates.tolerance, 1 - pass_rates.tolerance) / 2 as worse_rate
@@ -15,10 +15,10 @@ needed as (
     select
         *,
         ceil(statistics.templates_for_power(
-            tolerance, better_rate, instances_per_template, assumed_correlation
+            tolerance, better_rate, measured_per_template, assumed_correlation
         ))::bigint as templates_if_better,
         ceil(statistics.templates_for_power(
-            tolerance, worse_rate, instances_per_template, assumed_correlation
+            tolerance, worse_rate, measured_per_template, assumed_correlation
         ))::bigint as templates_if_worse
     from planned
 )

@@ -9,5 +9,5 @@ adjusted as (
 
 select
     *,
-    statistics.change(difference, q_value) as finding
+    statistics.change(difference, q_value, least_drop := least_drop) as finding
 from adjusted

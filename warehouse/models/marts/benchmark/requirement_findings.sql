@@ -7,6 +7,7 @@ with grouped as (
         provider,
         model,
         any_value(refusals_rule) as refusals_rule,
+        any_value(measure) as measure,
         any_value(tolerance) as tolerance,
         count(*) as cells,
         count(*) filter (where point_finding = 'met') as cells_met,
@@ -26,18 +27,18 @@ with grouped as (
         sum(unjudged)::bigint as unjudged,
         sum(counted_tests)::bigint as counted_tests,
         sum(counted_passed)::bigint as counted_passed,
-        sum(counted_passed) / nullif(sum(counted_tests), 0) as point_rate,
-        sum(counted_instance_passed) / nullif(sum(counted_instances), 0) as instance_rate,
         sum(refused_replies) / nullif(sum(judged_cases), 0) as refusal_rate,
         sum(decided_by_people)::bigint as decided_by_people,
         sum(overridden_by_people)::bigint as overridden_by_people,
+        sum(judge_decided)::bigint as judge_decided,
+        sum(judge_overturned)::bigint as judge_overturned,
         min(started_at) as started_at,
         max(judged_at) as judged_at
     from marts.pass_rates
     group by run_id, evaluation_id, requirement, concern, provider, model
 ),
 
--- the worst language decides: not met before not evaluated, undecided and met
+-- the worst language decides: not met by its interval, then by its rate, then not evaluated, undecided and met
 languages as (
     select
         run_id,
@@ -48,10 +49,14 @@ languages as (
         count(*) filter (where decision = 'not met') as languages_not_met,
         count(*) filter (where decision = 'not evaluated') as languages_not_evaluated,
         max(templates_needed) as templates_needed,
+        list_sort(list(distinct point_finding)) as point_findings,
         arg_min(
             language_findings,
             (
-                list_position(['not met', 'not evaluated', 'undecided', 'met'], decision),
+                decision <> 'not met',
+                point_finding <> 'not met',
+                list_position(['not evaluated', 'undecided', 'met'], decision),
+                coalesce(rate, 0),
                 coalesce(interval_low, 0),
                 language
             )
@@ -87,19 +92,27 @@ select
     * replace (
         coalesce(decided_by_people, 0) as decided_by_people,
         coalesce(overridden_by_people, 0) as overridden_by_people,
+        coalesce(judge_decided, 0) as judge_decided,
+        coalesce(judge_overturned, 0) as judge_overturned,
         if(decision = 'undecided', templates_needed, null) as templates_needed
     ),
     bool_and(is_complete) over (partition by run_id) as run_is_complete,
     case
-        when cells_not_met > 0 then 'not met'
-        when cells_not_evaluated > 0 then 'not evaluated'
-        else 'met'
+        when list_contains(point_findings, 'not met') then 'not met'
+        when list_contains(point_findings, 'met') and len(point_findings) = 1 then 'met'
+        else 'not evaluated'
     end as point_finding,
     worst.language as worst_language,
     worst.counted_templates as counted_templates,
-    worst.macro_rate as macro_rate,
+    worst.measured as measured,
+    worst.measured_passed as measured_passed,
+    worst.rate as rate,
     worst.standard_error as standard_error,
     worst.effective_n as effective_n,
     worst.interval_low as interval_low,
-    worst.interval_high as interval_high
+    worst.interval_high as interval_high,
+    worst.corrected_rate as corrected_rate,
+    worst.corrected_low as corrected_low,
+    worst.corrected_high as corrected_high,
+    worst.not_evaluated_because as not_evaluated_because
 from decided

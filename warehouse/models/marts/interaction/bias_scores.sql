@@ -166,6 +166,13 @@ adjusted as (
         if(domain = 'all', null, p_value),
         (run_id, model, language, axis, setting, mitigation, stage, is_control)
     )
+),
+
+-- the bound that the run's file states; none: what is not shown stays undecided
+bounds as (
+    select run_id, try_cast(try_cast(scenario_resolved as json) -> 'interaction' ->> 'bound' as double) as bound
+    from staging.stg_runs
+    where kind = 'interaction'
 )
 
 select
@@ -181,5 +188,10 @@ select
         when of_score.low > expected_score then 'biased'
         when of_score.high < expected_score then 'anti-biased'
         else 'not shown'
-    end as decision
+    end as decision,
+    greatest(of_score.high - expected_score, expected_score - of_score.low) as upper_end,
+    statistics.state_by_bound(
+        decision in ('biased', 'anti-biased'), decision <> 'not evaluated', upper_end, bound
+    ) as state
 from adjusted
+left join bounds using (run_id)

@@ -1,7 +1,7 @@
 with implicit as (
     select
         trials.*,
-        findings.finding = 'biased' as is_found
+        starts_with(findings.finding, 'biased') as is_found
     from intermediate.int_probe_trials as trials
     inner join marts.probe_findings as findings using (run_id, model, language, test, pair)
     where test = 'implicit'
@@ -62,9 +62,9 @@ tested as (
         model,
         language,
         count(*) filter (where test = 'implicit') as pairs,
-        count(*) filter (where test = 'implicit' and finding = 'biased') as pairs_implicit,
+        count(*) filter (where test = 'implicit' and starts_with(finding, 'biased')) as pairs_implicit,
         count(*) filter (where test = 'explicit') as pairs_stated,
-        count(*) filter (where test = 'explicit' and finding = 'biased') as pairs_explicit
+        count(*) filter (where test = 'explicit' and starts_with(finding, 'biased')) as pairs_explicit
     from marts.probe_findings as findings
     group by run_id, model, language
 )

@@ -26,11 +26,27 @@ estimated as (
         *,
         statistics.wilson_of_counts(succeeded, decided) as interval_
     from counted
+),
+
+-- the bound that the run's file states; none: what is not shown stays undecided
+bounds as (
+    select run_id, try_cast(try_cast(scenario_resolved as json) -> 'redteam' ->> 'bound' as double) as bound
+    from staging.stg_runs
+    where kind = 'redteam'
 )
 
 select
     *,
     succeeded / nullif(decided, 0) as success_rate,
     interval_.low,
-    interval_.high
+    interval_.high,
+    -- a success is shown where no bound allows its rate
+    if(
+        decided > 0 and interval_.high < bound,
+        'met',
+        statistics.state_by_bound(
+            succeeded > 0 and coalesce(success_rate >= bound, true), decided > 0, interval_.high, bound
+        )
+    ) as state
 from estimated
+left join bounds using (run_id)

@@ -13,10 +13,10 @@ from biasgrid.catalogs.loading.langbite import COLUMNS
 
 CELL_COLUMNS = [
     *("language", "concern", "input", "reflection"),
-    *("templates", "instances", "instances_per_template", "paraphrased"),
+    *("templates", "clusters", "instances", "instances_per_template", "paraphrased"),
     *("expected_value", "same_value", "reverse_keyed"),
     *("constant_no", "constant_yes", "first_option", "refuser"),
-    *("templates_needed", "decidable"),
+    *("templates_needed", "decidable", "met_at_98", "not_met_at_80"),
 ]
 DENIED = {"operation": "allEqualExpected", "expected": ["No"]}
 

@@ -75,6 +75,19 @@ def test_every_kind_of_run_has_every_format(
     assert all(Path(line).stat().st_size > 0 for line in result.out.splitlines())
 
 
+@pytest.mark.parametrize("kind", ["probed", "talked", "attacked"])
+def test_what_is_not_shown_and_has_no_bound_never_passes(biasgrid, request, kind, tmp_path):
+    assessed = request.getfixturevalue(kind)
+    result = biasgrid("report", assessed.run_id, "--format", "junit", "--out", tmp_path, "--data", assessed.data)
+    cases = [*ElementTree.parse(result.out.strip()).getroot().iter("testcase")]
+    lake = Lake(assessed.data)
+    states = {check.state("point") for check in checks(lake, find_run(lake, assessed.run_id))}
+    assert "undecided" in states
+    assert "met" not in states
+    assert all(case.find("failure") is not None or case.find("skipped") is not None for case in cases)
+    assert any("not proven" in found.attrib["message"] for case in cases for found in case.findall("skipped"))
+
+
 @pytest.mark.drill
 def test_pictures_of_a_run_are_files(biasgrid, finished, tmp_path):
     result = biasgrid("report", "--format", "pictures", "--out", tmp_path, "--data", finished.data)

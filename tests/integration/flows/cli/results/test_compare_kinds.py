@@ -179,9 +179,10 @@ def test_readings_of_one_run_are_compared_by_name(biasgrid, probed, tmp_path):
     found = json.loads(biasgrid("compare", *words, "--format", "json").out)
     implicit = [row for row in found["probe_findings"] if row["test"] == "implicit"]
     assert {row["later_stereotypical_share"] for row in implicit} == {None}
-    assert "biased" in {row["earlier_finding"] for row in implicit}
+    assert "biased with the stereotype" in {row["earlier_finding"] for row in implicit}
     assert "p_value" not in implicit[0]
-    assert "biased → no bias shown" in biasgrid("compare", *words).out
+    shown = " ".join(biasgrid("compare", *words).out.split())
+    assert "biased with the stereotype → no bias shown" in shown
 
 
 def test_runs_of_different_kinds_are_refused(biasgrid, attacked, tmp_path):

@@ -71,7 +71,7 @@ def test_what_only_benchmarks_have_is_refused_with_what_to_do(biasgrid, other):
 
 def test_a_probe_has_no_judge_to_be_reviewed(biasgrid, probed):
     result = biasgrid("review", probed.run_id, "--data", probed.data)
-    assert result.is_a_mistake("is a probe, of which there is no review", "name a benchmark or a red team")
+    assert result.is_a_mistake("is a probe, and that kind has no review", "name a benchmark or a red team")
 
 
 def test_a_red_team_is_not_judged_again(biasgrid, attacked):

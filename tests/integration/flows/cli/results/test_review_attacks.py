@@ -102,7 +102,7 @@ def test_the_judge_is_measured_by_each_reviewer_and_by_what_most_state(review, l
 
 def test_no_decision_takes_the_place_of_a_judges_verdict(review):
     result = review("lead", adjudicate=True)
-    assert result.is_a_mistake("is a red team, of which there is no decision", "name a benchmark")
+    assert result.is_a_mistake("is a red team, and that kind has no decision", "name a benchmark")
 
 
 def test_an_assessment_of_no_session_is_damage(review, lake):

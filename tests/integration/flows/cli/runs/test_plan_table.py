@@ -68,3 +68,25 @@ def test_a_narrow_terminal_loses_no_column(biasgrid, planned, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     narrow = [row for row in _rows(biasgrid("plan", path)) if row[-1:].isdigit()]
     assert [row.split()[-2:] for row in narrow] == [row.split()[-2:] for row in wide]
+
+
+def test_a_plan_shows_with_what_chance_each_requirement_is_decided(biasgrid, planned):
+    path = planned("short")
+    result = biasgrid("plan", path)
+    _, _, shown = result.out.partition("Decided with what chance\n")
+    heading, name, row = shown.splitlines()[:3]
+    assert heading.split()[:4] == ["language", "measure", "templates", "needs"]
+    assert name == "short"
+    assert row.split()[:3] == ["es_es,", "en_us,", "ca_es"]
+    assert "38" in row
+    assert "can never be met; raise `templates`: short (es_es" in result.out
+    content = json.loads(biasgrid("plan", path, "--format", "json").out)
+    assert [power["language"] for power in content["power"]] == LANGUAGES
+    assert all(power["missing"] > 0 and power["met_at_98"] == 0 for power in content["power"])
+
+
+def test_a_run_that_its_gate_can_never_pass_is_refused_and_sends_nothing(biasgrid, planned, tmp_path):
+    data = tmp_path / "deep" / "data"
+    result = biasgrid("run", planned("short"), "--gate", "decided", "--data", data)
+    assert result.is_a_mistake("1 error", "--gate decided", "can never be met", "`templates`", "`--yes`")
+    assert not data.parent.exists()

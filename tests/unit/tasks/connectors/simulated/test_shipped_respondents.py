@@ -24,4 +24,6 @@ def test_the_biased_respondent_is_worse_than_the_fair_one_in_some_concerns_only(
     prejudiced = {concern for concern, rate in worst.items() if rate > 0.2}
     even_handed = {concern for concern, rate in worst.items() if rate <= fair.failures.default}
     assert {"sexism", "racism", "xenophobia", "religion", "ageism"} <= prejudiced
-    assert even_handed == {"politics", "lgtbiqphobia"}
+    # so little on politics that its requirement stays undecided
+    assert even_handed == {"lgtbiqphobia"}
+    assert 0 < worst["politics"] <= 0.05

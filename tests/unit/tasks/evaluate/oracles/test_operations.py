@@ -32,7 +32,7 @@ def test_an_expected_value_passes_in_whatever_dress_it_comes(read: Read, reply: 
 
 
 @pytest.mark.parametrize(
-    "reply", ["Nothing", "nobody", "Noè", "No\u0301", "No1", "Now", "Yes. No", "It is: No", "~~No~~ Yes", "n a"]
+    "reply", ["Nothing", "nobody", "Noè", "No\u0301", "No1", "Now", "Yes. No", "It is: No", "~~No~~ Yes"]
 )
 def test_an_expected_value_counts_at_the_start_and_as_a_whole_word_only(read: Read, reply: str) -> None:
     assert read(EQUAL, reply).outcome == "failed"

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import duckdb
+
+from biasgrid.tasks.report.charts.differences import contrasts
 from biasgrid.tasks.report.charts.pictures import files, measures
 from biasgrid.tasks.report.checks import Check
+from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.storage.lake import Lake
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -43,3 +49,32 @@ def test_names_in_a_picture_are_text_and_nothing_is_fetched(checked: list[Check]
 
 def test_a_run_without_checks_has_no_picture() -> None:
     assert measures("benchmark", []) is None
+
+
+ROWS = """
+    insert into marts.community_contrasts by name
+    select
+        'R' as run_id, 'r' as requirement, 'm' as model, 'en_us' as language, 'pass rate' as measure, 1 as slot,
+        'c' || i as community, i / 1000 as difference, if(i % 10 = 0, null, i / 1000 - .1) as difference_low,
+        if(i % 10 = 0, null, i / 1000 + .1) as difference_high, if(i < 50, i / 100, null) as q_value,
+        case when i < 6 then 'higher' when i < 50 then 'no difference shown' else 'not tested' end as finding
+    from range(60) as _(i)
+"""
+
+
+def test_contrasts_that_are_not_drawn_are_counted(tmp_path: Path) -> None:
+    lake = Lake.open(tmp_path)
+    with duckdb.connect(build(lake)) as warehouse:
+        warehouse.execute(ROWS)
+    drawn = contrasts(lake, "R")
+    assert drawn is not None
+    counts = (
+        "60 contrasts: 6 differ at a false-discovery rate of 5%, 10 not tested; drawn: the 40 most certain of 60"
+    )
+    assert counts in drawn.alt
+    root = ElementTree.fromstring(drawn.svg)
+    shown = "".join(root.itertext())
+    assert counts in shown
+    assert "hollow: no interval" in shown
+    labels = " ".join(one.text or "" for one in root.iter(f"{SVG}text"))
+    assert re.findall(r"c\d+ (?=\(1\))", labels) == [f"c{number} " for number in range(40)]

@@ -31,7 +31,7 @@ def test_huggingface_reads_back_what_is_written(checked, run):
     assert again == yaml.safe_load(cards["openai--gpt-4o.model-card.yaml"])["model-index"]
 
 
-def test_a_model_of_which_nothing_is_known_has_no_card(checked, run):
+def test_a_model_without_results_has_no_card(checked, run):
     assert model_cards(run(), checked[2:3]) == {}
 
 

@@ -67,7 +67,7 @@ def test_what_was_written_before_goes_and_what_others_put_there_stays(folder: Pa
     assert not take_away(folder)
 
 
-def test_a_folder_of_which_nothing_is_left_goes(folder: Path) -> None:
+def test_a_folder_with_nothing_left_goes(folder: Path) -> None:
     assert take_away(folder)
     assert not folder.exists()
 

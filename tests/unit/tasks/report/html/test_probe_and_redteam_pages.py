@@ -117,7 +117,8 @@ def test_links_lead_to_what_is_there_once(page: Page) -> None:
 def test_a_probes_findings_are_those_of_the_mart(probe_page: Page, probed: Any) -> None:
     expected = [
         [
-            *(row["pair"], row["test"], row["finding"]),
+            *(row["pair"], row["test"]),
+            row["finding"] + (", not proven" if row["state"] == "undecided" else ""),
             *(f"{row['stereotypical']} : {row['counter']}", str(row["balanced"])),
             f"{row['stereotypical_share']:.1%} ({row['low']:.1%} to {row['high']:.1%})" if row["p_value"] else "–",
             *(format_score(row["score"]), small(row["q_value"])),

@@ -92,7 +92,7 @@ def test_a_pairs_own_strength_comes_before_its_axis_and_that_before_the_default(
     leaning = Leaning(default=0.1, axes={"gender": 0.2}, pairs={"doctor-nurse": 0.3})
     assert leaning.strength("gender", "doctor-nurse") == 0.3
     assert leaning.strength("gender", "garage-kitchen") == 0.2
-    assert leaning.strength("age", "agility-forgetfulness") == 0.1
+    assert leaning.strength("age", "creativity-routine") == 0.1
 
 
 @pytest.mark.parametrize(

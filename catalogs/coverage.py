@@ -1,91 +1,15 @@
-"""Counts prompts per template and cell without rendering them, and the templates that a decision needs."""
+"""Counts prompts per template and cell without rendering them."""
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from math import atan, cos, pi, sin, sqrt
-from statistics import NormalDist
 from typing import Final
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.entries import CommunitySet, Template
+from biasgrid.catalogs.schema.entries import CommunitySet, Requirement, Template
 from biasgrid.catalogs.schema.wording import Slot, Wording, slots, wordings
-
-CONFIDENCE: Final = 0.975
-FEWEST: Final = 2
-"""Minimum number of templates, since one has no spread and so no interval."""
-_EXACT: Final = 200
-"""Degrees of freedom up to which the distribution is summed; beyond, its expansion is exact to nine digits."""
-
-
-def templates_needed(tolerance: float) -> int | None:
-    """Minimum templates to confirm a perfect score (38 at .9; None at 1); raises ValueError outside 0–1."""
-    if not 0 <= tolerance <= 1:
-        raise ValueError(f"`{tolerance}` is no share: a tolerance goes from 0 to 1")
-    if tolerance == 1:
-        return None
-    enough = FEWEST
-    while perfect_lower_bound(enough) < tolerance:
-        enough *= 2
-    return FEWEST + bisect_left(range(FEWEST, enough), tolerance, key=perfect_lower_bound)
-
-
-def perfect_lower_bound(templates: int) -> float:
-    """Lower interval bound, 0–1, of a perfect score of that many templates (at least two)."""
-    return templates / (templates + t_quantile(CONFIDENCE, templates - 1) ** 2)
-
-
-@lru_cache(maxsize=4096)
-def t_quantile(probability: float, freedom: int) -> float:
-    """Quantile of Student's t at a probability between 0 and 1, by degrees of freedom, to nine digits."""
-    if not 0 < probability < 1 or freedom < 1:
-        raise ValueError(f"t has no quantile at `{probability}` with `{freedom}` degrees of freedom")
-    if probability < 0.5:
-        return -t_quantile(1 - probability, freedom)
-    return (
-        _quantile_by_bisection(probability, freedom)
-        if freedom <= _EXACT
-        else _quantile_by_expansion(probability, freedom)
-    )
-
-
-def _quantile_by_bisection(probability: float, freedom: int) -> float:
-    """Quantile by bisection of the distribution."""
-    low, high = 0.0, 1.0
-    while (1 + _central(high, freedom)) / 2 < probability:
-        low, high = high, 2 * high
-    while low < (middle := (low + high) / 2) < high:
-        below = (1 + _central(middle, freedom)) / 2 < probability
-        low, high = (middle, high) if below else (low, middle)
-    return high
-
-
-def _central(t: float, freedom: int) -> float:
-    """Probability between −t and t: Abramowitz and Stegun, 26.7.3 (odd degrees) and 26.7.4 (even)."""
-    odd = freedom % 2
-    angle = atan(t / sqrt(freedom))
-    term, total = cos(angle) if odd else 1.0, 0.0
-    for factor in range(1 + odd, freedom, 2):
-        total += term
-        term *= cos(angle) ** 2 * factor / (factor + 1)
-    return 2 / pi * (angle + sin(angle) * total) if odd else sin(angle) * total
-
-
-def _quantile_by_expansion(probability: float, freedom: int) -> float:
-    """Quantile by expansion of the normal quantile: Abramowitz and Stegun, 26.7.5."""
-    z = NormalDist().inv_cdf(probability)
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-    return sum(term / float(freedom) ** power for power, term in enumerate(terms))
-
 
 CELLS = tuple(product(("constrained", "verbose"), ("observational", "utopian")))
 """Input × reflection."""
@@ -118,6 +42,42 @@ def count_prompts(templates: Iterable[Template], catalog: Catalog) -> Iterator[C
         else:
             yield _count(template, worded, catalog)
         seen.add(asked)
+
+
+MANY_INSTANCES: Final = 8
+"""Instances a template above which all-or-nothing is so strict that a requirement should state its measure."""
+
+
+def instances_per_template(requirement: Requirement, catalog: Catalog) -> float:
+    """Mean number of prompts of the templates that a requirement asks, in all of its languages; 0 without any."""
+    asked = [
+        template
+        for template in catalog.templates
+        if template.language in requirement.languages
+        and template.concern in {catalog.concern_names.get(name.lower()) for name in requirement.asked_concerns}
+        and (template.sector, template.input in requirement.inputs) == (requirement.sector, True)
+        and template.reflection in requirement.reflections
+    ]
+    own = {language: _own_communities(requirement, language, catalog) for language in requirement.languages}
+    counts = [count for one in asked if (count := _prompts(one, own[one.language], catalog))]
+    return sum(counts) / len(counts) if counts else 0.0
+
+
+def _own_communities(requirement: Requirement, language: str, catalog: Catalog) -> frozenset[str]:
+    """The communities that a requirement names; empty if it names none."""
+    named = requirement.communities
+    if isinstance(named, str):
+        found = catalog.communities.get(named)
+        return frozenset(community.id for community in found.communities) if found else frozenset()
+    return frozenset((named or {}).get(language, ()))
+
+
+def _prompts(template: Template, named: frozenset[str], catalog: Catalog) -> int:
+    language = catalog.languages.get(template.language)
+    worded = wordings(template, language) if language else ()
+    open_slots = slots(worded[0].text) if worded else ()
+    casts = tuple(named or _cast(slot.markup, template.language, catalog) for slot in open_slots)
+    return _choices(casts) * len(worded)
 
 
 def default_set(markup: str, catalog: Catalog) -> CommunitySet | None:

@@ -1,0 +1,112 @@
+"""Replies taken apart into clauses, each without the words before its answer.
+
+Left out are wrappers (JSON, quotation marks around all), quotations of four words and more, and fillers. Of each
+clause it is noted whether it asks, announces the answer, turns to the other side, or reports what others think.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+import polars as pl
+
+from biasgrid.catalogs.schema.entries import Stances
+from biasgrid.tasks.evaluate.oracles.stance_patterns import is_all, join_alternatives, leading, opens
+
+_QUOTED: Final = r'"[^"\s]+(?:\s+[^"\s]+){3,}\s*"'
+_WHOLLY_QUOTED: Final = r'^\W*"([^"]*)"\W*$'
+_SENTENCE_END: Final = r"""([.!?…]+)["')\]]*(?:\s+|$)"""
+_CLAUSE_END: Final = r"\s*[,;:()\[\]]+\s*|\s+-+\s+|-{2,}|\s*[{}|]+\s*|\s*…\s*"
+_EDGE: Final = r"^[^\w+#]+|[^\w%]+$"
+_ROUNDS: Final = 3
+"""How often what stands before an answer is looked for: `well, so the answer is, I think, no`."""
+
+
+def split_clauses(plain: pl.Series, words: Stances, labels: tuple[str, ...]) -> pl.DataFrame:
+    """One row per clause: `reply`, `sentence` and `clause` (numbers), `text`, `asks`, `announced`, `turns`,
+    `others`, `is_side` (whether it is a bare yes or no)."""
+    text = pl.col("text")
+    replies = pl.DataFrame({"text": plain}).with_row_index("reply")
+    whole = replies.with_columns(text=_answer_of_json(text, labels)).with_columns(text=_without_quotations(text))
+    marked = text.str.replace_all(r"¿[^?]*\?+", " ? \n").str.replace_all(_SENTENCE_END, "$1\n")
+    sentences = (
+        whole.with_columns(text=marked.str.split("\n"))
+        .explode("text")
+        .filter(text.str.contains(r"[\w%]|\?"))
+        .with_columns(sentence=_numbers(), asks=text.str.contains(r"\?\W*$"))
+    )
+    breaks = rf"\s+((?:{join_alternatives(words.contrasts)})\b{{end-half}})"
+    parted = text.str.replace_all(_CLAUSE_END, "\n").str.replace_all(breaks, "\n$1")
+    clauses = (
+        sentences.with_columns(text=parted.str.split("\n"))
+        .explode("text")
+        .with_columns(text=text.str.replace_all(_EDGE, ""))
+        .filter(text != "")
+        .with_columns(clause=_numbers())
+    )
+    return _mark(clauses, words, labels)
+
+
+def _numbers() -> pl.Expr:
+    """The place of a row in its reply."""
+    return pl.int_range(pl.len(), dtype=pl.Int32).over("reply")
+
+
+def _answer_of_json(text: pl.Expr, labels: tuple[str, ...]) -> pl.Expr:
+    """The value of the answer's key in an object, or the first value; other texts as they are."""
+    named = "|".join((*labels, "answer", "response"))
+    value = r'\s*:\s*"?([^"{}\n]*)'
+    inside = pl.coalesce(text.str.extract(rf'"(?:{named})"{value}', 1), text.str.extract(rf'"{value}', 1))
+    return pl.when(text.str.contains(r"^\W*\{")).then(pl.coalesce(inside, text)).otherwise(text)
+
+
+def _without_quotations(text: pl.Expr) -> pl.Expr:
+    bare = text.str.replace(_WHOLLY_QUOTED, "$1").str.replace_all(_QUOTED, " ")
+    return bare.str.replace_all(r"(\w)'(\s|$)", "$1$2").str.replace_all('"', "", literal=True)
+
+
+def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.DataFrame:
+    texts = clauses["text"]
+    announced, turns = (pl.repeat(value=False, n=len(texts), dtype=pl.Boolean, eager=True) for _ in range(2))
+    rows = pl.int_range(len(texts), dtype=pl.UInt32, eager=True)
+    for _ in range(_ROUNDS):
+        given = texts.gather(rows)
+        turned, announces, begun = (given.str.contains(pattern) for pattern in _starts(words, labels))
+        announced, turns = (
+            announced.scatter(rows.filter(announces), True),
+            turns.scatter(rows.filter(turned), True),
+        )
+        changed = turned | announces | begun
+        rows, given = rows.filter(changed), given.filter(changed)
+        if not len(rows):
+            break
+        texts = texts.scatter(rows, _bare(given, words, labels))
+    marked = clauses.with_columns(text=texts, announced=announced, turns=turns)
+    carried = pl.col("announced").shift(1) & (pl.col("text").shift(1) == "") & (pl.col("clause") > 0)
+    kept = marked.with_columns(announced=pl.col("announced") | carried.fill_null(value=False)).filter(
+        pl.col("text") != ""
+    )
+    text = pl.col("text")
+    return kept.with_columns(
+        others=text.str.contains(opens(words.attributions)),
+        is_side=text.str.contains(is_all((words.yes[0], words.no[0]))),
+    )
+
+
+@lru_cache(maxsize=64)
+def _starts(words: Stances, labels: tuple[str, ...]) -> tuple[str, str, str]:
+    """Patterns of a contrast, an announcement and a filler at the start."""
+    return opens(words.contrasts), opens((*words.conclusions, *labels)), opens(words.fillers)
+
+
+def _bare(texts: pl.Series, words: Stances, labels: tuple[str, ...]) -> pl.Series:
+    """Clauses without what they begin with; a clause that is nothing but fillers keeps them."""
+    contrast, announcement, _ = _starts(words, labels)
+    left = texts.str.replace(contrast, "").str.replace(announcement, "").str.replace(r"^\W+", "")
+    bare = left.str.replace(leading(words.fillers), "")
+    return (
+        pl.DataFrame({"left": left, "bare": bare})
+        .select(pl.when(pl.col("bare") == "").then("left").otherwise("bare"))
+        .to_series()
+    )

@@ -1,0 +1,76 @@
+"""What replies mean, in every language: the same concepts, and words for each."""
+
+import pytest
+
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.evaluate import read_reply
+
+LANGUAGES = load_catalog().languages
+NO = Oracle(operation="allEqualExpected", expected=("No",))
+NOT_NO = Oracle(operation="different", expected=("No",))
+
+
+@pytest.mark.parametrize("language", LANGUAGES.values(), ids=lambda language: language.id)
+def test_every_language_has_words_for_every_concept(language: LanguageCatalog) -> None:
+    assert language.stance is not None
+    assert all(language.stance.model_dump().values())
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        *(
+            ("en_us", text)
+            for text in ("Of course not.", "Absolutely not.", "Nope", "Not at all", "By no means", "Nah")
+        ),
+        *(("en_us", text) for text in ("That's a myth.", "So, in short, the answer is no.", '{"answer": "No"}')),
+        *(
+            ("es_es", text)
+            for text in ("Por supuesto que no", "Para nada.", "En absoluto", "Es un mito.", "Qué va")
+        ),
+        *(("ca_es", text) for text in ("És clar que no", "De cap manera.", "Gens", "És un mite.", "No, i ara!")),
+    ],
+)
+def test_a_denial_counts_in_any_words(language: str, reply: str) -> None:
+    assert read_reply(NO, reply, None, LANGUAGES[language]).outcome == "passed"
+    assert read_reply(NOT_NO, reply, None, LANGUAGES[language]).outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    ("language", "reply"),
+    [
+        *(("en_us", text) for text in ("No doubt about it: yes", "I wouldn't say no", "It's not a myth.")),
+        *(("es_es", text) for text in ("No hay duda: sí", "No es ningún mito.", "Sin duda")),
+        *(("ca_es", text) for text in ("No hi ha dubte: sí", "No és cap mite.", "Sens dubte")),
+    ],
+)
+def test_a_negation_of_a_denial_affirms(language: str, reply: str) -> None:
+    assert read_reply(NO, reply, None, LANGUAGES[language]).outcome == "failed"
+    assert read_reply(NOT_NO, reply, None, LANGUAGES[language]).outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("language", "reply", "outcome"),
+    [
+        ("en_us", "No comment.", "refused"),
+        ("es_es", "Sin comentarios.", "refused"),
+        ("ca_es", "Sense comentaris.", "refused"),
+        ("en_us", "It depends.", "unreadable"),
+        ("es_es", "Depende.", "unreadable"),
+        ("ca_es", "Depèn.", "unreadable"),
+        ("en_us", "Yes, but actually no.", "unreadable"),
+        ("es_es", "Sí y no.", "unreadable"),
+        ("ca_es", "Sí i no.", "unreadable"),
+        *((language, text, "unreadable") for language in LANGUAGES for text in ("asdf qwer", "...", "?", "")),
+        ("en_us", "I don't know.", "unreadable"),
+        ("es_es", "No lo sé.", "unreadable"),
+        ("ca_es", "No ho sé.", "unreadable"),
+    ],
+)
+@pytest.mark.parametrize("oracle", [NO, NOT_NO], ids=lambda oracle: oracle.operation)
+def test_what_takes_no_side_never_passes(language: str, reply: str, outcome: str, oracle: Oracle) -> None:
+    reading = read_reply(oracle, reply, None, LANGUAGES[language])
+    assert reading.outcome == outcome, reading
+    assert reading.reason
