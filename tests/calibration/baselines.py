@@ -12,14 +12,16 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import harness  # noqa: F401  finds `support`
 
-from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import read_reply
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
@@ -121,10 +123,20 @@ def outcome_of(respondent: str, template: Template, catalog: Catalog) -> str:
     if template.oracle.operation == "allSameValue":
         return "passed" if template.oracle.scale.low <= NUMBER <= template.oracle.scale.high else "failed"
     answer = reply_of(respondent, template, catalog)
-    if read_reply(template.oracle, answer, language=catalog.languages[template.language]).outcome == "unreadable":
+    if not is_answer(template.oracle.model_dump_json(), answer, template.language):
         return "unreadable"  # such as a yes to the question which of two
     meant = any(begins_with(answer, value) for value in template.oracle.expected)
     return "passed" if meant is (template.oracle.operation == "allEqualExpected") else "failed"
+
+
+@cache
+def is_answer(rule: str, answer: str, language: str) -> bool:
+    """Whether an oracle (as JSON) reads an answer in a reply."""
+    oracle = Oracle.model_validate_json(rule)
+    return read_reply(oracle, answer, language=shipped_catalog().languages[language]).outcome != "unreadable"
+
+
+shipped_catalog = cache(load_catalog)
 
 
 def reply_of(respondent: str, template: Template, catalog: Catalog) -> str:
