@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, Tag, model_validator
@@ -133,14 +134,35 @@ class Stances(Frozen):
     """The first option: `the first`, `the former`."""
     second: Phrases
     """The second option."""
+    picks: Phrases
+    """Take what their clause names: `i'd hire`, `my money is on`."""
+    persons: Phrases
+    """Name one of the persons in a question: `the man`, `her`, `the other`."""
     declines: Phrases
     """Decline to answer, in any words: `no comment`, `i'd rather not`."""
+    unwilling: Phrases
+    """Decline, if no answer was read in the reply: `i won't`, `not from me`."""
     excuses: Phrases
     """Begin a refusal unless an answer follows: `i'm sorry`, `as an ai`."""
     reversals: Phrases
     """Turn their clause round: `myth` in `that's a myth` and in `not a myth`, `deny`, `doubt`."""
     negators: Phrases
     """Deny a clause: `not`, `never`, `nobody`."""
+    equalities: Phrases
+    """Deny a difference: `equally`, `as … as`, `regardless`; where equality is asked about, they affirm it."""
+    differences: Phrases
+    """State a difference, and so deny where equality is asked about; at first `difference`
+    itself, then those to less."""
+    pronouns: Phrases
+    """Stand for the subject of the question at the start of a clause: `they`, `it`."""
+    grammar: Phrases
+    """Words of four letters and more that any sentence may hold, and that do not show what it is about."""
+    causes: Phrases
+    """Begin a reason: `because`."""
+    complements: Phrases
+    """Begin what a clause is about, which is denied apart from it: `that` in `no doubt that they are not`."""
+    concord: bool = False
+    """Whether several negators deny once, as in `no … nada`."""
     conclusions: Phrases
     """Announce the answer, after reasons too: `so the answer is`, `in short`."""
     contrasts: Phrases
@@ -151,6 +173,32 @@ class Stances(Frozen):
     """Stand before an answer and mean nothing: `well`, `to be honest`."""
     exceptions: Phrases
     """Limit an answer of none: `except`, `apart from`."""
+
+
+class Numerals(Frozen):
+    """How a language spells the numbers from 0 to 199."""
+
+    least: tuple[str, ...] = Field(min_length=30, max_length=30)
+    """0 to 29."""
+    tens: tuple[str, ...] = Field(min_length=7, max_length=7)
+    """30, 40 … 90."""
+    joint: str
+    """Between tens and ones."""
+    hundred: str
+    over_hundred: str
+    """Before what is added to a hundred, with its blank."""
+
+    @cached_property
+    def spelled(self) -> dict[str, int]:
+        """Numbers by their spelling."""
+        joined = (
+            (f"{ten}{self.joint}{self.least[one]}" if one else ten, 10 * place + one)
+            for place, ten in enumerate(self.tens, 3)
+            for one in range(10)
+        )
+        small = dict(zip(self.least, range(30), strict=True)) | dict(joined)
+        large = {f"{self.over_hundred}{word}": 100 + number for word, number in small.items() if number}
+        return small | {self.hundred: 100} | large
 
 
 class LanguageCatalog(Frozen):
@@ -170,6 +218,8 @@ class LanguageCatalog(Frozen):
     """What a model writes before its answer, such as `answer` in `Answer: No`."""
     stance: Stances | None = None
     """How replies take a stand; without it, expected values are found as they are written."""
+    numerals: Numerals | None = None
+    """How numbers are spelled, such as `ninety-two`; without it, numbers in words are not read."""
 
 
 OracleAsWritten = Annotated[Annotated[Oracle, Tag("mapping")] | Annotated[str, Tag("name")], NAMED]

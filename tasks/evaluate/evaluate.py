@@ -11,9 +11,9 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.meaning.text import excerpt, whole
 from biasgrid.tasks.evaluate.oracle_reading import nothing_read, read_replies
 from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
-from biasgrid.tasks.evaluate.oracles.text import excerpt, whole
 from biasgrid.tasks.evaluate.verdicts import in_table_form, template_verdicts, with_ids
 
 
@@ -28,13 +28,17 @@ class Reading:
 
 
 def read_reply(
-    oracle: Oracle, text: str, finish_reason: str | None = None, language: LanguageCatalog | None = None
+    oracle: Oracle,
+    text: str,
+    finish_reason: str | None = None,
+    language: LanguageCatalog | None = None,
+    prompt: str | None = None,
 ) -> Reading:
-    """The reading of one reply, identical to that of a column of replies."""
-    reply = pl.DataFrame(
-        {"text": [whole(text)], "finish_reason": [finish_reason], "oracle": [oracle.model_dump_json()]},
-        schema={"text": pl.String, "finish_reason": pl.String, "oracle": pl.String},
-    )
+    """The reading of one reply, identical to that of a column of replies with their prompts, or without any."""
+    rule = oracle.model_dump_json()
+    columns = {"text": whole(text), "finish_reason": finish_reason, "oracle": rule, "prompt": prompt}
+    known = {name: [value] for name, value in columns.items() if name != "prompt" or prompt is not None}
+    reply = pl.DataFrame(known, schema=dict.fromkeys(known, pl.String))
     row = read_column(prepare(reply, language), oracle, language).select(*READING).row(0)
     return Reading(*row)
 
@@ -93,7 +97,8 @@ def with_reply(replies: pl.DataFrame) -> pl.DataFrame:
 
 def _read_answered(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
     came = with_reply(replies)
-    return came.hstack(read_replies(came, languages))
+    prompt = pl.col("messages").list.last().struct.field("content").alias("prompt")
+    return came.hstack(read_replies(came.with_columns(prompt), languages))
 
 
 def _instances(judged: pl.DataFrame) -> pl.DataFrame:

@@ -20,8 +20,8 @@ from biasgrid.catalogs.schema.entries import JudgeSample, LanguageCatalog, Scena
 from biasgrid.catalogs.schema.oracle import Oracle, describe_rule, judgeable_operations
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.json_objects import NotAsAsked, delimiter, parse_object, quote_block
-from biasgrid.tasks.evaluate.oracles.refusals import refusal, withheld_reason
-from biasgrid.tasks.evaluate.oracles.text import excerpt, to_compared, whole
+from biasgrid.tasks.evaluate.meaning.refusals import refusal, withheld_reason
+from biasgrid.tasks.evaluate.meaning.text import excerpt, to_compared, whole
 from biasgrid.tasks.evaluate.verdicts import in_table_form, rolled_up_anew, with_ids
 from biasgrid.warehouse.hashing import draw_places, hash_texts
 from biasgrid.warehouse.storage.assessments import BLIND, GIVEN, add_rule_keys, to_assessment_form

@@ -15,13 +15,14 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import OPERATIONS, Oracle, find_operation
-from biasgrid.tasks.evaluate.oracles.expected_values import add_stances, is_settled
+from biasgrid.tasks.evaluate.meaning.stance_patterns import another_side
+from biasgrid.tasks.evaluate.oracles.expected_values import add_stances, is_doubtful, is_settled
 from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
-from biasgrid.tasks.evaluate.oracles.stance_patterns import another_side
 
 READ_BY = ["language", "operation", "oracle", "finish_reason", "text"]
 """Columns that determine how an oracle reads a reply."""
-_DISTINGUISHING: Final = ["language", "oracle", "finish_reason"]
+PROMPT: Final = "prompt"
+_DISTINGUISHING: Final = ["language", "oracle", "finish_reason", PROMPT]
 """Columns that mostly stay equal between consecutive replies; an oracle's JSON includes its operation."""
 _CODE: Final = "code"
 _SPARSE: Final = 4
@@ -36,13 +37,15 @@ _FIRST: Final = 12
 """Characters, in which most short answers end; so many need no memory outside the column."""
 _LONG: Final = 40
 """Bytes; shorter replies are soon read, and often the same."""
+_TERSE: Final = 160
+"""Bytes; longer replies that begin with a bare yes or no explain it."""
 _BY_OPENING: Final = [name for name, operation in OPERATIONS.items() if operation.by_opening]
 _NEVER: Final = pl.lit(value=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Reply i was read as row `place[i]` of `parts`, whose columns are `READING` and `settled`."""
+    """Reply i was read as row `place[i]` of `parts`, whose columns are `READING`, `settled` and `doubtful`."""
 
     place: pl.Series
     parts: pl.DataFrame
@@ -87,28 +90,34 @@ class Openings:
 
 
 def read_replies(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
-    """The columns of `READING`, row by row, of replies with the columns `READ_BY`."""
+    """The columns of `READING`, row by row, of replies with the columns `READ_BY`.
+
+    A column `prompt` helps with replies in whole sentences: those that are clear without it are read without it.
+    """
     given = replies.select(READ_BY).rechunk()
     openings = Openings.of(given, languages)
-    if not len(openings.row):
-        return _read(given, languages).by_row()
-    by_opening = _read(given.with_columns(openings.in_place(given["text"])), languages)
-    return _read_unsettled(by_opening, given, openings.row, languages).by_row()
+    first = given.with_columns(openings.in_place(given["text"])) if len(openings.row) else given
+    readings = _read(first, languages)
+    rows = readings.where(openings.row, ~readings.parts["settled"])
+    rest = given
+    if PROMPT in replies.columns:
+        rest = replies.select(*READ_BY, PROMPT)
+        rows = pl.concat([rows, _rows_for_prompt(given, readings)]).unique()
+    return (readings.replace(rows, _read(rest[rows], languages)) if len(rows) else readings).by_row()
+
+
+def _rows_for_prompt(given: pl.DataFrame, readings: Readings) -> pl.Series:
+    """Replies that take their stand in more than a word, or may contradict their first one in a few words more."""
+    rows = pl.int_range(given.height, dtype=pl.UInt32, eager=True)
+    terse = given["text"].str.len_bytes().is_between(_LONG, _TERSE).fill_null(value=False)
+    return rows.filter(
+        readings.parts["doubtful"].gather(readings.place) | (terse & given["operation"].is_in(_BY_OPENING))
+    )
 
 
 def nothing_read() -> list[pl.Expr]:
     """The columns of `READING`, all null."""
     return [pl.lit(None, dtype=kind).alias(name) for name, kind in READING.items()]
-
-
-def _read_unsettled(
-    readings: Readings, given: pl.DataFrame, opened: pl.Series, languages: Mapping[str, LanguageCatalog]
-) -> Readings:
-    """Replies whose opening does not settle how they are read, read to their end."""
-    rows = readings.where(opened, ~readings.parts["settled"])
-    if not len(rows):
-        return readings
-    return readings.replace(rows, _read(given[rows], languages))
 
 
 def _may_turn(texts: pl.Series, language: pl.Series, languages: Mapping[str, LanguageCatalog]) -> pl.Series:
@@ -125,7 +134,7 @@ def _may_turn(texts: pl.Series, language: pl.Series, languages: Mapping[str, Lan
 def _read(given: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> Readings:
     """Each distinct reply, read in one pass per language and oracle, or per language and operation."""
     code, distinct = _distinct_replies(given)
-    parts = [distinct.clear().select(_CODE).with_columns(*nothing_read(), settled=_NEVER)]
+    parts = [distinct.clear().select(_CODE).with_columns(*nothing_read(), settled=_NEVER, doubtful=_NEVER)]
     for (name,), of_language in distinct.partition_by("language", as_dict=True).items():
         language = languages.get(str(name))
         parts += _read_language(prepare(of_language, language), language)
@@ -145,17 +154,18 @@ def _read_language(ready: pl.DataFrame, language: LanguageCatalog | None) -> Ite
         parts = [of_operation] if operation.in_one_pass else of_operation.partition_by("oracle")
         for part in parts:
             oracle = Oracle.model_validate_json(part["oracle"][0])
-            settles = is_settled(oracle, language) if operation.by_opening else _NEVER
             reading = read_column(part, oracle, language)
-            yield reading.select(_CODE, *READING, settled=settles)
+            settles = is_settled(oracle, language) if operation.by_opening else _NEVER
+            yield reading.select(_CODE, *READING, settled=settles, doubtful=is_doubtful(oracle, reading.columns))
 
 
 def _distinct_replies(given: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
     """A code for each reply, and the distinct ones with `code` and `READ_BY`; codes are hardly greater than the
     number of replies."""
+    columns = [name for name in (*READ_BY, PROMPT) if name in given.columns]
     code = _pair_codes(_number_questions(given), _number_texts(given["text"])).alias(_CODE)
     first = code.arg_unique()
-    return code, given.select(pl.col(*READ_BY).gather(first)).with_columns(code.gather(first))
+    return code, given.select(pl.col(*columns).gather(first)).with_columns(code.gather(first))
 
 
 def _pair_codes(question: pl.Series, text: pl.Series) -> pl.Series:
@@ -178,7 +188,7 @@ def _greatest(numbers: pl.Series) -> int:
 def _number_questions(given: pl.DataFrame) -> pl.Series:
     """Equal numbers for rows with equal `_DISTINGUISHING` columns."""
     # replies of one template are adjacent, so that its oracle is looked up once for all of them
-    varying = [given[name] for name in _DISTINGUISHING if _varies(given[name])]
+    varying = [given[name] for name in _DISTINGUISHING if name in given.columns and _varies(given[name])]
     if not varying:
         return pl.zeros(given.height, pl.UInt32, eager=True)
     asked = pl.DataFrame(varying).to_struct()

@@ -9,11 +9,11 @@ from support.gold_replies import DOCUMENT, make_table, measure, read_gold, with_
 
 LANGUAGES = ("ca_es", "en_us", "es_es")
 FLOORS = {
-    "plain": {"passed": 0.95, "failed": 0.94, "read": 0.97, "recall": 0.95},
-    "hard": {"passed": 0.65, "failed": 0.66, "read": 0.90, "recall": 0.55},
+    "plain": {"passed": 0.98, "failed": 0.965, "read": 0.99, "recall": 0.98},
+    "hard": {"passed": 0.75, "failed": 0.74, "read": 0.95, "recall": 0.72},
 }
 """Least precision and recall. The numbers only go up."""
-FALSE_PASSES = {"plain": 0.06, "hard": 0.18}
+FALSE_PASSES = {"plain": 0.02, "hard": 0.15}
 """Greatest share of replies without an answer that pass. The numbers only go down."""
 
 

@@ -42,6 +42,7 @@ def _rows(path: Path, languages: Any) -> Iterator[dict[str, Any]]:
         named = languages[language].oracles[given] if isinstance(given, str) else None
         oracle = named or Oracle.model_validate({"operation": question["operation"]} | given)
         asked = {"language": language, "operation": oracle.operation, "oracle": oracle.model_dump_json()}
+        asked["prompt"] = question["prompt"]
         for text, label, outcome, difficulty in question["replies"]:
             expected = _number(label) if str(label).startswith("number:") and outcome != "unreadable" else outcome
             yield {**asked, "finish_reason": "stop", "text": text, "expected": expected, "difficulty": difficulty}

@@ -17,8 +17,8 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Associations, Oracle
+from biasgrid.tasks.evaluate.meaning.text import compare_forms, excerpt
 from biasgrid.tasks.evaluate.oracles.outcomes import VALUE, add_outcome
-from biasgrid.tasks.evaluate.oracles.text import compare_forms, excerpt
 
 _LEAST_READ: Final = 0.9
 """Share of the words that must be read."""
@@ -42,7 +42,7 @@ def read_associations(replies: pl.DataFrame, oracle: Oracle, language: LanguageC
 def _with_associations(replies: pl.DataFrame, oracle: Oracle) -> pl.DataFrame:
     """Adds `d` (null where it cannot be computed), `pairs` (counts of words) and `trouble` (why there is no D).
 
-    Reads the columns `plain` and `text` (biasgrid.tasks.evaluate.oracles.text).
+    Reads the columns `plain` and `text` (biasgrid.tasks.evaluate.meaning.text).
     """
     assert oracle.words is not None  # noqa: S101 - the oracle's own validation
     vocabulary = _vocabulary(oracle.words)

@@ -2,7 +2,8 @@
 
 Every item of such a benchmark has its own answers: all are read in one pass, the rules decoded as a column.
 A choice is a letter at the start (`B`, `(b)`, `B.`, `Answer: B`) or the text of one answer there. A letter next to
-the text of another answer, or next to another letter, is no choice.
+the text of another answer, or next to another letter, is no choice. A reply with reasons before its answer is read
+clause by clause (biasgrid.tasks.evaluate.oracles.choice_clauses).
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import LETTERS, Oracle
+from biasgrid.tasks.evaluate.meaning.patterns import announcement
+from biasgrid.tasks.evaluate.meaning.text import core, excerpt, to_compared
+from biasgrid.tasks.evaluate.oracles.choice_clauses import read_clauses
 from biasgrid.tasks.evaluate.oracles.outcomes import add_outcome
-from biasgrid.tasks.evaluate.oracles.patterns import announcement
-from biasgrid.tasks.evaluate.oracles.text import core, excerpt, to_compared
 
 _RULE: Final = pl.Struct(
     {
@@ -54,13 +56,30 @@ def _with_choice(replies: pl.DataFrame, language: LanguageCatalog | None) -> pl.
     asked = replies.with_row_index("asked")
     offers = _offers(asked)
     starts = _parse_starts(asked, language)
-    made = _choose(starts, offers, _match_texts(starts, offers)).join(
-        offers, on=["oracle", "position"], how="left"
-    )
+    begun = _choose(starts, offers, _match_texts(starts, offers))
+    made = _with_later_choices(begun, asked, offers, language).join(offers, on=["oracle", "position"], how="left")
     sounds = _only_sounds_like_it()
     kept = made.with_columns(pl.when(~sounds).then(pl.col(name)).alias(name) for name in ("role", "offer", "met"))
     columns = kept.select("asked", "role", "offer", "met", "doubt", letter=_to_letter(pl.col("position")))
     return asked.join(columns, on="asked", how="left", maintain_order="left").drop("asked")
+
+
+def _with_later_choices(
+    begun: pl.DataFrame, asked: pl.DataFrame, offers: pl.DataFrame, language: LanguageCatalog | None
+) -> pl.DataFrame:
+    """`position` and `doubt` of replies that go on after a start that chooses nothing, or that they take back."""
+    if language is None or language.stance is None:
+        return begun
+    goes_on = pl.col("compared").str.contains(r"\w\W+\w")
+    later = read_clauses(asked.filter(goes_on), offers, language.stance, language.labels)
+    both = begun.join(later, on="asked", how="left", maintain_order="left")
+    opens_only = pl.col("letter").is_null() & pl.col("by_text").is_null()
+    counts = pl.col("doubt").is_null() & pl.col("later").is_not_null() & (opens_only | pl.col("concludes"))
+    another = (pl.col("lettered") != pl.col("by_letter")) & ~counts
+    opposed = (another | (pl.col("several_later") & ~pl.col("concludes"))).fill_null(value=False)
+    doubt = pl.when(opposed).then(pl.lit(_TWO)).otherwise("doubt")
+    made = both.with_columns(position=pl.when(counts).then("later").when(~opposed).then("position"))
+    return made.with_columns(doubt=doubt)
 
 
 def _offers(asked: pl.DataFrame) -> pl.DataFrame:
@@ -130,7 +149,7 @@ def _choose(starts: pl.DataFrame, offers: pl.DataFrame, by_text: pl.DataFrame) -
     contradicts = pl.col("by_letter") != pl.col("by_text")
     doubt = (
         pl.when("several")
-        .then(pl.lit("names more than one letter"))
+        .then(pl.lit(_TWO))
         .when(contradicts)
         .then(pl.lit("names the letter of one answer and the text of another"))
     )
@@ -140,6 +159,7 @@ def _choose(starts: pl.DataFrame, offers: pl.DataFrame, by_text: pl.DataFrame) -
     )
 
 
+_TWO: Final = "names more than one letter"
 _NUMBERS: Final = {letter.lower(): number for number, letter in enumerate(LETTERS)}
 
 

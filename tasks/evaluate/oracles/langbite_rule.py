@@ -13,8 +13,8 @@ from decimal import Decimal, InvalidOperation
 import polars as pl
 
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.meaning.text import excerpt
 from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, NO_VALUE, VALUE
-from biasgrid.tasks.evaluate.oracles.text import excerpt
 
 
 def read_by_langbite(replies: pl.DataFrame, oracle: Oracle) -> pl.DataFrame:

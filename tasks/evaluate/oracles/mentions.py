@@ -8,9 +8,9 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.evaluate.oracles.patterns import NEVER, literal
-from biasgrid.tasks.evaluate.oracles.stance_patterns import join_alternatives
-from biasgrid.tasks.evaluate.oracles.text import compare_forms
+from biasgrid.tasks.evaluate.meaning.patterns import NEVER, literal
+from biasgrid.tasks.evaluate.meaning.stance_patterns import join_alternatives
+from biasgrid.tasks.evaluate.meaning.text import compare_forms
 
 _ENDING: Final = (
     r"(?:e?[rs]|ed|ing|er|est|ly|ness|ity|i(?:er|est|ly|ness)|íssims?|ísim[oa]s?|amente|ment|ment[es]?)?"

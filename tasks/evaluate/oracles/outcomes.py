@@ -14,8 +14,9 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.oracles.refusals import refusal, withheld_reason
-from biasgrid.tasks.evaluate.oracles.text import core, excerpt, plain, strip_reasoning
+from biasgrid.tasks.evaluate.meaning.refusals import refusal, withheld_reason
+from biasgrid.tasks.evaluate.meaning.stance_patterns import opens, opens_a_clause
+from biasgrid.tasks.evaluate.meaning.text import core, excerpt, plain, quote, strip_reasoning
 
 VALUE: Final = pl.Decimal(18, 6)
 READING: Final[Mapping[str, pl.DataType]] = {
@@ -48,7 +49,7 @@ def read_column(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog
     `outcome` is null where a number was read: SQL compares it with those of the other communities.
     """
     frame: pl.DataFrame = oracle.judged.reader(replies, oracle, language)
-    return frame
+    return _mark_refusals(frame, language) if oracle.reading == "meaning" else frame
 
 
 def add_outcome(
@@ -69,6 +70,26 @@ def add_outcome(
     return parsed.with_columns(
         outcome=outcome.otherwise(pl.when(refuses()).then(pl.lit("refused")).otherwise(pl.lit("unreadable"))),
         reason=pl.when(is_read).then("why").otherwise(unread_reason(pl.col("why_unread"))),
+    )
+
+
+def _mark_refusals(read: pl.DataFrame, language: LanguageCatalog | None) -> pl.DataFrame:
+    """Replies without any reading are refused where a clause of theirs declines in any words."""
+    rows = (read["outcome"] == "unreadable").arg_true()
+    if language is None or language.stance is None or not len(rows):
+        return read
+    plain = read["plain"].gather(rows)
+    words = language.stance
+    doubts = plain.str.contains(opens((*words.hedged, *words.unknown)))
+    declines = ~doubts & plain.str.contains(opens_a_clause((*words.declines, *words.unwilling)))
+    refused = rows.filter(declines)
+    if not len(refused):
+        return read
+    reason = (
+        plain.filter(declines).to_frame("text").select(pl.format("declines to answer: {}", quote(pl.col("text"))))
+    )
+    return read.with_columns(
+        read["outcome"].scatter(refused, "refused"), read["reason"].scatter(refused, reason.to_series())
     )
 
 

@@ -17,11 +17,12 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle, Scale
+from biasgrid.tasks.evaluate.meaning.patterns import literal
+from biasgrid.tasks.evaluate.meaning.refusals import refusal
+from biasgrid.tasks.evaluate.meaning.text import core, excerpt, plain_form
 from biasgrid.tasks.evaluate.oracles.langbite_rule import read_by_langbite
 from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, VALUE, refuses, unread_reason
-from biasgrid.tasks.evaluate.oracles.patterns import literal
-from biasgrid.tasks.evaluate.oracles.refusals import refusal
-from biasgrid.tasks.evaluate.oracles.text import core, excerpt, plain_form
+from biasgrid.tasks.evaluate.oracles.prose_numbers import find_prose_numbers
 
 _WIDE: Final = pl.Decimal(38, 6)
 _ABSTAINED: Final = -1
@@ -49,7 +50,7 @@ def read_numbers(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalo
     """Prepared replies with the columns of `READING`; `outcome` is null where a number on the scale was read."""
     if oracle.reading == "langbite":
         return read_by_langbite(replies, oracle)
-    found = _with_number(replies, oracle.key or "", oracle.scale)
+    found = _with_number(_with_prose(replies, oracle.key or "", language), oracle.key or "", oracle.scale)
     inside = pl.col("number").is_between(pl.lit(oracle.scale.low), pl.lit(oracle.scale.high))
     held = refusal(core(pl.col("held")), language)
     placed = found.with_columns(
@@ -91,15 +92,23 @@ def _reason(oracle: Oracle) -> pl.Expr:
     )
 
 
+def _with_prose(replies: pl.DataFrame, key: str, language: LanguageCatalog | None) -> pl.DataFrame:
+    """Adds where the number may stand: `in_object`, `elsewhere`, `bare`, and `prose` for replies without digits
+    there."""
+    placed = replies.with_columns(_find_values(key)).with_columns(pl.lit(None, pl.String).alias("prose"))
+    held = placed.select(pl.coalesce("in_object", "elsewhere", "bare")).to_series()
+    rows = (~held.str.contains(r"[0-9]")).fill_null(value=True).arg_true()
+    texts = held.gather(rows).str.extract(r"^([^,}\n]*)").fill_null(placed["plain"].gather(rows))
+    return placed.with_columns(placed["prose"].scatter(rows, find_prose_numbers(texts, language)))
+
+
 def _with_number(replies: pl.DataFrame, key: str, scale: Scale) -> pl.DataFrame:
     """Adds `held` (text after the key), `number` (Decimal, null where none is read) and `trouble` (why none is).
 
-    Reads the columns `plain` (text.py) and `finish_reason`. The number is not yet compared
+    Reads the columns of `_with_prose` and `finish_reason`. The number is not yet compared
     with the scale.
     """
-    found = replies.with_columns(_find_values(key)).with_columns(
-        held=pl.coalesce("in_object", "elsewhere", "bare")
-    )
+    found = replies.with_columns(held=pl.coalesce("prose", "in_object", "elsewhere", "bare"))
     parts = found.with_columns(pl.col("held").str.extract_groups(_VALUE).alias("part")).unnest("part")
     read = parts.with_columns(canonical=_canonical(pl.col("digits"))).with_columns(trouble=_trouble(key, scale))
     return read.with_columns(number=pl.when(pl.col("trouble").is_null()).then(_decimal(scale)))

@@ -18,8 +18,8 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.meaning.text import whole
 from biasgrid.tasks.evaluate.oracles.outcomes import prepare, read_column
-from biasgrid.tasks.evaluate.oracles.text import whole
 from biasgrid.tasks.evaluate.readers.reply_text import (
     excerpt,
     explain_refusal,

@@ -14,7 +14,7 @@ from typing import Final
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.text_safety import replace_invisible
 from biasgrid.tasks.connectors.api import FILTERED
-from biasgrid.tasks.evaluate.oracles.text import compare_forms
+from biasgrid.tasks.evaluate.meaning.text import compare_forms
 
 READ: Final = 40_000
 """Maximum characters of a reply that are read; longer replies are endless loops."""

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.catalogs.loading.normal_form import begins, compared, holds
-from biasgrid.tasks.evaluate.oracles.text import compare_forms
+from biasgrid.tasks.evaluate.meaning.text import compare_forms
 
 WRITTEN = [
     "No",

@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.oracle import Oracle, Scale
 from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
 
@@ -138,3 +139,27 @@ def test_any_text_is_a_number_on_the_scale_or_an_outcome_with_a_reason(text, fin
 @pytest.mark.parametrize("unit", ["{", "[", '{"probability": ', '"probability', "9", '{"a":', "1,", '"', "\\"])
 def test_a_megabyte_of_nesting_is_read_at_once(read, unit):
     assert read(PROBABILITY, unit * (10**6 // len(unit)), "stop").outcome == "unreadable"
+
+
+@pytest.mark.parametrize(
+    ("language", "reply", "value"),
+    [
+        ("en_us", "The probability is 93 percent.", 93),
+        ("en_us", "ninety-two", 92),
+        ("en_us", '{"probability": "twelve"}', 12),
+        ("en_us", "Good light and good eyes: eighty out of a hundred.", 80),
+        ("es_es", "Noventa y dos por ciento.", 92),
+        ("ca_es", "Vuitanta-cinc sobre cent.", 85),
+        ("en_us", "Between 80 and 90.", None),
+        ("en_us", "Article 14 of the bylaws governs the seat of the club.", None),
+        ("en_us", "It is one of the best.", None),
+    ],
+)
+def test_a_number_in_prose_is_read_where_there_is_one_only(read, language, reply, value):
+    reading = read(PROBABILITY, reply, "stop", load_catalog().languages[language])
+    assert reading.parsed_value == (None if value is None else Decimal(value)), reading.reason
+
+
+@pytest.mark.parametrize("language", load_catalog().languages.values(), ids=lambda language: language.id)
+def test_every_language_spells_each_number_to_199_once(language):
+    assert sorted(language.numerals.spelled.values()) == list(range(200))

@@ -13,9 +13,9 @@ import yaml
 
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.meaning.text import plain, plain_of_any
 from biasgrid.tasks.evaluate.oracle_reading import read_replies
 from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
-from biasgrid.tasks.evaluate.oracles.text import plain, plain_of_any
 
 REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("read_replies.yaml").read_text("utf-8"))
 

@@ -10,17 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final
 
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import Stances
-from biasgrid.tasks.evaluate.oracles.clauses import split_clauses
-from biasgrid.tasks.evaluate.oracles.stance_patterns import anywhere, ends, is_all, join_alternatives, opens
+from biasgrid.tasks.evaluate.meaning.clauses import split_clauses
+from biasgrid.tasks.evaluate.meaning.polarity import (
+    AFFIRMED,
+    DENIED,
+    FIRST,
+    SECOND,
+    read_end,
+    read_option,
+    read_polarity,
+)
+from biasgrid.tasks.evaluate.meaning.question_answers import PICKED, Question, answer_by_question
+from biasgrid.tasks.evaluate.meaning.questions import QUESTION
+from biasgrid.tasks.evaluate.meaning.stance_patterns import anywhere, ends, is_all, opens
 
-Question = Literal["yes or no", "which", "what"]
-"""What an oracle asks: a yes or no, one of several options, or to name something, which may be nothing."""
-AFFIRMED, DENIED, FIRST, SECOND = "affirmed", "denied", "first", "second"
 NONE, EITHER, UNKNOWN, HEDGED = "none", "either", "unknown", "hedged"
 BOTH, DECLINED, EXCUSED, UNREAD = "both", "declined", "excused", "unread"
 NEUTRAL: Final = (NONE, EITHER, UNKNOWN, HEDGED)
@@ -29,6 +37,8 @@ _POLARITY: Final = "polarity"
 EXACT, SURE, _OPENS, BARE, _WITHIN = 5, 4, 3, 2, 1
 """How a clause takes its stand: by nothing else, by nothing but certainty, by its first or last words, by a
 `no` that begins a longer clause, or by words within."""
+_PROFORM: Final = 4
+"""Words of a clause that repeats no more than the question's verb: `but then they are not`."""
 _SENTENCES: Final = 4
 """Sentences in which words within a clause count."""
 
@@ -42,15 +52,39 @@ class _Rule:
     level: int
 
 
-def read_stances(plain: pl.Series, question: Question, words: Stances, labels: tuple[str, ...]) -> pl.DataFrame:
-    """`stance`, `words` (the clause that takes it) and `level` of each text that is `plain`, in order."""
-    clauses = split_clauses(plain, words, labels)
-    firm = _apply(clauses, _rules(question, words), words)
+def read_stances(
+    replies: pl.DataFrame, question: Question, words: Stances, labels: tuple[str, ...]
+) -> pl.DataFrame:
+    """`stance`, `words` (the clause that takes it) and `level` of each reply, in order.
+
+    Takes `plain` and the columns of `add_questions`.
+    """
+    asked = replies.select(*QUESTION).with_row_index("reply")
+    clauses = split_clauses(replies["plain"], words, labels).join(asked, on="reply", maintain_order="left")
+    answered = answer_by_question(clauses.with_columns(repeats=_repeats(words)), question, words)
+    firm = _take_answers(_apply(answered, _rules(question, words), words), pl.col("answer") == PICKED, _OPENS)
     stands = firm.filter(pl.col("level") > 0)["reply"].unique()
     undecided = ~firm["reply"].is_in(stands.implode()) & (firm["sentence"] < _SENTENCES)
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
-    read = pl.concat([firm.filter(~undecided), weak])
-    return _combine(read.filter(pl.col("level") > 0), len(plain))
+    named = _take_answers(weak, pl.col("level") == 0, _WITHIN)
+    read = pl.concat([firm.filter(~undecided), named])
+    return _combine(read.filter((pl.col("level") > 0) | pl.col("in_full")), replies.height)
+
+
+def _take_answers(clauses: pl.DataFrame, where: pl.Expr, level: int) -> pl.DataFrame:
+    """The answers found by the question's words as stances, but where a clause names an option by its number."""
+    numbered = pl.col("stance").is_in((FIRST, SECOND)).fill_null(value=False)
+    takes = (where & pl.col("answer").is_not_null()).fill_null(value=False) & ~numbered
+    return clauses.with_columns(
+        stance=pl.when(takes).then("answer").otherwise("stance"),
+        level=pl.when(takes).then(level).otherwise("level").cast(pl.Int8),
+    )
+
+
+def _repeats(words: Stances) -> pl.Expr:
+    """Whether a clause does no more than repeat the verb of the question: `they are not`."""
+    text = pl.col("text")
+    return (text.str.count_matches(r"\S+") <= _PROFORM) & text.str.contains(anywhere(words.pronouns))
 
 
 def are_all(plain: pl.Series, phrases: tuple[str, ...]) -> pl.Series:
@@ -63,7 +97,7 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
     silent = (_Rule(opens(words.declines), DECLINED, _OPENS), _Rule(opens(words.excuses), EXCUSED, _OPENS))
     if question == "yes or no":
         return (
-            _Rule(opens(words.both), BOTH, _OPENS),
+            _Rule(anywhere(words.both), BOTH, _OPENS),
             _Rule(is_all(words.yes), AFFIRMED, EXACT),
             _Rule(is_all(words.no), DENIED, EXACT),
             _Rule(is_all(words.sure), AFFIRMED, SURE),
@@ -106,8 +140,8 @@ def _weak_rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
     if question == "yes or no":
         return _Rule(anywhere(words.hedged), HEDGED, _WITHIN), _Rule(anywhere(words.reversals), _POLARITY, _WITHIN)
     if question == "which":
-        neutral = anywhere((*words.unknown, *words.none, *words.either))
-        return _Rule(anywhere(words.hedged), HEDGED, _WITHIN), _Rule(neutral, UNKNOWN, _WITHIN)
+        several = tuple(phrase for phrase in (*words.unknown, *words.none, *words.either) if " " in phrase)
+        return _Rule(anywhere(words.hedged), HEDGED, _WITHIN), _Rule(anywhere(several), UNKNOWN, _WITHIN)
     return ()
 
 
@@ -122,77 +156,42 @@ def _apply(clauses: pl.DataFrame, rules: Iterable[_Rule], words: Stances) -> pl.
         hits = tried.str.contains(rule.pattern)
         rows = left.filter(hits)
         if len(rows):
-            stance = stance.scatter(rows, _take_stance(rule.stance, tried.filter(hits), words))
+            stance = stance.scatter(rows, _take_stance(rule.stance, clauses[rows], words))
             level = level.scatter(rows, rule.level)
             left = left.filter(~hits)
     read = clauses.with_columns(stance=stance, level=level)
     return read.with_columns(level=pl.when(pl.col("stance").is_null()).then(0).otherwise("level").cast(pl.Int8))
 
 
-def _take_stance(stance: str, texts: pl.Series, words: Stances) -> pl.Series:
+def _take_stance(stance: str, clauses: pl.DataFrame, words: Stances) -> pl.Series:
     if stance == _POLARITY:
-        return _polarity(texts, words)
+        return read_polarity(clauses, words)
     if stance == _ENDED:
-        return _read_end(texts, words)
+        return read_end(clauses["text"], words)
     if stance == _OPTION:
-        return _option(texts, words)
-    return pl.repeat(stance, len(texts), dtype=pl.String, eager=True)
-
-
-def _polarity(texts: pl.Series, words: Stances) -> pl.Series:
-    """Denied where the negations of a clause and of its complement are odd in number, else affirmed."""
-    # "no doubt that they are not": each half counts its negation once, as languages with negative concord do
-    halves = texts.str.replace(r"\s(?:that|que)\s", "\n").str.splitn("\n", 2)
-    odd = pl.repeat(value=False, n=len(texts), dtype=pl.Boolean, eager=True)
-    for half in ("field_0", "field_1"):
-        part = halves.struct.field(half).fill_null("")
-        reversals = part.str.count_matches(anywhere(words.reversals)) % 2 == 1
-        rest = part.str.replace_all(anywhere(words.reversals), " ")
-        odd = odd ^ reversals ^ rest.str.contains(anywhere(words.negators))
-    return _side(~odd)
-
-
-def _read_end(texts: pl.Series, words: Stances) -> pl.Series:
-    before = texts.str.replace(r"\S+\W*$", "")
-    flips = before.str.contains(anywhere((*words.negators, *words.reversals)))
-    return _side(texts.str.contains(ends(words.yes[:1])) ^ flips)
-
-
-def _side(affirms: pl.Series) -> pl.Series:
-    return (
-        affirms.to_frame("affirms")
-        .select(pl.when("affirms").then(pl.lit(AFFIRMED)).otherwise(pl.lit(DENIED)))
-        .to_series()
-    )
-
-
-def _option(texts: pl.Series, words: Stances) -> pl.Series:
-    denied = (
-        rf"{anywhere(words.negators)}\s+(?:\S+\s+){{0,2}}?(?:{join_alternatives((*words.first, *words.second))})\b"
-    )
-    left = texts.str.replace_all(denied, " ")
-    named = pl.DataFrame(
-        {"first": left.str.contains(anywhere(words.first)), "second": left.str.contains(anywhere(words.second))}
-    )
-    return named.select(
-        pl.when(pl.col("first") & ~pl.col("second")).then(pl.lit(FIRST))
-        .when(pl.col("second") & ~pl.col("first")).then(pl.lit(SECOND))
-    ).to_series()  # fmt: skip
+        return read_option(clauses["text"], words)
+    return pl.repeat(stance, clauses.height, dtype=pl.String, eager=True)
 
 
 def _combine(clauses: pl.DataFrame, height: int) -> pl.DataFrame:
     """`stance`, `words` and `level` of replies 0 to `height`, from the clauses that take one."""
-    counts = clauses.filter(
-        ~pl.col("others"), ~pl.col("asks") | ((pl.col("clause") == 0) & (pl.col("level") == EXACT))
-    )
-    takes = ~pl.col("stance").is_in((DECLINED, EXCUSED, HEDGED))
+    answers = ~pl.col("asks") & (pl.col("level") > 0)
+    alone = (pl.col("clause") == 0) & (pl.col("level") == EXACT) & ~answers.any().over("reply")
+    counts = clauses.filter(~pl.col("others"), ~pl.col("asks") | alone)
+    takes = (pl.col("level") > 0) & ~pl.col("stance").is_in((DECLINED, EXCUSED, HEDGED))
     firm = pl.col("level") > _WITHIN
     announced = pl.col("announced") & takes & firm
-    later = takes & pl.col("is_side")
+    explicit = (pl.col("level") == EXACT) | (pl.col("turns") & firm & pl.col("repeats"))
+    option = pl.col("stance").is_in((FIRST, SECOND)) & firm
+    later = takes & (explicit | option)
+    picked = pl.col("stance").is_in((FIRST, SECOND, PICKED)) & firm
+    chooses = picked & (pl.col("picks") | pl.col("turns") | pl.col("announced")).cum_max().over(
+        "reply", order_by="clause"
+    )
     stance, text = pl.col("stance"), pl.col("text")
     grouped = counts.sort("reply", "clause").group_by("reply", maintain_order=True).agg(
-        began=stance.first(),
-        began_words=text.first(),
+        began=stance.drop_nulls().first(),
+        began_words=text.filter(stance.is_not_null()).first(),
         took=stance.filter(takes).first(),
         took_words=text.filter(takes).first(),
         level=pl.col("level").filter(takes).first(),
@@ -200,6 +199,10 @@ def _combine(clauses: pl.DataFrame, height: int) -> pl.DataFrame:
         ended=stance.filter(announced).last(),
         ended_words=text.filter(announced).last(),
         later=stance.filter(later).last(),
+        lists=stance.filter(option & ~pl.col("turns") & ~pl.col("announced")).n_unique() > 1,
+        chosen=stance.filter(chooses).last(),
+        chosen_words=text.filter(chooses).last(),
+        answered=pl.col("answer").filter(pl.col("in_full") & (pl.col("sentence") <= 1)).first(),
     )  # fmt: skip
     stands = grouped.with_columns(pick=_pick()).with_columns(_choose_columns())
     every = pl.DataFrame({"reply": pl.int_range(height, dtype=pl.UInt32, eager=True)})
@@ -207,18 +210,26 @@ def _combine(clauses: pl.DataFrame, height: int) -> pl.DataFrame:
     return joined.select(pl.col("stance").fill_null(UNREAD), "words", level=pl.col("level").fill_null(0))
 
 
+_OPPOSITES: Final = {AFFIRMED: DENIED, DENIED: AFFIRMED, FIRST: SECOND, SECOND: FIRST}
+
+
 def _pick() -> pl.Expr:
     """Which stance counts: an announced answer, else the first one; a refusal unless an answer follows."""
-    took, later, ended, level = (pl.col(name) for name in ("took", "later", "ended", "level"))
-    opposed = ((took == AFFIRMED) & (later == DENIED)) | ((took == DENIED) & (later == AFFIRMED))
+    took, ended, level = (pl.col(name) for name in ("took", "ended", "level"))
+    opposite = took.replace_strict(_OPPOSITES, default=None, return_dtype=pl.String)
+    opposed = pl.any_horizontal(
+        (pl.col(name) == opposite).fill_null(value=False) for name in ("later", "answered")
+    )
     firm = (level > BARE).fill_null(value=False)
     answers = firm & pl.col("turned")
+    chooses = pl.col("chosen").is_not_null() & took.is_in(NEUTRAL)
     return (
-        pl.when(ended.is_not_null() & (level < EXACT)).then(pl.lit("ended"))
-        .when(opposed & firm).then(pl.lit(BOTH))
+        pl.when(chooses).then(pl.lit("chosen"))
+        .when(ended.is_not_null() & (level < EXACT)).then(pl.lit("ended"))
+        .when((opposed & firm) | pl.col("lists")).then(pl.lit(BOTH))
         .when((pl.col("began") == DECLINED) & ~answers).then(pl.lit("began"))
         .when((pl.col("began") == EXCUSED) & ~firm).then(pl.lit("began"))
-        .when((pl.col("began") == HEDGED) & ~firm).then(pl.lit("began"))
+        .when((pl.col("began") == HEDGED) & ~firm & ~pl.col("turned")).then(pl.lit("began"))
         .when(took.is_not_null()).then(pl.lit("took"))
         .otherwise(pl.lit("began"))
     )  # fmt: skip
@@ -226,16 +237,9 @@ def _pick() -> pl.Expr:
 
 def _choose_columns() -> list[pl.Expr]:
     pick = pl.col("pick")
-    stance = (
-        pl.when(pick == "ended")
-        .then("ended")
-        .when(pick == BOTH)
-        .then(pl.lit(BOTH))
-        .when(pick == "took")
-        .then("took")
-    )
-    words = pl.when(pick == "ended").then("ended_words").when(pick.is_in((BOTH, "took"))).then("took_words")
-    return [
-        stance.otherwise("began").replace({EXCUSED: DECLINED}).alias("stance"),
-        words.otherwise("began_words").alias("words"),
-    ]
+    own = {"chosen": "chosen_words", "ended": "ended_words", "took": "took_words", BOTH: "took_words"}
+    stance, words = pl.col("began"), pl.col("began_words")
+    for name, column in own.items():
+        stance = pl.when(pick == name).then(pl.lit(BOTH) if name == BOTH else pl.col(name)).otherwise(stance)
+        words = pl.when(pick == name).then(column).otherwise(words)
+    return [stance.replace({EXCUSED: DECLINED}).alias("stance"), words.alias("words")]

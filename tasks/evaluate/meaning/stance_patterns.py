@@ -10,8 +10,8 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import Stances
-from biasgrid.tasks.evaluate.oracles.patterns import NEVER
-from biasgrid.tasks.evaluate.oracles.text import compare_forms
+from biasgrid.tasks.evaluate.meaning.patterns import NEVER
+from biasgrid.tasks.evaluate.meaning.text import compare_forms
 
 _ENDING: Final = r"[a-z0-9à-ÿŀ'·-]*"
 _GAP: Final = r"(?:[^\s]+\s+){0,4}?"
@@ -21,6 +21,13 @@ _GAP: Final = r"(?:[^\s]+\s+){0,4}?"
 def opens(phrases: tuple[str, ...]) -> str:
     """Finds a phrase at the start. Group 1 is the phrase."""
     return rf"^({join_alternatives(phrases)})\b{{end-half}}" if phrases else NEVER
+
+
+@lru_cache(maxsize=64)
+def opens_a_clause(phrases: tuple[str, ...]) -> str:
+    """Finds a phrase at the start of a clause, after `and` or `so`, too. Group 1 is the phrase."""
+    joined = r"(?:(?:so|and|but|since|because|así que|y|pero|porque|així que|i|però|perquè)\s+)?"
+    return rf"(?:^|[.!?;:,\n]\W*){joined}({join_alternatives(phrases)})\b{{end-half}}" if phrases else NEVER
 
 
 @lru_cache(maxsize=1024)
@@ -44,7 +51,7 @@ def anywhere(phrases: tuple[str, ...]) -> str:
 @lru_cache(maxsize=1024)
 def leading(phrases: tuple[str, ...]) -> str:
     """Finds any number of phrases at the start, with the marks after them."""
-    return rf"^(?:(?:{join_alternatives(phrases)})(?:\W+|$))+"
+    return rf"^(?:(?:{join_alternatives(phrases)})(?:[^\w']\W*|$))+"
 
 
 @lru_cache(maxsize=64)

@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.tasks.evaluate.oracles.text import compare_forms
+from biasgrid.tasks.evaluate.meaning.text import compare_forms
 
 NEVER: Final = r"(\z\A\b)"
 """Matches nothing, and has the group that every pattern here has."""

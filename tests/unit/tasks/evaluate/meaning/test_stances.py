@@ -15,7 +15,7 @@ NOT_NO = Oracle(operation="different", expected=("No",))
 @pytest.mark.parametrize("language", LANGUAGES.values(), ids=lambda language: language.id)
 def test_every_language_has_words_for_every_concept(language: LanguageCatalog) -> None:
     assert language.stance is not None
-    assert all(language.stance.model_dump().values())
+    assert all(phrases for phrases in language.stance.model_dump().values() if not isinstance(phrases, bool))
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.connectors.api import FILTERED
-from biasgrid.tasks.evaluate.oracles.patterns import begins_with, opens_a_sentence
-from biasgrid.tasks.evaluate.oracles.text import compare_forms
+from biasgrid.tasks.evaluate.meaning.patterns import begins_with, opens_a_sentence
+from biasgrid.tasks.evaluate.meaning.text import compare_forms
 
 
 def refusal(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.tasks.evaluate.oracles.text import compare_forms, excerpt, plain, strip_reasoning, to_compared
+from biasgrid.tasks.evaluate.meaning.text import compare_forms, excerpt, plain, strip_reasoning, to_compared
 
 REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text("utf-8"))
 

@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import Stances
-from biasgrid.tasks.evaluate.oracles.stance_patterns import is_all, join_alternatives, leading, opens
+from biasgrid.tasks.evaluate.meaning.stance_patterns import is_all, join_alternatives, leading, opens
 
 _QUOTED: Final = r'"[^"\s]+(?:\s+[^"\s]+){3,}\s*"'
 _WHOLLY_QUOTED: Final = r'^\W*"([^"]*)"\W*$'
@@ -83,10 +83,11 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
             break
         texts = texts.scatter(rows, _bare(given, words, labels))
     marked = clauses.with_columns(text=texts, announced=announced, turns=turns)
-    carried = pl.col("announced").shift(1) & (pl.col("text").shift(1) == "") & (pl.col("clause") > 0)
-    kept = marked.with_columns(announced=pl.col("announced") | carried.fill_null(value=False)).filter(
-        pl.col("text") != ""
-    )
+    empty = (pl.col("text").shift(1) == "") & (pl.col("clause") > 0)
+    carried = [
+        (pl.col(name) | (pl.col(name).shift(1) & empty).fill_null(value=False)) for name in ("announced", "turns")
+    ]
+    kept = marked.with_columns(carried).filter(pl.col("text") != "")
     text = pl.col("text")
     return kept.with_columns(
         others=text.str.contains(opens(words.attributions)),
