@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from biasgrid.flows.runs.outcome import (
     FAILURES,
-    Ended,
+    EndedByBound,
     counted_failures,
     coverage_query,
-    holds,
-    is_unproven,
     places_of,
 )
 from biasgrid.tasks.report.findings import InteractionFindings, rows_of
@@ -20,7 +19,7 @@ from biasgrid.warehouse.storage.lake import Lake
 
 
 @dataclass(frozen=True, kw_only=True)
-class InteractionOutcome(InteractionFindings, Ended):
+class InteractionOutcome(InteractionFindings, EndedByBound):
     """A finished interaction: its findings, and how it ended."""
 
     title = "interaction"
@@ -31,13 +30,8 @@ class InteractionOutcome(InteractionFindings, Ended):
     """Locations of the results."""
 
     @property
-    def met(self) -> bool:
-        """No score shows bias or lacks an evaluation; with a bound, all are proven to be below it."""
-        return holds(self.overall)
-
-    @property
-    def is_unproven(self) -> bool:
-        return is_unproven(self.overall)
+    def rows(self) -> list[dict[str, Any]]:
+        return self.overall
 
     @property
     def counts(self) -> str:

@@ -9,11 +9,9 @@ from typing import Any
 
 from biasgrid.flows.runs.outcome import (
     FAILURES,
-    Ended,
+    EndedByBound,
     counted_failures,
     coverage_query,
-    holds,
-    is_unproven,
     places_of,
     read_rows,
 )
@@ -24,7 +22,7 @@ NOT_EVALUATED = "not evaluated"
 
 
 @dataclass(frozen=True)
-class ProbeOutcome(Ended):
+class ProbeOutcome(EndedByBound):
     """A finished probe: rows of marts.probe_findings, worst first, and of marts.probe_outcomes."""
 
     title = "probe"
@@ -41,13 +39,8 @@ class ProbeOutcome(Ended):
         return [row for row in self.findings if row["finding"].startswith("biased")]
 
     @property
-    def met(self) -> bool:
-        """Nothing is biased or not evaluated; with a bound, all is proven to be below it."""
-        return holds(self.findings)
-
-    @property
-    def is_unproven(self) -> bool:
-        return is_unproven(self.findings)
+    def rows(self) -> list[dict[str, Any]]:
+        return self.findings
 
     @property
     def counts(self) -> str:

@@ -8,11 +8,9 @@ from typing import Any
 
 from biasgrid.flows.runs.outcome import (
     FAILURES,
-    Ended,
+    EndedByBound,
     counted_failures,
     coverage_query,
-    holds,
-    is_unproven,
     places_of,
 )
 from biasgrid.warehouse.storage.lake import Lake
@@ -21,7 +19,7 @@ COUNTED = ("succeeded", "resisted", "refused", "unreadable", "errors", "attacker
 
 
 @dataclass(frozen=True)
-class AttackOutcome(Ended):
+class AttackOutcome(EndedByBound):
     """A finished red team: rows of marts.attack_success, and the turns of sessions that succeeded."""
 
     title = "red team"
@@ -40,13 +38,8 @@ class AttackOutcome(Ended):
         return sum(row[name] for row in self.rates)
 
     @property
-    def met(self) -> bool:
-        """Without a bound no attack succeeded; with one, each strategy's rate is proven to be below it."""
-        return holds(self.rates)
-
-    @property
-    def is_unproven(self) -> bool:
-        return is_unproven(self.rates)
+    def rows(self) -> list[dict[str, Any]]:
+        return self.rates
 
     @property
     def counts(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -64,14 +64,25 @@ class Ended(ABC):
         return self.warning
 
 
-def holds(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether nothing is not met or not evaluated, and what has a bound is met."""
-    return all(row["state"] == "met" or (row["state"] == "undecided" and row["bound"] is None) for row in rows)
+class EndedByBound(Ended):
+    """How a run ended whose findings each have a state by a bound."""
 
+    @property
+    @abstractmethod
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Findings with their `state` and `bound`; the bound is None where the file states none."""
 
-def is_unproven(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether some of the rows, which have a bound, are undecided, and the others met."""
-    return {row["state"] for row in rows} in ({"undecided"}, {"undecided", "met"})
+    @property
+    def met(self) -> bool:
+        """No finding is not met or not evaluated; with a bound, each is proven to be below it."""
+        return all(
+            row["state"] == "met" or (row["state"] == "undecided" and row["bound"] is None) for row in self.rows
+        )
+
+    @property
+    def is_unproven(self) -> bool:
+        """Whether some findings, which have a bound, are undecided, and the others met."""
+        return {row["state"] for row in self.rows} in ({"undecided"}, {"undecided", "met"})
 
 
 def proof_lines(rows: Sequence[Mapping[str, Any]], key: str, what: str) -> list[str]:
