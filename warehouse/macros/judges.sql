@@ -63,7 +63,15 @@ create macro statistics.least_controls() as 40;
 
 -- whether a judge's verdicts count: enough controls with a verdict, and neither share below the floor
 create macro statistics.judge_qualifies(sensitivity, specificity, controls_decided, floor) as
-    coalesce(controls_decided >= statistics.least_controls() and sensitivity >= floor - 1e-9 and specificity >= floor - 1e-9, false);
+    coalesce(
+        controls_decided >= statistics.least_controls()
+        and sensitivity >= floor - 1e-9
+        and specificity >= floor - 1e-9,
+        false
+    );
+
+-- a judge that is right no more often than chance gives no information about the true rate
+create macro statistics.judge_informs(sensitivity, specificity) as sensitivity + specificity > 1 + 1e-12;
 
 -- Correction of a rate for a judge's error (Rogan and Gladen 1978), reply by reply: what the judge passed counts as
 -- `truth_if_passed` and what it failed as `truth_if_failed`, whose expectations are 1 for a reply that follows the rule

@@ -12,11 +12,10 @@ with decided as (
     group by all
 ),
 
--- a judge that is right no more often than chance gives no information about the true rate
 figures as (
     select *
     from intermediate.int_judge_figures
-    where qualifies and sensitivity + specificity > 1 + 1e-12
+    where qualifies and statistics.judge_informs(sensitivity, specificity)
 ),
 
 units as (

@@ -70,7 +70,7 @@ clusters as (
 judges as (
     select *
     from intermediate.int_judge_figures
-    where qualifies and sensitivity + specificity > 1 + 1e-12
+    where qualifies and statistics.judge_informs(sensitivity, specificity)
     qualify row_number() over (partition by run_id, language order by judge) = 1
 ),
 
@@ -129,7 +129,8 @@ decided as (
             statistics.decision_of_templates(
                 interval.low, interval.high, tolerance, counted_templates, templates_if_perfect, templates_if_nothing
             )
-        ) as evaluated_decision
+        ) as evaluated_decision,
+        if(rate is null, 'not evaluated', statistics.point_finding(rate, tolerance)) as evaluated_point_finding
     from with_interval
 )
 
@@ -141,11 +142,9 @@ select
     corrected.high as corrected_high,
     -- evaluated cells do not represent cells that were not evaluated
     if(evaluated_decision = 'met' and cells_not_evaluated > 0, 'undecided', evaluated_decision) as decision,
-    case
-        when rate is null then 'not evaluated'
-        when statistics.point_finding(rate, tolerance) = 'met' and cells_not_evaluated > 0 then 'not evaluated'
-        else statistics.point_finding(rate, tolerance)
-    end as point_finding,
+    if(
+        evaluated_point_finding = 'met' and cells_not_evaluated > 0, 'not evaluated', evaluated_point_finding
+    ) as point_finding,
     if(
         evaluated_decision = 'undecided',
         statistics.templates_needed(
