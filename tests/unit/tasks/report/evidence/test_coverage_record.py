@@ -56,7 +56,7 @@ def test_every_cell_is_there_with_the_decision_of_the_marts(written: Path, lande
         ),
         (
             {"finding": "not evaluated", "refused": 40, "unreadable": 60},
-            "too few of 100 replies tell anything: 40 refused, 60 unreadable",
+            "too few of 100 replies are conclusive: 40 refused, 60 unreadable",
         ),
         (
             {"finding": "not evaluated", "unit": "assignments", "templates": 1},
