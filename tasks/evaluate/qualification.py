@@ -34,7 +34,7 @@ class _Evaluation:
     floor: float
 
     def find_qualified(self) -> set[tuple[str, str]]:
-        """Judges whose word counts, each with a language."""
+        """Judges whose verdicts count, each with a language."""
         readings = self.lake.read(TABLE, self.run_id, f"{self.evaluation_id}-*")
         if not self.overrules or readings.is_empty():
             return set()
@@ -75,11 +75,11 @@ def settle_judges(lake: Lake, run_id: str) -> None:
     if evaluation is None or opinions.is_empty():
         return
     cells = lake.newest("cells", run_id).select("cell_id", "language")
-    spoken = opinions.join(cells, on="cell_id", maintain_order="left")
+    in_language = opinions.join(cells, on="cell_id", maintain_order="left")
     qualified = pl.DataFrame(
         [*evaluation.find_qualified()], {"assessor": pl.String, "language": pl.String}, orient="row"
     )
-    counted = spoken.join(qualified, on=["assessor", "language"], how="semi", maintain_order="left")
+    counted = in_language.join(qualified, on=["assessor", "language"], how="semi", maintain_order="left")
     for cell_id in opinions["cell_id"].unique().sort():
         evaluation.settle(cell_id, counted.filter(pl.col("cell_id") == cell_id))
 

@@ -146,15 +146,15 @@ def test_a_judge_is_forecast_at_its_most_and_separately(asked: Asked) -> None:
 
 
 def test_a_judge_of_a_sample_is_forecast_at_the_most_of_it(asked: Asked) -> None:
-    def judged(**settings: Any) -> JudgeForecast:
+    def forecast_judge(**settings: Any) -> JudgeForecast:
         own = {"samples": 50, "judge": "openai/gpt-4o-mini", "judge_overrules": False, **settings}
         expected = forecast(asked("openai/gpt-4o", **own)).judge
         assert expected is not None
         return expected
 
-    all_fails = judged(judge_sample={"passed": 0})
-    both = judged()
-    few = judged(judge_sample={"passed": 0.1, "failed": 0.2})
+    all_fails = forecast_judge(judge_sample={"passed": 0})
+    both = forecast_judge()
+    few = forecast_judge(judge_sample={"passed": 0.1, "failed": 0.2})
     assert both.most_requests == all_fails.most_requests
     assert (all_fails.requests_if_all_pass, both.requests_if_all_pass) == (0, round(0.1 * both.most_requests))
     assert 0.2 < few.most_requests / all_fails.most_requests < 0.35

@@ -9,14 +9,14 @@ from biasgrid.flows.terminal.tables import show_sections
 
 
 def outcome(*rates: float | None, incomplete: bool = False) -> AttackOutcome:
-    return ended(*((STATES[rate], None) for rate in rates), incomplete=incomplete)
+    return outcome_by(*((STATES[rate], None) for rate in rates), incomplete=incomplete)
 
 
 STATES = {None: "not evaluated", 0.0: "undecided", 1.0: "not met"}
 """By success rate, where no bound is stated."""
 
 
-def ended(*rows: tuple[str, float | None], incomplete: bool = False) -> AttackOutcome:
+def outcome_by(*rows: tuple[str, float | None], incomplete: bool = False) -> AttackOutcome:
     """Of strategies by state and bound."""
     rates = [{"state": state, "bound": bound} for state, bound in rows]
     return AttackOutcome("run", rates, [], incomplete, [], {}, [])
@@ -40,7 +40,7 @@ def test_a_strategy_without_a_rate_is_not_withstood(rates, code):
     ],
 )
 def test_a_stated_bound_is_met_only_where_it_is_proven(states, code):
-    assert ended(*((state, 0.1) for state in states)).exit_code == code
+    assert outcome_by(*((state, 0.1) for state in states)).exit_code == code
 
 
 def test_an_incomplete_outcome_starts_with_that():

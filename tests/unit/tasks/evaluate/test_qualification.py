@@ -56,10 +56,10 @@ async def run_judge(lake: Lake, catalog: Catalog, name: str, evaluation: str = "
         await evaluate_cell(lake, "run", "cell", Evaluation(evaluation, catalog, session))
     record(lake, evaluation, **rules)
     settle_judges(lake, "run")
-    return standing(lake, evaluation)
+    return standing_verdicts(lake, evaluation)
 
 
-def standing(lake: Lake, evaluation: str = "E1") -> pl.DataFrame:
+def standing_verdicts(lake: Lake, evaluation: str = "E1") -> pl.DataFrame:
     return current(lake.read("verdicts", "run", f"{evaluation}-*")).filter(pl.col("level") == "instance")
 
 
@@ -108,7 +108,7 @@ async def test_settling_again_stores_the_same(lake: Lake, catalog: Catalog) -> N
     assert lake.read("verdicts", "run").equals(once)
     template = current(once).filter(pl.col("level") == "template")
     assert dict(template.group_by("outcome").len().iter_rows()) == dict(
-        standing(lake).group_by("outcome").len().iter_rows()
+        standing_verdicts(lake).group_by("outcome").len().iter_rows()
     )
 
 

@@ -78,7 +78,7 @@ COLUMNS = {
 def powers(macros):
     """Chances of plans: `powers((tolerance, templates, rows_per_template, correlation), …)`."""
 
-    def found(*plans: tuple[float, int, float, float]) -> list[dict[str, float]]:
+    def compute(*plans: tuple[float, int, float, float]) -> list[dict[str, float]]:
         rows = ", ".join(str((number, *plan)) for number, plan in enumerate(plans))
         columns = "plan, tolerance, templates, rows_per_template, correlation"
         given = f"with given as (from (values {rows}) as _ ({columns}))"
@@ -86,7 +86,7 @@ def powers(macros):
         names = [name for name, *_ in result.description]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
-    return found
+    return compute
 
 
 @pytest.mark.parametrize("templates", [1, 2, 3, 10, 37, 38, 60])
