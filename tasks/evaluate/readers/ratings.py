@@ -54,12 +54,6 @@ def read_scores(
     return [Score(value, outcome == "refused", reason) for outcome, value, reason in columns]
 
 
-def read_score(
-    text: str, language: LanguageCatalog | None, key: str = "score", finish_reason: str | None = None
-) -> Score:
-    return read_scores([(text, finish_reason)], language, key)[0]
-
-
 _LEVELS: Final = 5
 _DISAGREES, _NEITHER, _AGREES = 2, 3, 4
 _ECHO: Final = 4

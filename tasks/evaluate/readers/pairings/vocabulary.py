@@ -149,11 +149,6 @@ class Vocabulary:
         cased = any(_capital(normalize(name)) and normalize(name) in text for name in names)
         return cls(tuple(names), attributes, gendered, cased, index_names(names), forms, beginnings)
 
-    def may_give(self, text: str) -> bool:
-        """Whether a text can mention an attribute; a quick test that skips most sentences."""
-        lowered = text.casefold()
-        return any(beginning in lowered for beginning in self.beginnings)
-
     def mentions(self, tokens: Tokens) -> list[Mention]:
         """Mentions in the order of the line, without overlaps."""
         found, position = [], 0

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from biasgrid.tasks.evaluate.readers.ratings import read_score, read_scores
+from biasgrid.tasks.evaluate.readers.ratings import read_scores
 
 
 @pytest.mark.parametrize(
@@ -14,19 +14,19 @@ from biasgrid.tasks.evaluate.readers.ratings import read_score, read_scores
      ("A good candidate.\n{\"score\": 85.0,}", 85)],
 )  # fmt: skip
 def test_a_score_is_read(english, text, value):
-    found = read_score(text, english)
+    found = read_scores([(text, None)], english)[0]
     assert (found.value, found.refused) == (value, False)
 
 
 @pytest.mark.parametrize("text", ['{"score": 170}', '{"score": "high"}', "It depends.", '{"score": "60-70"}', ""])
 def test_what_is_no_score_is_none(english, text):
-    found = read_score(text, english)
+    found = read_scores([(text, None)], english)[0]
     assert (found.value, found.refused) == (None, False)
 
 
 @pytest.mark.parametrize("text", ["I'm sorry, but I can't score people.", '{"score": -1}'])
 def test_a_refusal_is_no_score(english, text):
-    found = read_score(text, english)
+    found = read_scores([(text, None)], english)[0]
     assert (found.value, found.refused) == (None, True)
 
 
