@@ -66,12 +66,9 @@ def requirement_powers(resolved: ResolvedScenario, asked: pl.DataFrame) -> list[
     counts = {(row["requirement"], row["language"]): row for row in _count_clusters(asked).iter_rows(named=True)}
     nothing = {"templates": 0, "rows": 0.0, "instances_per_template": 0.0}
     counted = [counts.get((one.name, language), nothing) for one, language in pairs]
-    rows = [
-        max(1.0, samples * (own["rows"] if one.measure == "replies" else 1.0))
-        for (one, _), own in zip(pairs, counted, strict=True)
-    ]
     plans = [
-        (one.tolerance, own["templates"], each) for (one, _), own, each in zip(pairs, counted, rows, strict=True)
+        (one.tolerance, own["templates"], max(1.0, samples * (own["rows"] if one.measure == "replies" else 1.0)))
+        for (one, _), own in zip(pairs, counted, strict=True)
     ]
     chances = decision_chances(plans)
     return [

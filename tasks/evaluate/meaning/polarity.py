@@ -16,8 +16,8 @@ AFFIRMED, DENIED, FIRST, SECOND = "affirmed", "denied", "first", "second"
 def read_polarity(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     """Denied where the negations of a clause and of its complements are odd in number, else affirmed."""
     joined = pl.col("text").str.replace_all(_comparison(words), "$1 ")
-    parted = joined.str.replace_all(rf"\s{_complement(words)}\s", "\n")
-    text = parted.str.replace(rf"\s{_cause(words)}\s(?s:.*)$", "").str.split("\n")
+    parted = joined.str.replace_all(_apart(words.complements), "\n")
+    text = parted.str.replace(rf"{_apart(words.causes)}(?s:.*)$", "").str.split("\n")
     parts = clauses.select("text", *QUESTION).with_row_index("row").with_columns(text).explode("text")
     counts = parts.with_columns(negations=_count_negations(words)).group_by("row", maintain_order=True)
     return _side(counts.agg(pl.col("negations").sum())["negations"] % 2 == 0)
@@ -27,15 +27,12 @@ def read_polarity(clauses: pl.DataFrame, words: Stances) -> pl.Series:
 def _comparison(words: Stances) -> str:
     """Finds a complement's first word after a comparison, which it belongs to: `menos capaces que nadie`."""
     compares = join_alternatives((*words.differences, *words.equalities))
-    return rf"(\b(?:{compares})\b(?:\s+\S+){{0,3}}?)\s{_complement(words)}\s"
+    return rf"(\b(?:{compares})\b(?:\s+\S+){{0,3}}?){_apart(words.complements)}"
 
 
-def _cause(words: Stances) -> str:
-    return rf"(?:{join_alternatives(words.causes)})"
-
-
-def _complement(words: Stances) -> str:
-    return rf"(?:{join_alternatives(words.complements)})"
+@lru_cache(maxsize=64)
+def _apart(phrases: tuple[str, ...]) -> str:
+    return rf"\s(?:{join_alternatives(phrases)})\s"
 
 
 def _count_negations(words: Stances) -> pl.Expr:
@@ -70,26 +67,24 @@ def _series(phrases: tuple[str, ...]) -> str:
 
 
 def _side(affirms: pl.Series) -> pl.Series:
-    return (
-        affirms.to_frame("affirms")
-        .select(pl.when("affirms").then(pl.lit(AFFIRMED)).otherwise(pl.lit(DENIED)))
-        .to_series()
+    return affirms.replace_strict({True: AFFIRMED, False: DENIED}, return_dtype=pl.String)
+
+
+def read_end(clauses: pl.DataFrame, words: Stances) -> pl.Series:
+    """The side by which each clause ends, turned round by a negation before it."""
+    texts = clauses["text"]
+    flips = texts.str.replace(r"\S+\W*$", "").str.contains(
+        anywhere((*words.negators, *words.equalities, *words.reversals))
     )
-
-
-def read_end(texts: pl.Series, words: Stances) -> pl.Series:
-    """The side by which each text ends, turned round by a negation before it."""
-    before = texts.str.replace(r"\S+\W*$", "")
-    flips = before.str.contains(anywhere((*words.negators, *words.equalities, *words.reversals)))
     return _side(texts.str.contains(ends(words.yes[:1])) ^ flips)
 
 
-def read_option(texts: pl.Series, words: Stances) -> pl.Series:
-    """The only option that each text names and does not deny, null where there is none."""
+def read_option(clauses: pl.DataFrame, words: Stances) -> pl.Series:
+    """The only option that each clause names and does not deny, null where there is none."""
     option = rf"(?:{join_alternatives((*words.first, *words.second))})\b"
     negated = rf"{anywhere(words.negators)}\s+(?:\S+\s+){{0,4}}?{option}"
     negates = rf"{option}\s+(?:\S+\s+){{0,2}}?{anywhere(words.negators)}"
-    left = texts.str.replace_all(negated, " ").str.replace_all(negates, " ")
+    left = clauses["text"].str.replace_all(negated, " ").str.replace_all(negates, " ")
     named = pl.DataFrame(
         {"first": left.str.contains(anywhere(words.first)), "second": left.str.contains(anywhere(words.second))}
     )

@@ -22,6 +22,7 @@ _SHORT: Final = 4
 """Words of a clause that only names a person."""
 _OWN, _ASKED, _IN_FULL, _LEAST = 0.67, 0.6, 0.75, 2
 """Least shares of the clause's words and of the question's that both have, and the least number of these."""
+_ASKED_WORDS: Final = pl.col("stems").list.len()
 
 
 def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
@@ -32,7 +33,7 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
         return clauses.with_columns(answer=none, in_full=false, picks=false)
     if question == "which":
         return clauses.with_columns(answer=_find_pick(words), in_full=false, picks=_takes_one(words))
-    in_full = _is_statement() & (_count_shared(words) / _count_asked() >= _IN_FULL) & (_count_asked() > _LEAST)
+    in_full = _is_statement() & (_count_shared(words) / _ASKED_WORDS >= _IN_FULL) & (_ASKED_WORDS > _LEAST)
     stated = clauses.select(states=_compares(words) | _states(words), in_full=in_full).fill_null(value=False)
     rows = stated.select((pl.col("states") | pl.col("in_full")).arg_true()).to_series()
     unanswered = pl.repeat(None, clauses.height, dtype=pl.String, eager=True)
@@ -64,7 +65,7 @@ def _states(words: Stances) -> pl.Expr:
         pl.col("stems").list.first()
     )
     shared = _count_shared(words)
-    about = ((shared / spoken.list.len() >= _OWN) & (shared > _LEAST)) | (shared / _count_asked() >= _ASKED)
+    about = ((shared / spoken.list.len() >= _OWN) & (shared > _LEAST)) | (shared / _ASKED_WORDS >= _ASKED)
     return _is_statement() & subject & about & (shared >= _LEAST)
 
 
@@ -87,7 +88,3 @@ def _count_shared(words: Stances) -> pl.Expr:
     text = pl.col("text")
     differs = pl.col("asks_difference") & text.str.contains(anywhere(words.differences))
     return find_stems(text, words).list.set_intersection("stems").list.len() + differs
-
-
-def _count_asked() -> pl.Expr:
-    return pl.col("stems").list.len()

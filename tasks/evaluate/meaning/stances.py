@@ -7,7 +7,7 @@ others think, quotations and questions take no stand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -32,8 +32,6 @@ from biasgrid.tasks.evaluate.meaning.stance_patterns import anywhere, ends, is_a
 NONE, EITHER, UNKNOWN, HEDGED = "none", "either", "unknown", "hedged"
 BOTH, DECLINED, EXCUSED, UNREAD = "both", "declined", "excused", "unread"
 NEUTRAL: Final = (NONE, EITHER, UNKNOWN, HEDGED)
-_POLARITY: Final = "polarity"
-"""Affirmed or denied by the number of negations."""
 EXACT, SURE, _OPENS, BARE, _WITHIN = 5, 4, 3, 2, 1
 """How a clause takes its stand: by nothing else, by nothing but certainty, by its first or last words, by a
 `no` that begins a longer clause, or by words within."""
@@ -45,10 +43,10 @@ _SENTENCES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """Clauses that match `pattern` take the stance; only those of earlier rules' remainder are tried."""
+    """Clauses that match `pattern` take the stance, or what it reads; only earlier rules' remainder is tried."""
 
     pattern: str
-    stance: str
+    stance: str | Callable[[pl.DataFrame, Stances], pl.Series]
     level: int
 
 
@@ -104,10 +102,10 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
             *silent,
             _Rule(opens(words.hedged), HEDGED, _OPENS),
             _Rule(opens(words.yes), AFFIRMED, _OPENS),
-            _Rule(opens(words.sure), _POLARITY, _OPENS),
-            _Rule(ends((words.yes[0], words.no[0])), _ENDED, _OPENS),
-            _Rule(opens(words.no[2:]), _POLARITY, _OPENS),
-            _Rule(opens(words.no[:2]), _POLARITY, BARE),
+            _Rule(opens(words.sure), read_polarity, _OPENS),
+            _Rule(ends((words.yes[0], words.no[0])), read_end, _OPENS),
+            _Rule(opens(words.no[2:]), read_polarity, _OPENS),
+            _Rule(opens(words.no[:2]), read_polarity, BARE),
         )
     options = (
         _Rule(is_all(words.none), NONE, EXACT),
@@ -122,23 +120,19 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
         return (*options, _Rule(opens(words.no), DENIED, _OPENS))
     return (
         *options,
-        _Rule(anywhere((*words.first, *words.second)), _OPTION, _OPENS),
+        _Rule(anywhere((*words.first, *words.second)), read_option, _OPENS),
         _Rule(is_all((*words.yes, *words.sure)), AFFIRMED, EXACT),
         _Rule(is_all(words.no), DENIED, EXACT),
         _Rule(opens((words.yes[0],)), AFFIRMED, _OPENS),
     )
 
 
-_ENDED: Final = "ended"
-"""The side by which a clause ends, turned round by a negation before it."""
-_OPTION: Final = "option"
-"""The only option that a clause names and does not deny."""
-
-
 @lru_cache(maxsize=64)
 def _weak_rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
     if question == "yes or no":
-        return _Rule(anywhere(words.hedged), HEDGED, _WITHIN), _Rule(anywhere(words.reversals), _POLARITY, _WITHIN)
+        return _Rule(anywhere(words.hedged), HEDGED, _WITHIN), _Rule(
+            anywhere(words.reversals), read_polarity, _WITHIN
+        )
     if question == "which":
         several = tuple(phrase for phrase in (*words.unknown, *words.none, *words.either) if " " in phrase)
         return _Rule(anywhere(words.hedged), HEDGED, _WITHIN), _Rule(anywhere(several), UNKNOWN, _WITHIN)
@@ -156,21 +150,13 @@ def _apply(clauses: pl.DataFrame, rules: Iterable[_Rule], words: Stances) -> pl.
         hits = tried.str.contains(rule.pattern)
         rows = left.filter(hits)
         if len(rows):
-            stance = stance.scatter(rows, _take_stance(rule.stance, clauses[rows], words))
+            stance = stance.scatter(
+                rows, rule.stance(clauses[rows], words) if callable(rule.stance) else rule.stance
+            )
             level = level.scatter(rows, rule.level)
             left = left.filter(~hits)
     read = clauses.with_columns(stance=stance, level=level)
     return read.with_columns(level=pl.when(pl.col("stance").is_null()).then(0).otherwise("level").cast(pl.Int8))
-
-
-def _take_stance(stance: str, clauses: pl.DataFrame, words: Stances) -> pl.Series:
-    if stance == _POLARITY:
-        return read_polarity(clauses, words)
-    if stance == _ENDED:
-        return read_end(clauses["text"], words)
-    if stance == _OPTION:
-        return read_option(clauses["text"], words)
-    return pl.repeat(stance, clauses.height, dtype=pl.String, eager=True)
 
 
 def _combine(clauses: pl.DataFrame, height: int) -> pl.DataFrame:

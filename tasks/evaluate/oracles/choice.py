@@ -78,8 +78,7 @@ def _with_later_choices(
     another = (pl.col("lettered") != pl.col("by_letter")) & ~counts
     opposed = (another | (pl.col("several_later") & ~pl.col("concludes"))).fill_null(value=False)
     doubt = pl.when(opposed).then(pl.lit(_TWO)).otherwise("doubt")
-    made = both.with_columns(position=pl.when(counts).then("later").when(~opposed).then("position"))
-    return made.with_columns(doubt=doubt)
+    return both.with_columns(position=pl.when(counts).then("later").when(~opposed).then("position"), doubt=doubt)
 
 
 def _offers(asked: pl.DataFrame) -> pl.DataFrame:

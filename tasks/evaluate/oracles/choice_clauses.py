@@ -63,8 +63,7 @@ def _last_letters(clauses: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:
         several=pl.col("position").n_unique() > 1,
         concludes=(pl.col("announced") | pl.col("turns")).last(),
     )  # fmt: skip
-    chosen = pl.when(~pl.col("several") | pl.col("concludes")).then("lettered")
-    return grouped.with_columns(lettered=chosen)
+    return grouped.with_columns(lettered=pl.when(~pl.col("several") | pl.col("concludes")).then("lettered"))
 
 
 def _only_named(clauses: pl.DataFrame, offers: pl.DataFrame, words: Stances) -> pl.DataFrame:

@@ -83,8 +83,6 @@ def _mark_refusals(read: pl.DataFrame, language: LanguageCatalog | None) -> pl.D
     doubts = plain.str.contains(opens((*words.hedged, *words.unknown)))
     declines = ~doubts & plain.str.contains(opens_a_clause((*words.declines, *words.unwilling)))
     refused = rows.filter(declines)
-    if not len(refused):
-        return read
     reason = (
         plain.filter(declines).to_frame("text").select(pl.format("declines to answer: {}", quote(pl.col("text"))))
     )

@@ -40,12 +40,11 @@ def _only_number(text: str) -> str | None:
     found = list(re.finditer(_DIGITS, text))
     if len(found) != 1:
         return None
-    (number,) = found
-    rest = text[number.end() :]
+    rest = text[found[0].end() :]
     percent = re.match(r"\s*%", rest)
     if len(text.split()) > _SHORT and not percent and not re.match(_ENDING, rest):
         return None
-    return number[0] + ("%" if percent else "")
+    return found[0][0] + ("%" if percent else "")
 
 
 def _spell_out(text: str, numerals: Numerals) -> str:

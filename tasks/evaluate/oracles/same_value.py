@@ -93,8 +93,7 @@ def _reason(oracle: Oracle) -> pl.Expr:
 
 
 def _with_prose(replies: pl.DataFrame, key: str, language: LanguageCatalog | None) -> pl.DataFrame:
-    """Adds where the number may stand: `in_object`, `elsewhere`, `bare`, and `prose` for replies without digits
-    there."""
+    """Adds where the number may stand: `in_object`, `elsewhere`, `bare`, and `prose` where these hold no digit."""
     placed = replies.with_columns(_find_values(key)).with_columns(pl.lit(None, pl.String).alias("prose"))
     held = placed.select(pl.coalesce("in_object", "elsewhere", "bare")).to_series()
     rows = (~held.str.contains(r"[0-9]")).fill_null(value=True).arg_true()
