@@ -32,9 +32,6 @@ _OPENING: Final = (
     rf"""^([*_`¡>]{{0,4}}\p{{L}}{_WORDS}[*_`]{{0,3}}[,.;:!…][*_`]{{0,3}}|["“«]{_WORDS}["”»][,.;:!…])"""
 )
 _CLAUSE: Final = rf"{_OPENING}(?:\s|$)"
-_AT_ONCE: Final = rf"{_OPENING}\s"
-_FIRST: Final = 12
-"""Characters, in which most short answers end; so many need no memory outside the column."""
 _LONG: Final = 40
 """Bytes; shorter replies are soon read, and often the same."""
 _TERSE: Final = 160
@@ -77,8 +74,7 @@ class Openings:
         `language`."""
         row = (replies["text"].str.len_bytes() > _LONG).arg_true()
         row = row.filter(replies["operation"].gather(row).is_in(_BY_OPENING))
-        row = row.filter(~_may_turn(replies["text"].gather(row), replies["language"].gather(row), languages))
-        clause = _clauses(replies["text"].gather(row))
+        clause = _first_clauses(replies["text"].gather(row), replies["language"].gather(row), languages)
         has_one = clause.is_not_null()
         return cls(row.filter(has_one), clause.filter(has_one))
 
@@ -120,15 +116,19 @@ def nothing_read() -> list[pl.Expr]:
     return [pl.lit(None, dtype=kind).alias(name) for name, kind in READING.items()]
 
 
-def _may_turn(texts: pl.Series, language: pl.Series, languages: Mapping[str, LanguageCatalog]) -> pl.Series:
-    """Whether a text holds a bare yes or no beyond its first word; true for a language without such words."""
-    may = pl.repeat(value=True, n=len(texts), dtype=pl.Boolean, eager=True)
+def _first_clauses(texts: pl.Series, language: pl.Series, languages: Mapping[str, LanguageCatalog]) -> pl.Series:
+    """The first clause of each text, null where it has none, or holds a bare yes or no beyond its first word."""
+    clauses = pl.repeat(None, len(texts), dtype=pl.String, eager=True)
     for name in language.unique():
         catalog = languages.get(name)
         if catalog is not None and catalog.stance is not None:
             rows = (language == name).arg_true()
-            may = may.scatter(rows, texts.gather(rows).str.contains(another_side(catalog.stance)))
-    return may
+            text, turns = pl.col("text"), another_side(catalog.stance)
+            clause = pl.when(~text.str.contains(turns)).then(text.str.extract(_CLAUSE, 1))
+            # the streaming engine takes all cores for one column
+            read = texts.gather(rows).to_frame("text").lazy().select(clause).collect(engine="streaming")
+            clauses = clauses.scatter(rows, read.to_series())
+    return clauses
 
 
 def _read(given: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> Readings:
@@ -204,14 +204,3 @@ def _number_texts(texts: pl.Series) -> pl.Series:
     """Equal numbers for equal texts; none is an empty one."""
     categories = pl.Categorical(pl.Categories.random())  # of its own: the shared ones keep every text for ever
     return texts.fill_null("").cast(categories).to_physical()
-
-
-def _clauses(texts: pl.Series) -> pl.Series:
-    """The first clause of each long text, null where it has none; the first letters, which many share, are read
-    once each."""
-    letters = texts.str.head(_FIRST)
-    number = _number_texts(letters)
-    once = number.arg_unique()
-    clause = letters.gather(once).str.extract(_AT_ONCE, 1).gather(_positions(number, number.gather(once)))
-    later = clause.is_null().arg_true()
-    return clause.scatter(later, texts.gather(later).str.extract(_CLAUSE, 1)) if len(later) else clause
