@@ -18,17 +18,20 @@ from biasgrid.tasks.evaluate.oracle_reading import read_replies
 
 ROOT = Path(__file__).parents[2]
 GOLD = ROOT / "tests" / "golden" / "replies"
+HELD_OUT = GOLD / "held_out"
+"""Replies that were not looked at when phrases were changed."""
 DOCUMENT = ROOT / "docs" / "reading.md"
 BEGIN, END = "<!-- table: tests/support/gold_replies.py -->", "<!-- end of table -->"
+TOTALS = ("all", "held out")
 ANSWERS = ("passed", "failed", "read")
 
 
 @cache
-def read_gold() -> pl.DataFrame:
-    """One row per reply: `language`, `operation`, `difficulty`, `expected`, `found` (outcomes; `read` and the
-    number where one was read), `text`, `reason`."""
+def read_gold(folder: Path = GOLD) -> pl.DataFrame:
+    """The replies of a folder's files, one row each: `language`, `operation`, `difficulty`, `expected`, `found`
+    (outcomes; `read` and the number where one was read), `text`, `reason`."""
     languages = load_catalog().languages
-    rows = pl.DataFrame([row for path in sorted(GOLD.glob("*.yaml")) for row in _rows(path, languages)])
+    rows = pl.DataFrame([row for path in sorted(folder.glob("*.yaml")) for row in _rows(path, languages)])
     found = rows.hstack(read_replies(rows, languages))
     number = pl.format("number:{}", pl.col("parsed_value").cast(pl.Float64))
     return found.with_columns(found=pl.coalesce("outcome", number))
@@ -82,9 +85,11 @@ def make_table() -> str:
     head = "| operation | language | difficulty | replies | passed | failed | number | recall | false passes |"
     lines = [head, "|---|---|---|---|---|---|---|---|---|"]
     gold = read_gold()
-    everything = gold.with_columns(operation=pl.lit("all"))
-    both = pl.concat([gold, everything])
-    for key, rows in _groups(both):
+    totals = [
+        gold.with_columns(operation=pl.lit("all")),
+        read_gold(HELD_OUT).with_columns(operation=pl.lit("held out")),
+    ]
+    for key, rows in _groups(pl.concat([gold, *totals])):
         found = measure(rows)
         shares = [_percent(found[name]) for name in ("passed", "failed", "read", "recall")]
         cells = [*map(str, key), str(rows.height), *shares, str(int(found["false_passes"]))]
@@ -95,7 +100,7 @@ def make_table() -> str:
 def _groups(rows: pl.DataFrame) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
     parts = rows.partition_by("operation", "language", "difficulty", as_dict=True)
     return sorted(
-        parts.items(), key=lambda part: (part[0][0] != "all", part[0][0], part[0][2] != "plain", part[0][1])
+        parts.items(), key=lambda part: (part[0][0] not in TOTALS, part[0][0], part[0][2] != "plain", part[0][1])
     )
 
 
