@@ -42,6 +42,7 @@ def test_the_blocks_are_those_files():
     assert [kind for kind, _ in BLOCKS] == ["toml", "python", "yaml", "yaml"]
 
 
+@pytest.mark.drill
 def test_a_scenario_is_run_judged_evaluated_again_and_reported(installed):
     done = _biasgrid(installed, "run", "scenario.yaml", "--yes")
     assert done.returncode == 1, done.stdout + done.stderr
