@@ -185,6 +185,7 @@ def _combine(clauses: pl.DataFrame, height: int) -> pl.DataFrame:
         ended=stance.filter(announced).last(),
         ended_words=text.filter(announced).last(),
         later=stance.filter(later).last(),
+        firm_later=stance.filter(takes & (pl.col("level") == _OPENS) & pl.col("asked").is_not_null()).first(),
         lists=stance.filter(option & ~pl.col("turns") & ~pl.col("announced")).n_unique() > 1,
         chosen=stance.filter(chooses).last(),
         chosen_words=text.filter(chooses).last(),
@@ -207,12 +208,13 @@ def _pick() -> pl.Expr:
         (pl.col(name) == opposite).fill_null(value=False) for name in ("later", "answered")
     )
     firm = (level > BARE).fill_null(value=False)
+    bare = (level == BARE) & (pl.col("firm_later") == opposite)
     answers = firm & pl.col("turned")
     chooses = pl.col("chosen").is_not_null() & took.is_in(NEUTRAL)
     return (
         pl.when(chooses).then(pl.lit("chosen"))
         .when(ended.is_not_null() & (level < EXACT)).then(pl.lit("ended"))
-        .when((opposed & firm) | pl.col("lists")).then(pl.lit(BOTH))
+        .when((opposed & firm) | bare.fill_null(value=False) | pl.col("lists")).then(pl.lit(BOTH))
         .when((pl.col("began") == DECLINED) & ~answers).then(pl.lit("began"))
         .when((pl.col("began") == EXCUSED) & ~firm).then(pl.lit("began"))
         .when((pl.col("began") == HEDGED) & ~firm & ~pl.col("turned")).then(pl.lit("began"))
