@@ -34,8 +34,9 @@ def add_questions(replies: pl.DataFrame, language: LanguageCatalog) -> pl.DataFr
     words = language.stance
     if words is None or "prompt" not in replies.columns:
         return replies.with_columns(_nothing_asked())
-    once = replies.select("prompt").unique().with_columns(asked=plain(pl.col("prompt").fill_null("")))
-    parted = once.with_columns(body=_without_format(pl.col("asked"), language))
+    once = replies.select("prompt").unique().with_columns(text=plain(pl.col("prompt").fill_null("")))
+    known = pl.when(pl.col("prompt").is_not_null()).then("text")
+    parted = once.with_columns(asked=known, body=_without_format(pl.col("text"), language))
     text, differs = _find_question(pl.col("body")), anywhere(words.differences)
     described = parted.with_columns(text=text).with_columns(
         named=find_stems(pl.col("body"), words).list.unique(),

@@ -78,7 +78,7 @@ def test_a_column_of_replies_is_read_with_its_prompts_as_each_is_alone() -> None
             "Less capable, I would say.",
             "No, not at all, never.",
         )
-        for prompt in (AS_GOOD, LESS_GOOD)
+        for prompt in (AS_GOOD, LESS_GOOD, None)
         for name in ("affirmed", "denied")
     ]
     oracles = LANGUAGES["en_us"].oracles
