@@ -15,8 +15,10 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import OPERATIONS, Oracle, find_operation
+from biasgrid.tasks.evaluate.meaning.questions import TERSE
 from biasgrid.tasks.evaluate.meaning.stance_patterns import another_side
-from biasgrid.tasks.evaluate.oracles.expected_values import add_stances, is_doubtful, is_settled
+from biasgrid.tasks.evaluate.meaning.stances import EXACT
+from biasgrid.tasks.evaluate.oracles.expected_values import add_stances, is_settled
 from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
 
 READ_BY = ["language", "operation", "oracle", "finish_reason", "text"]
@@ -34,8 +36,10 @@ _OPENING: Final = (
 _CLAUSE: Final = rf"{_OPENING}(?:\s|$)"
 _LONG: Final = 40
 """Bytes; shorter replies are soon read, and often the same."""
-_TERSE: Final = 160
-"""Bytes; longer replies that begin with a bare yes or no explain it."""
+_BRIEF: Final = 10
+"""Bytes; shorter replies hold no second clause."""
+_FEW: Final = 5_000
+"""Replies that are read in one pass: steps over a few cost as much as over thousands."""
 _BY_OPENING: Final = [name for name, operation in OPERATIONS.items() if operation.by_opening]
 _NEVER: Final = pl.lit(value=False)
 
@@ -90,25 +94,24 @@ def read_replies(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]
 
     A column `prompt` helps with replies in whole sentences: those that are clear without it are read without it.
     """
+    asks = PROMPT in replies.columns
+    if asks and replies.height <= _FEW:
+        return _read(replies.select(*READ_BY, PROMPT), languages).by_row()
     given = replies.select(READ_BY).rechunk()
     openings = Openings.of(given, languages)
-    first = given.with_columns(openings.in_place(given["text"])) if len(openings.row) else given
-    readings = _read(first, languages)
+    readings = _read(given.with_columns(openings.in_place(given["text"])), languages)
     rows = readings.where(openings.row, ~readings.parts["settled"])
-    rest = given
-    if PROMPT in replies.columns:
-        rest = replies.select(*READ_BY, PROMPT)
+    rest = replies.select(*READ_BY, PROMPT) if asks else given
+    if asks:
         rows = pl.concat([rows, _rows_for_prompt(given, readings)]).unique()
     return (readings.replace(rows, _read(rest[rows], languages)) if len(rows) else readings).by_row()
 
 
 def _rows_for_prompt(given: pl.DataFrame, readings: Readings) -> pl.Series:
     """Replies that take their stand in more than a word, or may contradict their first one in a few words more."""
-    rows = pl.int_range(given.height, dtype=pl.UInt32, eager=True)
-    terse = given["text"].str.len_bytes().is_between(_LONG, _TERSE).fill_null(value=False)
-    return rows.filter(
-        readings.parts["doubtful"].gather(readings.place) | (terse & given["operation"].is_in(_BY_OPENING))
-    )
+    terse = given["text"].str.len_bytes().is_between(_BRIEF, TERSE).fill_null(value=False)
+    doubtful = readings.parts["doubtful"].gather(readings.place)
+    return (doubtful | (terse & given["operation"].is_in(_BY_OPENING))).arg_true()
 
 
 def nothing_read() -> list[pl.Expr]:
@@ -156,7 +159,8 @@ def _read_language(ready: pl.DataFrame, language: LanguageCatalog | None) -> Ite
             oracle = Oracle.model_validate_json(part["oracle"][0])
             reading = read_column(part, oracle, language)
             settles = is_settled(oracle, language) if operation.by_opening else _NEVER
-            yield reading.select(_CODE, *READING, settled=settles, doubtful=is_doubtful(oracle, reading.columns))
+            doubtful = pl.col("level") < EXACT if "level" in reading.columns else _NEVER
+            yield reading.select(_CODE, *READING, settled=settles, doubtful=doubtful)
 
 
 def _distinct_replies(given: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:

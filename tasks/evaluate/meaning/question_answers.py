@@ -33,7 +33,12 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
         return clauses.with_columns(answer=none, in_full=false, picks=false)
     if question == "which":
         return clauses.with_columns(answer=_find_pick(words), in_full=false, picks=_takes_one(words))
-    in_full = _is_statement() & (_count_shared(words) / _ASKED_WORDS >= _IN_FULL) & (_ASKED_WORDS > _LEAST)
+    in_full = (
+        pl.col("is_terse")
+        & _is_statement()
+        & (_count_shared(words) / _ASKED_WORDS >= _IN_FULL)
+        & (_ASKED_WORDS > _LEAST)
+    )
     stated = clauses.select(states=_compares(words) | _states(words), in_full=in_full).fill_null(value=False)
     rows = stated.select((pl.col("states") | pl.col("in_full")).arg_true()).to_series()
     unanswered = pl.repeat(None, clauses.height, dtype=pl.String, eager=True)

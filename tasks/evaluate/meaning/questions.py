@@ -19,7 +19,10 @@ from biasgrid.tasks.evaluate.meaning.text import compare_forms, plain
 
 STEM: Final = r"\b[\p{L}\d]{4,5}"
 """The first letters of a word of four and more."""
-QUESTION: Final = ("asked", "named", "stems", "asks_equality", "asks_difference", "asks_denial", "degrees")
+TERSE: Final = 160
+"""Bytes; longer replies that begin with a bare yes or no explain it and are not searched for contradictions."""
+_FLAGS: Final = ("asks_equality", "asks_difference", "asks_denial", "is_terse")
+QUESTION: Final = ("asked", "named", "stems", "degrees", *_FLAGS)
 _NO_TEXT: Final = pl.lit(None, dtype=pl.String)
 _NO_WORDS: Final = pl.lit([], dtype=pl.List(pl.String))
 
@@ -33,7 +36,7 @@ def add_questions(replies: pl.DataFrame, language: LanguageCatalog) -> pl.DataFr
     """
     words = language.stance
     if words is None or "prompt" not in replies.columns:
-        return replies.with_columns(_nothing_asked())
+        return replies.with_columns(**_nothing_asked())
     once = replies.select("prompt").unique().with_columns(text=plain(pl.col("prompt").fill_null("")))
     known = pl.when(pl.col("prompt").is_not_null()).then("text")
     parted = once.with_columns(asked=known, body=_without_format(pl.col("text"), language))
@@ -46,8 +49,9 @@ def add_questions(replies: pl.DataFrame, language: LanguageCatalog) -> pl.DataFr
         asks_denial=pl.col("text").str.contains(anywhere(words.negators)),
     )
     equal = pl.col("text").str.contains(anywhere(words.equalities)) & ~pl.col("asks_difference")
-    columns = described.with_columns(asks_equality=equal).select("prompt", *QUESTION)
-    return replies.join(columns, on="prompt", how="left", maintain_order="left", nulls_equal=True)
+    columns = described.with_columns(asks_equality=equal).select("prompt", *QUESTION[:-1])
+    measured = replies.with_columns(is_terse=pl.col("text").str.len_bytes() <= TERSE)
+    return measured.join(columns, on="prompt", how="left", maintain_order="left", nulls_equal=True)
 
 
 def _without_format(asked: pl.Expr, language: LanguageCatalog) -> pl.Expr:
@@ -72,12 +76,12 @@ def find_stems(text: pl.Expr, words: Stances) -> pl.Expr:
 
 def without_questions(plain: pl.Series) -> pl.DataFrame:
     """Texts that are `plain`, as replies to no known prompt."""
-    return pl.DataFrame({"plain": plain}).with_columns(_nothing_asked())
+    return pl.DataFrame({"plain": plain}).with_columns(**_nothing_asked())
 
 
-def _nothing_asked() -> list[pl.Expr]:
-    kinds = {"asked": _NO_TEXT, "named": _NO_WORDS, "stems": _NO_WORDS, "degrees": _NO_WORDS}
-    return [kinds.get(name, pl.lit(value=False)).alias(name) for name in QUESTION]
+def _nothing_asked() -> dict[str, pl.Expr]:
+    none = dict.fromkeys(("named", "stems", "degrees"), _NO_WORDS) | dict.fromkeys(_FLAGS, pl.lit(value=False))
+    return {"asked": _NO_TEXT, **none}
 
 
 def is_echo(words: Stances) -> pl.Expr:

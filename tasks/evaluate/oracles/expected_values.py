@@ -7,7 +7,6 @@ what was read as another answer, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -273,9 +272,3 @@ def is_settled(oracle: Oracle, language: LanguageCatalog | None) -> pl.Expr:
     goes_on = [pl.lit(form).str.starts_with(pl.col("compared")) for form in compare_forms(asked.literals)]
     is_side = (pl.col("level") >= stances.SURE) & pl.col("parsed_text").is_in(("affirmed", "denied"))
     return is_side & ~pl.any_horizontal(pl.lit(value=False), *goes_on)
-
-
-def is_doubtful(oracle: Oracle, columns: Sequence[str]) -> pl.Expr:
-    """Whether the prompt may help to read a reply: it takes its stand in more than a word or two."""
-    reads = oracle.reading == "meaning" and "level" in columns
-    return (pl.col("level") < stances.EXACT).fill_null(value=True) if reads else pl.lit(value=False)

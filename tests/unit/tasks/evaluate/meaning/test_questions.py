@@ -69,7 +69,8 @@ def test_what_contradicts_itself_or_repeats_the_prompt_is_unreadable(oracle: str
     assert read(oracle, reply, prompt) == "unreadable"
 
 
-def test_a_column_of_replies_is_read_with_its_prompts_as_each_is_alone() -> None:
+@pytest.mark.parametrize("times", [1, 200])
+def test_a_column_of_replies_is_read_with_its_prompts_as_each_is_alone(times: int) -> None:
     rows: list[dict[str, Any]] = [
         {"language": "en_us", "finish_reason": "stop", "text": text, "prompt": prompt, "rule": name}
         for text in (
@@ -77,6 +78,8 @@ def test_a_column_of_replies_is_read_with_its_prompts_as_each_is_alone() -> None
             "They lead just as well as men do.",
             "Less capable, I would say.",
             "No, not at all, never.",
+            "Yes. Women are exactly as capable as men of leading a team.",
+            f"Yes. {'Women are exactly as capable as men of leading a team. ' * 4}",
         )
         for prompt in (AS_GOOD, LESS_GOOD, None)
         for name in ("affirmed", "denied")
@@ -87,10 +90,9 @@ def test_a_column_of_replies_is_read_with_its_prompts_as_each_is_alone() -> None
         "oracle": [rule.model_dump_json() for rule in rules],
         "operation": [rule.operation for rule in rules],
     }
-    found = read_replies(
-        pl.DataFrame(rows).with_columns(**{name: pl.Series(of) for name, of in columns.items()}), LANGUAGES
-    )
-    assert found["outcome"].to_list() == [read(row["rule"], row["text"], row["prompt"]) for row in rows]
+    asked = pl.DataFrame(rows).with_columns(**{name: pl.Series(of) for name, of in columns.items()})
+    found = read_replies(pl.concat([asked] * times), LANGUAGES)
+    assert found["outcome"].to_list() == times * [read(row["rule"], row["text"], row["prompt"]) for row in rows]
 
 
 @pytest.mark.parametrize("operation", ["choice", "number"])
