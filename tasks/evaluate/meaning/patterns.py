@@ -59,7 +59,7 @@ def announcement(labels: tuple[str, ...]) -> str:
 
 def literal(form: str) -> str:
     """A normalised phrase as a pattern; its blanks also match line breaks."""
-    return r"\s+".join(pl.escape_regex(word) for word in form.split())
+    return r"[ \n]+".join(pl.escape_regex(word) for word in form.split())
 
 
 def _preamble(labels: tuple[str, ...]) -> str:

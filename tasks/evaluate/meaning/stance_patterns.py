@@ -14,7 +14,7 @@ from biasgrid.tasks.evaluate.meaning.patterns import NEVER
 from biasgrid.tasks.evaluate.meaning.text import compare_forms
 
 _ENDING: Final = r"[a-z0-9à-ÿŀ'·-]*"
-_GAP: Final = r"(?:[^\s]+\s+){0,4}?"
+_GAP: Final = r"(?:[^ \n]+[ \n]+){0,4}?"
 
 
 @lru_cache(maxsize=1024)
@@ -75,16 +75,16 @@ def _phrase(phrase: str) -> str:
         if word in {"…", "…?"}:
             parts.append(_GAP)
         elif word.endswith("?"):
-            parts.append(rf"(?:{_word(word[:-1])}\s+)?")
+            parts.append(rf"(?:{_word(word[:-1])}[ \n]+)?")
         else:
-            parts.append(rf"{_word(word)}\s+")
+            parts.append(rf"{_word(word)}[ \n]+")
     last = parts.pop()
-    optional = last.startswith("(?:") and last.endswith(r"\s+)?")
+    optional = last.startswith("(?:") and last.endswith(r"[ \n]+)?")
     if optional:  # `agree? strongly?`: the blank belongs before a word that ends the phrase
-        inner = last[3 : -len(r"\s+)?")]
-        before = "".join(parts).removesuffix(r"\s+")
-        return rf"{before}(?:\s+{inner})?"
-    return "".join(parts) + last.removesuffix(r"\s+")
+        inner = last[3 : -len(r"[ \n]+)?")]
+        before = "".join(parts).removesuffix(r"[ \n]+")
+        return rf"{before}(?:[ \n]+{inner})?"
+    return "".join(parts) + last.removesuffix(r"[ \n]+")
 
 
 def _word(word: str) -> str:
