@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from biasgrid.flows.operations.reachability import Check
 
+Full = Annotated[bool, typer.Option("--full", help="Compute all runs again.")]
+
 app = typer.Typer(help="The DuckDB file, derived from the lake.", no_args_is_help=True)
 
 
@@ -24,8 +26,9 @@ def warehouse() -> None:
 
 
 @app.command()
-def build(data: Data = None) -> None:
-    """Rebuild it from everything that has landed, journals of ended runs included."""
+def build(data: Data = None, full: Full = False) -> None:
+    """Add what has landed since it was built, journals of ended runs included: new runs, and those that were
+    resumed, judged again or reviewed."""
     from biasgrid.flows.runs.prepare import lake_to_change
     from biasgrid.warehouse.build.build import build as built
     from biasgrid.warehouse.storage.journal import recover
@@ -34,7 +37,7 @@ def build(data: Data = None) -> None:
     rescued = recover(lake)
     if rescued:
         typer.echo(f"landed {rescued} responses that a crash had left in journals")
-    typer.echo(lake.display_path(built(lake)))
+    typer.echo(lake.display_path(built(lake, full=full)))
 
 
 @app.command()

@@ -4,40 +4,31 @@
 
 The lakes are generated: nights of half a million cases, their replies and verdicts (`rig/nights.py`). `--lake`
 keeps them. The build is compared with the least that DuckDB and Polars take for the pass rate of each cell, from
-the same files; the oracles, which read two batches at once as a run does, with LangBiTe's rule in a loop.
+the same files.
 """
 
 import argparse
 import asyncio
 import tempfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import partial
-from itertools import islice
 from pathlib import Path
 
 import duckdb
 import polars as pl
-from oracles import phrase_loop
 from rig.building import Built, build_alone
 from rig.nights import PER_CELL, land
-from rig.table import at_least, at_most, table
+from rig.table import at_most, table
 from rig.timing import seconds, time_of
 
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
-from biasgrid.tasks.evaluate.oracle_reading import READ_BY, read_replies
 from biasgrid.warehouse.storage.lake import Lake
 
-BUILD_S, BUILD_MB, GROWTH, AGAIN_S, ORACLES = 30.0, 6 * 1024.0, 1.0, 3.0, 15.0
+BUILD_S, BUILD_MB, GROWTH, AGAIN_S = 30.0, 6 * 1024.0, 1.0, 3.0
 BOUNDED = 10_000_000
 """Cases for which seconds and megabytes are stated, on two cores that do nothing else."""
 AGAIN = 100_000
-LOOPED = 400_000
-AT_ONCE = 2
-NIGHTS = 5
 GRID = ["run_id", "requirement", "model", "language", "input", "reflection"]
 FLOOR = f"""
     select {", ".join(GRID)}, count(*) filter (where outcome = 'passed') / count(*) as point_rate
@@ -113,57 +104,6 @@ def judge_again(lake: Lake) -> None:
     print(at_most(f"seconds for {len(cells) * PER_CELL:,} replies", took, AGAIN_S))
 
 
-def stored_replies(lake: Lake, run_ids: Sequence[str], asked: str) -> pl.DataFrame:
-    """Expected-value replies of some nights to one kind of input, with what an oracle needs to read them."""
-    wanted = (pl.col("input") == asked) & (pl.col("oracle_type") == "expected value")
-    nights = []
-    for run_id in run_ids:
-        cases = lake.scan("cases", run_id).filter(wanted).select("case_id", "language", "operation", "oracle")
-        replies = lake.scan("responses", run_id).drop_nulls("text").select("case_id", "text", "finish_reason")
-        nights.append(cases.join(replies, on="case_id", maintain_order="left").select(READ_BY).collect())
-    return pl.concat(nights, rechunk=True)
-
-
-def batches(lake: Lake, asked: str) -> Iterator[list[pl.DataFrame]]:
-    """As many batches at a time as are read at once."""
-    nights = iter(lake.runs())
-    while together := [part for _ in range(AT_ONCE) if (part := list(islice(nights, NIGHTS)))]:
-        yield [stored_replies(lake, run_ids, asked) for run_ids in together]
-
-
-def compare_oracles(lake: Lake) -> None:
-    languages, rows, times = load_catalog().languages, [], {}
-    with ThreadPoolExecutor(AT_ONCE) as threads:
-        for asked in ("constrained", "verbose"):
-            ours, theirs = Rate(), Rate()
-            for batch in batches(lake, asked):
-                read = partial(threads.map, partial(read_replies, languages=languages), batch)
-                ours.add(seconds(lambda: list(read())), sum(map(len, batch)))  # noqa: B023
-                texts = batch[0]["text"].head(LOOPED // len(lake.runs())).to_list()
-                theirs.add(seconds(partial(phrase_loop, texts)), len(texts))
-            times[asked] = ours.each / theirs.each
-            rows.append([asked, f"{ours.count:,}", ours.each, theirs.each, times[asked]])
-    columns = ("replies", "read", "ours a second", "loop a second", "times as fast")
-    print(table("expected-value oracles with normalisation, beside LangBiTe's loop", columns, rows))
-    print(at_least("constrained replies: times as fast as the loop", times["constrained"], ORACLES))
-
-
-@dataclass
-class Rate:
-    """Replies, and the seconds that they took."""
-
-    took: float = 0.0
-    count: int = 0
-
-    def add(self, took: float, count: int) -> None:
-        self.took += took
-        self.count += count
-
-    @property
-    def each(self) -> float:
-        return self.count / self.took
-
-
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, nargs=2, default=[1_000_000, BOUNDED], metavar=("SMALL", "LARGE"))
@@ -178,7 +118,6 @@ def main() -> None:
         lakes = {cases: Lake.open(folder / str(cases)) for cases in asked.cases}
         compare_builds(lakes)
         judge_again(lakes[asked.cases[-1]])
-        compare_oracles(lakes[asked.cases[-1]])
 
 
 if __name__ == "__main__":

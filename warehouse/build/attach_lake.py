@@ -15,8 +15,10 @@ from biasgrid.warehouse.build.sql_quoting import escape_glob, literal
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.schema_check import declared_schema, refuse_newer
 from biasgrid.warehouse.schemas import KINDS, OF_KINDS, SHOWN, SUPERSEDED, TABLES
-from biasgrid.warehouse.storage.compaction import are_small, fold_files
 from biasgrid.warehouse.storage.lake import Lake, scan_files
+
+SMALL = 256 * 1024
+"""Mean file size in bytes below which opening takes as long as reading."""
 
 AT_ONCE = 500
 """Number of small files that are read into memory together."""
@@ -27,32 +29,28 @@ def attach_lake(
     lake: Lake,
     sides: Sequence[Side] = (),
     wanted: Collection[str] | None = None,
+    landed: Landed | None = None,
 ) -> Mapping[str, Sequence[Path]]:
     """Creates views `lake.<table>`, for all tables or for `wanted` and `lake.runs`. Returns the files of each
-    view.
-
-    Verdicts are listed before responses, and responses before cases, so that rows written meanwhile are left out
-    consistently.
-    """
+    view. `landed`: the only files of the lake to be read, by default all of them, or those of `sides`."""
     shown = {name: of for name, of in VIEWS.items() if wanted is None or name in wanted}
     needed = {"runs", *(table for table, _ in shown.values())}
-    landed = {table: _find_files(lake, table, sides) for table in reversed(TABLES) if table in needed}
-    files = {table: _as_read(lake, table, own) for table, own in landed.items()}
+    found = _find_files(lake, sides) if landed is None else {name: [(None, landed[name])] for name in needed}
     warehouse.execute("attach ':memory:' as lake (compress)")
     for table in needed:
         _declare(warehouse, table)
     # a table: the kind of every run is looked up in it, and each run event is a file
-    warehouse.execute(f"create table lake.runs as {_rows(warehouse, 'runs', files['runs'])}")
+    warehouse.execute(f"create table lake.runs as {_rows(warehouse, 'runs', found['runs'])}")
     kinds = dict(warehouse.execute("select run_id, any_value(kind) from lake.runs group by run_id").fetchall())
     for name, (table, kind) in shown.items():
-        _show(warehouse, name, table, _of_kind(files[table], kinds, kind))
+        _show(warehouse, name, table, _of_kind(found[table], kinds, kind))
     if "verdicts" in shown:
         _show_superseded(warehouse)
     if "responses" in shown:
         # all cells, until `find_unsettled` narrows them down
         warehouse.execute("create view lake.unsettled as select distinct run_id, cell_id from lake.responses")
-    own = ((name, _of_kind(landed[table], kinds, kind)) for name, (table, kind) in shown.items())
-    return {name: [file for _, found in of_kind for file in found] for name, of_kind in own}
+    own = ((name, _of_kind(found[table], kinds, kind)) for name, (table, kind) in shown.items())
+    return {name: [file for _, listed in of_kind for file in listed] for name, of_kind in own}
 
 
 VIEWS: Mapping[str, tuple[str, str | None]] = {
@@ -68,6 +66,9 @@ def _declare(warehouse: duckdb.DuckDBPyConnection, table: str) -> None:
     warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
     warehouse.unregister("declared_rows")
 
+
+Landed = Mapping[str, Sequence[Path]]
+"""Files of each table."""
 
 Files = Sequence[tuple[Side | None, Sequence[Path]]]
 """Files of a table, per side if runs are compared."""
@@ -103,12 +104,16 @@ def empty_relations(warehouse: duckdb.DuckDBPyConnection) -> frozenset[str]:
     return frozenset(name for (name,) in warehouse.execute(NOTHING_LANDED).fetchall())
 
 
-def _find_files(lake: Lake, table: str, sides: Sequence[Side]) -> Files:
-    return [(side, lake.files(table, side.run_id)) for side in sides] or [(None, lake.files(table))]
+def list_landed(lake: Lake) -> Landed:
+    """The files of all tables. Verdicts are listed before responses, and responses before cases, so that rows
+    written meanwhile are left out consistently."""
+    return {table: lake.files(table) for table in reversed(TABLES)}
 
 
-def _as_read(lake: Lake, table: str, files: Files) -> Files:
-    return [(side, own if side else fold_files(lake, table, own)) for side, own in files]
+def _find_files(lake: Lake, sides: Sequence[Side]) -> Mapping[str, Files]:
+    if not sides:
+        return {table: [(None, files)] for table, files in list_landed(lake).items()}
+    return {table: [(side, lake.files(table, side.run_id)) for side in sides] for table in reversed(TABLES)}
 
 
 def _of_kind(files: Files, kinds: Mapping[str, str | None], kind: str | None) -> Files:
@@ -116,12 +121,13 @@ def _of_kind(files: Files, kinds: Mapping[str, str | None], kind: str | None) ->
     if kind is None:
         return files
     return [
-        (side, [file for file in own if (kinds.get(side.name if side else _run_of(file)) or KINDS[0]) == kind])
+        (side, [file for file in own if (kinds.get(side.name if side else run_of(file)) or KINDS[0]) == kind])
         for side, own in files
     ]
 
 
-def _run_of(file: Path) -> str:
+def run_of(file: Path) -> str:
+    """The run whose rows a file of the lake holds."""
     return file.parent.name.removeprefix("run_id=")
 
 
@@ -134,7 +140,9 @@ def _declared_rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequ
     """A SELECT of the declared columns with their types; columns missing in older files are null."""
     if not files:
         return f"from lake.empty_{table}"
-    if are_small([file.stat() for file in files]) and (gathered := _gather(warehouse, table, files)):
+    if sum(file.stat().st_size for file in files) <= SMALL * len(files) and (
+        gathered := _gather(warehouse, table, files)
+    ):
         return f"from {gathered}"
     refuse_newer(files)
     paths = ", ".join(literal(escape_glob(file)) for file in files)

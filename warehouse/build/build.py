@@ -3,6 +3,7 @@ time."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
@@ -14,7 +15,16 @@ import filelock
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.warehouse.build.attach_lake import attach_lake
+from biasgrid.warehouse.build.attach_lake import Landed, attach_lake, empty_relations, list_landed
+from biasgrid.warehouse.build.increments import (
+    PART,
+    Increment,
+    find_increment,
+    replace_pairs,
+    replace_runs,
+    without_other_kinds,
+    write_marks,
+)
 from biasgrid.warehouse.build.integrity import (
     load_integrity,
     refuse_damage,
@@ -23,12 +33,18 @@ from biasgrid.warehouse.build.integrity import (
     refuse_unreadable,
 )
 from biasgrid.warehouse.build.macros import ROW_GROUP, blank
-from biasgrid.warehouse.build.materialize import STORAGE, declare_no_repeats, make_models
+from biasgrid.warehouse.build.materialize import STORAGE, Made, declare_no_repeats, make, make_models
 from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
 from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models
 from biasgrid.warehouse.build.run_scope import Side
 from biasgrid.warehouse.build.sql_quoting import literal
-from biasgrid.warehouse.build.text_views import fetch_texts, keep_texts, reading_texts, text_settings
+from biasgrid.warehouse.build.text_views import (
+    copy_exceptions,
+    fetch_texts,
+    keep_texts,
+    reading_texts,
+    text_settings,
+)
 from biasgrid.warehouse.storage.atomic_file import remove_partial_files, replace_atomically
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.lake import Lake
@@ -59,9 +75,14 @@ OURS = (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException,
 
 
 def build(
-    lake: Lake, target: Path | None = None, models: Traversable | None = None, gate: Gate | None = None
+    lake: Lake,
+    target: Path | None = None,
+    models: Traversable | None = None,
+    gate: Gate | None = None,
+    full: bool = False,
 ) -> Path:
-    """Builds all models from the lake and returns the file, `lake.database` by default.
+    """Builds all models from the lake and returns the file, `lake.database` by default. Rows of runs that have not
+    changed since the file was built are taken from it, unless `full`.
 
     A process that has the old file open keeps reading it. Raises `ModelTestFailed`, `UndeclaredRelation`,
     `NotOneSelect`, `LakeDamaged`, `LakeTooNew`, `StorageTrouble` or an error of `gate`; the old file is then
@@ -71,16 +92,69 @@ def build(
     ordered = load_models(models)
     with storing(target), hold_build_lock(lake) as turn:
         remove_partial_files(target.parent)
+        landed = list_landed(lake)
+        increment = find_increment(_last_file(lake, target, full), ordered, landed)
+        passed = gate or (lambda built: None)
+        if increment.is_empty:
+            passed(target)
+            return target
         with replace_atomically(target) as partial:
-            with open_new_file(partial) as warehouse:
-                keep_texts(warehouse, lake, ordered, fill(warehouse, lake, ordered))
-                _keep_previous_names(warehouse, ordered)
-                warehouse.execute("checkpoint biasgrid")  # DuckDB ignores write errors when it closes
-            if gate:
-                gate(partial)
+            if increment.is_whole:
+                _build_all(partial, lake, ordered, landed, increment)
+            else:
+                shutil.copyfile(target, partial)
+                _build_changed(partial, lake, ordered, landed, increment)
+            passed(partial)
             if turn and target == lake.database:
                 turn.publish(partial, target)
     return target
+
+
+def _last_file(lake: Lake, target: Path, full: bool) -> Path | None:
+    """The file whose rows may be kept, in shared storage the newest one."""
+    exists = lake.has_database() if target == lake.database else target.exists()
+    return target if exists and not full else None
+
+
+def _build_all(partial: Path, lake: Lake, ordered: Sequence[Model], landed: Landed, increment: Increment) -> None:
+    with open_new_file(partial) as warehouse:
+        shown = fill(warehouse, lake, ordered, landed=landed)
+        copy_exceptions(warehouse)
+        _keep_previous_names(warehouse, ordered)
+        keep_texts(warehouse, lake, ordered, shown)
+        write_marks(warehouse, increment)
+
+
+def _build_changed(
+    partial: Path, lake: Lake, ordered: Sequence[Model], landed: Landed, increment: Increment
+) -> None:
+    """Replaces changed runs in a copy of the last file, and computes anew what looks across runs."""
+    of_runs = [model for model in ordered if not model.is_of_history]
+    part = partial.with_suffix(f"{partial.suffix}-runs")
+    try:
+        if increment.changed:
+            with open_new_file(part) as warehouse:
+                fill(warehouse, lake, of_runs, landed=increment.select(landed))
+                copy_exceptions(warehouse)
+        with open_file(partial) as warehouse:
+            if increment.changed:
+                warehouse.execute(f"attach {literal(part)} as {PART} (read_only)")
+            replace_runs(warehouse, ordered, increment)
+            _make_across(warehouse, [model for model in ordered if model.is_of_history], increment)
+            keep_texts(warehouse, lake, ordered, without_other_kinds(warehouse, landed))
+            write_marks(warehouse, increment)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _make_across(warehouse: duckdb.DuckDBPyConnection, across: Sequence[Model], increment: Increment) -> None:
+    for model in across:
+        if model.about.pairs:
+            replace_pairs(warehouse, model, increment)
+        else:
+            warehouse.execute(f"drop table {model.relation}")
+            make(warehouse, model)
+        check(warehouse, model, Made(rows=None))
 
 
 def prepare() -> None:
@@ -91,12 +165,16 @@ def prepare() -> None:
 
 
 def fill(
-    warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], sides: Sequence[Side] = ()
+    warehouse: duckdb.DuckDBPyConnection,
+    lake: Lake,
+    ordered: Sequence[Model],
+    sides: Sequence[Side] = (),
+    landed: Landed | None = None,
 ) -> Mapping[str, Sequence[Path]]:
-    """Builds and tests models in dependency order, from the whole lake or only the runs of `sides`. Returns the
-    files of each relation of the lake. Raises the errors of `build`."""
+    """Builds and tests models in dependency order, from the whole lake or only the runs of `sides` or the files
+    `landed`. Returns the files of each relation of the lake. Raises the errors of `build`."""
     try:
-        files = attach_lake(warehouse, lake, sides)
+        files = attach_lake(warehouse, lake, sides, landed=landed)
         _make_all(warehouse, lake, ordered, {side.name: side.run_id for side in sides})
     except duckdb.Error as error:
         if not isinstance(error, OURS) and StorageTrouble.behind(error, lake.database) is None:
@@ -112,7 +190,7 @@ def compute_models(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Se
     attach_lake(warehouse, lake, (side,), wanted)
     declare_no_repeats(warehouse)
     _make_schemas(warehouse, ordered)
-    for _ in make_models(warehouse, ordered):
+    for _ in make_models(warehouse, ordered, empty_relations(warehouse)):
         pass
 
 
@@ -134,7 +212,7 @@ def _make_all(
     declare_no_repeats(warehouse)
     refuse_damage(warehouse, lake, runs)
     _make_schemas(warehouse, ordered)
-    for model, made in make_models(warehouse, ordered):
+    for model, made in make_models(warehouse, ordered, empty_relations(warehouse)):
         try:
             check(warehouse, model, made)
         except ModelTestFailed:
@@ -196,6 +274,11 @@ def fetch_rows(warehouse: duckdb.DuckDBPyConnection, sql: str, parameters: Param
 def open_new_file(path: Path) -> duckdb.DuckDBPyConnection:
     """Connection to a new database file, closed at the end of the `with` block."""
     path.write_bytes(blank())
+    return open_file(path)
+
+
+def open_file(path: Path) -> duckdb.DuckDBPyConnection:
+    """Connection that writes a database file which no other process has open."""
     warehouse = duckdb.connect(config=OFFLINE)
     storing_it = f"row_group_size {ROW_GROUP}, {AT_THE_END}"
     warehouse.execute(f"attach {literal(path)} as biasgrid ({storing_it})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,7 +11,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from biasgrid.warehouse.build.materialize import Made, Part
+from biasgrid.warehouse.build.materialize import Made
 from biasgrid.warehouse.build.models import Model
 from biasgrid.warehouse.build.sql_quoting import literal, quote, quote_all
 
@@ -36,11 +36,11 @@ def check(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> Non
     if made.is_empty:
         return
     _check_columns(warehouse, model)
-    if made.has_no_rows or _all_tests_pass(warehouse, model, made):
+    if made.rows == 0 or _all_tests_pass(warehouse, model, made):
         return
     if _has_own_grain(model, made):
-        _check_grain(warehouse, model, made.parts)
-    _check_rows(warehouse, model, made.parts)
+        _check_grain(warehouse, model)
+    _check_rows(warehouse, model)
 
 
 def row_tests(model: Model) -> Iterator[RowTest]:
@@ -78,8 +78,6 @@ def _list_types(columns: Mapping[str, str]) -> str:
 
 def _all_tests_pass(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> bool:
     """Runs all tests of a model as one query."""
-    if len(made.parts) > 1:
-        return False
     broken = " or ".join(f"({test.broken})" for test in row_tests(model)) or "false"
     grain = model.about.grain if _has_own_grain(model, made) else ()
     if model.is_view:
@@ -95,10 +93,7 @@ def _has_own_grain(model: Model, made: Made) -> bool:
     return not made.is_once and (not model.is_view or bool(model.about.unit))
 
 
-def _check_grain(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
-    own = [column for column in model.about.grain if parts and column in parts[0].columns]
-    if own and _is_unique(warehouse, own, parts[0].relation):
-        return
+def _check_grain(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
     if _is_unique(warehouse, model.about.grain, model.relation):
         return
     grain = quote_all(model.about.grain)
@@ -115,32 +110,17 @@ def _apart(columns: Iterable[str]) -> str:
     return f"count(*) = count(distinct hash({quote_all(columns)}))"
 
 
-def _check_rows(warehouse: duckdb.DuckDBPyConnection, model: Model, parts: Sequence[Part]) -> None:
-    """Runs all row tests in one scan per table; columns shared by many rows are tested once."""
-    together: dict[str, list[RowTest]] = {}
-    for test in row_tests(model):
-        together.setdefault(_where(test.columns, model, parts), []).append(test)
-    for relation, tests in together.items():
-        _check_all(warehouse, model, relation, tests)
-
-
-def _check_all(
-    warehouse: duckdb.DuckDBPyConnection, model: Model, relation: str, tests: Sequence[RowTest]
-) -> None:
+def _check_rows(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:
+    """Runs all row tests in one scan."""
+    tests = list(row_tests(model))
     cases = " ".join(f"when {test.broken} then {number}" for number, test in enumerate(tests))
-    marked = f"select *, case {cases} end as {BROKEN} from {relation}"  # noqa: S608 - our own YAML
-    rows = _some(warehouse, f"from ({marked}) where {BROKEN} is not null")
+    marked = f"select *, case {cases} end as {BROKEN} from {model.relation}"  # noqa: S608 - our own YAML
+    rows = _some(warehouse, f"from ({marked}) where {BROKEN} is not null") if tests else []
     if rows:
         first = rows[0]["broken test"]
         broken = [row for row in rows if row["broken test"] == first]
         shown = [{name: row[name] for name in model.about.columns if name in row} for row in broken]
         _refuse(model, tests[first].name, shown)
-
-
-def _where(columns: Collection[str], model: Model, parts: Sequence[Part]) -> str:
-    """The smallest table that has all these columns."""
-    smallest_first = [*parts[1:], *parts[:1]]
-    return next((part.relation for part in smallest_first if set(columns) <= set(part.columns)), model.relation)
 
 
 BROKEN = '"broken test"'

@@ -5,7 +5,7 @@ A SELECT with a star in its last step has the columns of its YAML.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
@@ -49,14 +49,6 @@ class Column(Frozen):
     """The only allowed values besides null."""
 
 
-class Shared(Frozen):
-    """Columns with values common to many rows: stored once, joined by a view with the model's name."""
-
-    columns: tuple[str, ...]
-    source: str
-    """A smaller model that contains all their values."""
-
-
 class Description(Frozen):
     """A model's YAML file. The columns are those of the SELECT, in its order."""
 
@@ -69,6 +61,13 @@ class Description(Frozen):
     materialized: Literal["table", "view", "while building"] = "table"
     """`view`: reads the lake, so that long texts are stored once. `while building`: an in-memory table during
     the build, a view in the finished file."""
+    scope: Literal["run", "history"] = "run"
+    """`run`: each row depends on rows of its own run alone. `history`: it looks across runs."""
+    pairs: str = ""
+    """Of a model across runs: the relation of pairs of runs, with `run_id` and `earlier_run_id`, that its rows are
+    computed for. Rows of pairs that have not changed, by the columns that both models have, are kept."""
+    keys: tuple[str, ...] = ()
+    """Columns other than `run_id` by which its SELECT keeps runs apart, or that mean the same in all runs."""
     unit: str = ""
     """The column with the hash of a row's unit, which must be unique."""
     unit_of: tuple[str, ...] = ()
@@ -78,7 +77,6 @@ class Description(Frozen):
     meet the same conditions."""
     unit_is_grain: bool = False
     """Whether rows of different units have different grain."""
-    shared: tuple[Shared, ...] = ()
     invariants: dict[str, str] = Field(default_factory=dict)
     """What must be true of every row: a sentence and its SQL expression. Null counts as false."""
 
@@ -113,6 +111,11 @@ class Model:
     def is_kept(self) -> bool:
         """Whether its rows are stored in the finished file."""
         return self.about.materialized == "table"
+
+    @property
+    def is_of_history(self) -> bool:
+        """Whether it looks across runs."""
+        return self.about.scope == "history"
 
 
 def load_models(folder: Traversable | None = None) -> tuple[Model, ...]:
@@ -219,11 +222,23 @@ def _name(table: exp.Table) -> str:
     return ".".join(part.name for part in table.parts)
 
 
-def _refuse_undeclared(model: Model, models: Iterable[str]) -> None:
+def _refuse_undeclared(model: Model, models: Mapping[str, Model]) -> None:
     landed = (*TABLES, *SHOWN, SUPERSEDED, *(f"repeated_{table}" for table in UNITS))
     known = {*models, *(f"lake.{table}" for table in landed)}
     for relation in sorted(model.reads - known):
         raise UndeclaredRelation(
             f"{model.file}: reads `{relation}`, which is neither a table of the lake nor a model; "
             "write `lake.<table>`, `staging.<model>`, `intermediate.<model>` or `marts.<model>`"
+        )
+    if model.schema != COMPARISON:
+        _refuse_other_scope(model, models)
+
+
+def _refuse_other_scope(model: Model, models: Mapping[str, Model]) -> None:
+    stored = {name for name, other in models.items() if other.is_kept}
+    history = {name for name, other in models.items() if other.is_of_history}
+    for relation in sorted(model.reads - stored if model.is_of_history else model.reads & history):
+        raise UndeclaredRelation(
+            f"{model.file}: its scope is `{model.about.scope}`, so it cannot read `{relation}`: a model of one "
+            "run reads the lake and models of one run, a model across runs only models stored as tables"
         )

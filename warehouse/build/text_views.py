@@ -48,19 +48,29 @@ def text_settings(lake: Lake, texts_of: str | None) -> Iterator[str]:
 def keep_texts(
     warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Sequence[Model], files: Mapping[str, Sequence[Path]]
 ) -> None:
-    """Redefines models that are views so that they read files without the attached lake. `files`: by relation of
-    the lake."""
+    """Redefines models that are views so that they read files without the attached lake. `files`: of each
+    relation of the lake."""
     warehouse.execute("set variable run = ''")  # types are declared, so only the first file is opened
-    for table in (table for table in UNITS if files.get(table)):
-        rows = of_files(table, _list_files(lake, files[table]))
-        warehouse.execute(f"create view {STORAGE}.{table} as {rows}")
-    for name in (SUPERSEDED, *(f"repeated_{table}" for table in UNITS)):
-        _keep_few(warehouse, name)
+    for table in UNITS:
+        rows = of_files(table, _list_files(lake, files[table])) if files.get(table) else no_rows(table)
+        warehouse.execute(f"create or replace view {STORAGE}.{table} as {rows}")
+    for name in EXCEPTIONS:
+        _show_exceptions(warehouse, name)
     views = warehouse.execute("select schema_name || '.' || view_name from duckdb_views()").fetchall()
     for model in (model for model in ordered if not model.is_kept and (model.relation,) in views):
         sql = re.sub(r"\blake\.", f"{STORAGE}.", model.sql)
         warehouse.execute(f"create or replace view {model.relation} as {sql}")
     warehouse.execute("reset variable run")
+
+
+EXCEPTIONS = (SUPERSEDED, *(f"repeated_{table}" for table in UNITS))
+"""Relations of the lake with the few rows that views leave out."""
+
+
+def copy_exceptions(warehouse: duckdb.DuckDBPyConnection) -> None:
+    """Stores the rows that views leave out."""
+    for name in EXCEPTIONS:
+        warehouse.execute(f"create table {STORAGE}.found_{name} as from lake.{name}")
 
 
 def _list_files(lake: Lake, files: Sequence[Path]) -> str:
@@ -74,15 +84,11 @@ def _list_files(lake: Lake, files: Sequence[Path]) -> str:
     return f"list_transform({asked}, lambda place: {root} || '/' || place)"
 
 
-def _keep_few(warehouse: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Stores a relation as a table, or as a view if empty, since DuckDB knows that view to be empty."""
-    kept, rows = f"{STORAGE}.{name}", f"from lake.{name}"
-    if warehouse.execute(f"{rows} limit 1").fetchall():
-        warehouse.execute(f"create table {kept} as {rows}")
-        return
-    described = warehouse.execute(f"describe {rows}").fetchall()
-    columns = ", ".join(f"null::{kind} as {column}" for column, kind, *_ in described)
-    warehouse.execute(f"create view {kept} as select {columns} where false")
+def _show_exceptions(warehouse: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Creates the view of such rows, by which DuckDB knows whether there are none, and simplifies queries."""
+    stored = f"{STORAGE}.found_{name}"
+    has_rows = bool(warehouse.execute(f"from {stored} limit 1").fetchall())
+    warehouse.execute(f"create or replace view {STORAGE}.{name} as from {stored} where {has_rows}")
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""The Parquet lake: journals, runs, locks, compaction."""
+"""The Parquet lake: journals, runs, locks."""

@@ -237,6 +237,15 @@ def land(lake: Lake, cases: int, already: int = 0) -> None:
             _land_cell(maker, lake, night, *grid[cell])
 
 
+def land_night(lake: Lake, night: int) -> None:
+    """Ten cells of one model: a hundred thousand cases."""
+    with duckdb.connect() as maker:
+        maker.execute("set TimeZone = 'UTC'")
+        maker.execute(ASKED)
+        for concern, asked in product(CONCERNS, INPUTS):
+            _land_cell(maker, lake, night, concern, MODELS[0], asked)
+
+
 def _land_cell(
     maker: duckdb.DuckDBPyConnection, lake: Lake, night: int, concern: str, model: str, asked: str
 ) -> None:

@@ -15,6 +15,7 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.warehouse.build.build import build, connect, fetch_rows, query
 from biasgrid.warehouse.build.model_tests import ModelTestFailed
 from biasgrid.warehouse.build.models import NotOneSelect, UndeclaredRelation, load_models
+from biasgrid.warehouse.build.text_views import ALL
 from biasgrid.warehouse.storage.lake import Lake
 from support.paths import ROOT
 
@@ -163,31 +164,19 @@ def test_the_warehouse_can_be_deleted_and_built_again_row_by_row(
     assert before["marts.deltas"].height == before["marts.pass_rates"].height == 16
 
 
-@pytest.mark.drill
-@pytest.mark.parametrize("again", [False, True], ids=["landed once", "landed twice"])
-def test_shared_columns_are_stored_once_and_read_the_same(
-    lake: Lake,
-    hand_made: Any,
-    cell: Any,
-    reply_makers: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    again: bool,
-) -> None:
+def test_rows_that_landed_twice_count_once(lake: Lake, hand_made: Any, cell: Any, reply_makers: Any) -> None:
     expected, numbers = reply_makers
     replies = expected("t", "passed", "failed", "refused", "error") + numbers("n", 50, Decimal("51.5"), "refused")
     for run_id in ("R1", "R2", "R3"):
         hand_made.land(run_id, [cell(replies, model=f"simulated/{number}") for number in range(3)])
-    for table in ("cases", "responses", "verdicts") if again else ():
-        lake.write(table, "R1", "again", lake.read(table, "R1"))
     relations = [model.relation for model in load_models()]
     build(lake)
-    plain = {relation: query(lake, f"from {relation} order by all") for relation in relations}
-    monkeypatch.setattr("biasgrid.warehouse.build.materialize.FEW", 0)
+    once = {relation: query(lake, f"from {relation} order by all", texts_of=ALL) for relation in relations}
+    for table in ("cases", "responses", "verdicts"):
+        lake.write(table, "R1", "again", lake.read(table, "R1"))
     build(lake)
-    assert [one for one in relations if not query(lake, f"from {one} order by all").equals(plain[one])] == []
-    shown = "select table_name from duckdb_tables() where schema_name = 'storage'"
-    shared = set(query(lake, shown)["table_name"])
-    assert "int_template_rates_shared_0" in shared
+    twice = {relation: query(lake, f"from {relation} order by all", texts_of=ALL) for relation in relations}
+    assert [relation for relation in relations if not twice[relation].equals(once[relation])] == []
 
 
 def test_a_model_may_read_models_whatever_their_names(lake: Lake, models: Any) -> None:

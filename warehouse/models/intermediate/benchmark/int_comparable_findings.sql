@@ -1,17 +1,5 @@
--- what two runs must share for their rates to be compared; the seed of a request is no part of it
-with asked as (
-    select
-        run_id,
-        requirement,
-        model,
-        max(samples) as samples,
-        min(json_merge_patch(parameters::json, '{"seed": null}')::varchar) as parameters,
-        sum(hash(language, template_id)) as template_set
-    from intermediate.int_templates
-    group by run_id, requirement, model
-),
-
-conditions as (
+-- what two runs must share for their rates to be compared
+with conditions as (
     select
         findings.run_id,
         findings.requirement,
@@ -30,7 +18,7 @@ conditions as (
             'parameters': coalesce(asked.parameters, 'none')
         } as conditions
     from marts.requirement_findings as findings
-    inner join asked using (run_id, requirement, model)
+    inner join intermediate.int_asked_templates as asked using (run_id, requirement, model)
     inner join staging.stg_criteria as criteria using (run_id, requirement)
     where findings.is_complete
 ),

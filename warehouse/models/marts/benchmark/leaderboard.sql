@@ -15,29 +15,6 @@ newest_complete as (
         max(run_id) as run_id
     from complete_runs
     group by model, concern
-),
-
--- a template with its twin counts once for each requirement and language
-templates as (
-    select
-        run_id,
-        model,
-        concern,
-        sum(measured_passed) as passed,
-        sum(measured) as measured
-    from intermediate.int_template_rates
-    where measured > 0
-    group by run_id, model, concern, requirement, language, cluster
-),
-
-rates as (
-    select
-        run_id,
-        model,
-        concern,
-        statistics.macro_rate(passed, measured) as rate
-    from templates
-    group by run_id, model, concern
 )
 
 select
@@ -55,5 +32,5 @@ select
     min(pass_rates.started_at) as started_at
 from marts.pass_rates
 semi join newest_complete using (run_id, model, concern)
-left join rates using (run_id, model, concern)
+left join intermediate.int_concern_rates as rates using (run_id, model, concern)
 group by pass_rates.provider, pass_rates.model, pass_rates.concern, pass_rates.run_id

@@ -11,7 +11,9 @@ with rates as (
         hash(rates.language, rates.template_id, templates.prompts_key, templates.rules_key) as template
     from intermediate.int_template_rates as rates
     inner join intermediate.int_templates as templates using (run_id, cell_id, template_id)
-    where rates.measured > 0
+    where
+        rates.measured > 0
+        and rates.run_id in (select unnest([run_id, earlier_run_id]) from intermediate.int_comparable_findings)
 ),
 
 clusters as (

@@ -1,0 +1,171 @@
+"""Finds the runs that a build must compute, and replaces their rows in a copy of the last file.
+
+The rows of a run are computed from its own files alone (models of scope `run`), so they stay as they are until one
+of these files changes. The DuckDB file has a mark of each run: a hash of the names, sizes and times of its files.
+Another mark is of the SQL, macros and code that computed the rows.
+"""
+
+# ruff: noqa: S608 - names from our own models, values escaped
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+
+from biasgrid.warehouse.build.attach_lake import Landed, run_of
+from biasgrid.warehouse.build.materialize import STORAGE
+from biasgrid.warehouse.build.models import Model
+from biasgrid.warehouse.build.sql_quoting import literal, quote_all
+from biasgrid.warehouse.build.text_views import EXCEPTIONS
+from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.schemas import KINDS, OF_KINDS, SCHEMA_VERSION, UNITS
+
+MARKS = f"{STORAGE}.run_marks"
+"""Table of the marks: `run_id`, `mark`; the mark of what computed them has no run."""
+
+RUNS = "staging.stg_runs"
+
+PART = "part"
+"""Name under which a file with the rows of some runs is attached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Increment:
+    """What a build has to do."""
+
+    marks: Mapping[str | None, str]
+    """The marks that the new file gets."""
+    changed: frozenset[str]
+    """Runs to compute."""
+    gone: frozenset[str] = frozenset()
+    """Runs in the last file that are no longer in the lake."""
+    is_whole: bool = False
+    """Whether nothing of the last file can be kept."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.changed or self.gone or self.is_whole)
+
+    @property
+    def replaced(self) -> str:
+        """Ids of runs whose rows in the last file no longer hold, as an SQL list."""
+        return ", ".join(map(literal, sorted(self.changed | self.gone)))
+
+    def select(self, landed: Landed) -> Landed:
+        """The files of the runs to compute."""
+        return {table: [file for file in own if run_of(file) in self.changed] for table, own in landed.items()}
+
+
+def find_increment(last: Path | None, ordered: Sequence[Model], landed: Landed) -> Increment:
+    """What has changed since the file `last` was built; everything if there is none or it cannot be read."""
+    marks = mark_runs(landed) | {None: _mark_models(ordered)}
+    before = _read_marks(last) if last and _can_be_kept(ordered, landed) else {}
+    runs = frozenset(run_id for run_id in marks if run_id)
+    if before.get(None) != marks[None]:
+        return Increment(marks, runs, is_whole=True)
+    changed = frozenset(run_id for run_id in runs if before.get(run_id) != marks[run_id])
+    gone = frozenset(run_id for run_id in before if run_id) - runs
+    return Increment(marks, changed, gone, is_whole=changed == runs)
+
+
+def mark_runs(landed: Landed) -> dict[str | None, str]:
+    """The mark of each run."""
+    seen: dict[str | None, list[str]] = {}
+    for table, own in sorted(landed.items()):
+        for file in own:
+            stat = file.stat()
+            seen.setdefault(run_of(file), []).append(f"{table} {file.name} {stat.st_size} {stat.st_mtime_ns}")
+    return {run_id: content_hash(*sorted(marks)) for run_id, marks in seen.items()}
+
+
+def write_marks(warehouse: duckdb.DuckDBPyConnection, increment: Increment) -> None:
+    """Stores the marks of the runs that a file holds, and writes the file to disk."""
+    warehouse.execute(f"create or replace table {MARKS} (run_id varchar, mark varchar)")
+    warehouse.executemany(f"insert into {MARKS} values (?, ?)", [*increment.marks.items()])
+    warehouse.execute("checkpoint biasgrid")  # DuckDB ignores write errors when it closes
+
+
+def replace_runs(warehouse: duckdb.DuckDBPyConnection, ordered: Sequence[Model], increment: Increment) -> None:
+    """Removes rows of changed and missing runs, and adds those of the attached file PART, if there is one."""
+    kept = (model for model in ordered if model.is_kept and not model.is_of_history)
+    tables = {model.relation: model.about.grain if model.schema == "marts" else () for model in kept}
+    for relation, order in (tables | {f"{STORAGE}.found_{name}": () for name in EXCEPTIONS}).items():
+        warehouse.execute(f"delete from {relation} where run_id in ({increment.replaced})")
+        if increment.changed:
+            _add_rows(warehouse, relation, order, f"{PART}.{relation}")
+
+
+def replace_pairs(warehouse: duckdb.DuckDBPyConnection, model: Model, increment: Increment) -> None:
+    """Computes rows of pairs of runs that are new or have changed, and removes those of pairs that are gone."""
+    pairs, relation = model.about.pairs, model.relation
+    described = warehouse.execute(f"describe {pairs}").fetchall()
+    columns = [name for name, *_ in described if name in model.about.columns]
+    pair = f"hash({quote_all(columns)})"
+    changed = f"run_id in ({increment.replaced}) or earlier_run_id in ({increment.replaced})"
+    warehouse.execute(f"delete from {relation} where {changed} or {pair} not in (select {pair} from {pairs})")
+    new = f"from {pairs} where {pair} not in (select {pair} from {relation})"
+    warehouse.execute(f"create or replace temp table new_pairs as {new}")
+    sql = model.sql.replace(pairs, "new_pairs")
+    warehouse.execute(f"create or replace temp table new_rows as {sql}")
+    _add_rows(warehouse, relation, model.about.grain, "new_rows")
+
+
+def _add_rows(warehouse: duckdb.DuckDBPyConnection, relation: str, order: Collection[str], added: str) -> None:
+    """Inserts the rows of another table; `order`: columns by which they are sorted, mostly the run first."""
+    if order and not _is_later(warehouse, relation, order, added):
+        rows = f"from {relation} union all from {added}"
+        warehouse.execute(f"create or replace temp table sorted_rows as {rows}; delete from {relation}")
+        added = "sorted_rows"
+    sorting = f" order by {quote_all(order)}" if order else ""
+    warehouse.execute(f"insert into {relation} from {added}{sorting}")
+
+
+def _is_later(warehouse: duckdb.DuckDBPyConnection, relation: str, order: Collection[str], added: str) -> bool:
+    """Whether all rows to add come after those of the table."""
+    if next(iter(order)) != "run_id":
+        return False
+    first, last = f"(select min(run_id) from {added})", f"(select max(run_id) from {relation})"
+    return bool(warehouse.execute(f"select coalesce({first} > {last}, true)").fetchall()[0][0])
+
+
+def without_other_kinds(warehouse: duckdb.DuckDBPyConnection, landed: Landed) -> Landed:
+    """The files of benchmarks, which views of cases and verdicts read, and those of replies."""
+    found = warehouse.execute(f"select run_id from {RUNS} where kind <> '{KINDS[0]}'").fetchall()
+    others = {run_id for (run_id,) in found}
+    return {
+        table: [file for file in own if table not in OF_KINDS or run_of(file) not in others]
+        for table, own in landed.items()
+    }
+
+
+def _can_be_kept(ordered: Iterable[Model], landed: Landed) -> bool:
+    of_runs = {model.relation: model for model in ordered if model.is_kept and not model.is_of_history}
+    are_apart = all("run_id" in model.about.columns for model in of_runs.values())
+    return are_apart and RUNS in of_runs and all(landed[table] for table in UNITS)
+
+
+def _read_marks(last: Path) -> dict[str | None, str]:
+    try:
+        with duckdb.connect() as session:
+            session.execute(f"attach {literal(last)} as last_file (read_only)")
+            return dict(session.execute(f"select run_id, mark from last_file.{MARKS}").fetchall())
+    except duckdb.Error:  # an older file, or a damaged one: all is computed again
+        return {}
+
+
+def _mark_models(ordered: Iterable[Model]) -> str:
+    models = [(model.file, model.sql, model.about.model_dump_json()) for model in ordered]
+    return content_hash(SCHEMA_VERSION, duckdb.__version__, _mark_code(), models)
+
+
+@cache
+def _mark_code() -> str:
+    """Changes with the macros, and with the code that computes and stores rows."""
+    folders = (files("biasgrid.warehouse") / "macros", files("biasgrid.warehouse.build"))
+    sources = [file for folder in folders for file in folder.iterdir() if file.name.endswith((".sql", ".py"))]
+    return content_hash(*sorted(file.read_text(encoding="utf-8") for file in sources))
