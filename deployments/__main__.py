@@ -4,17 +4,126 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import UUID
 
 import httpx
 import typer
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate, GlobalConcurrencyLimitUpdate
+from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.deployments.setting_up import WORDS, Settings, set_up
+from biasgrid.deployments.alarms import (
+    OURS,
+    block_id,
+    find_block,
+    is_notice,
+    load_automations,
+    set_up_alarm,
+    set_up_webhook,
+    webhook_address,
+)
+from biasgrid.deployments.work_pools import NIGHTS, SHARDS, PoolType, set_up_pool
 from biasgrid.flows.cli import main
-from biasgrid.flows.runs.options import command
+from biasgrid.flows.runs.lease_pools import Pool
+from biasgrid.flows.runs.options import command, option
+
+
+def parse_limits(given: list[str] | None) -> dict[str, int]:
+    """Limits by provider, of texts such as `openai=32`. Raises UserError."""
+    pairs = [(one, *one.split("=", 1)) for one in given or ()]
+    for one, *pair in pairs:
+        if len(pair) < 2 or not pair[0] or not pair[1].isdecimal():
+            raise UserError(Problem(f"`{one}` is no limit", "--limit", "write `provider=n`, such as `openai=32`"))
+    return {provider: int(number) for _, provider, number in pairs}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings that differ between installations."""
+
+    pool_type: PoolType = option("process", "--pools", "Type of the pool that asks models.")
+    nights_type: PoolType = option("process", "--night-pools", "Type of the pool in which nights wait.")
+    notification_block: str | None = option(
+        None, "--notify", "A notification block that gets the alarms, `slack-webhook/on-call`."
+    )
+    webhook_url: str | None = option(
+        None,
+        "--webhook-from",
+        "In place of it, the environment variable that holds a webhook's address.",
+        read=lambda name: name and webhook_address(name),
+    )
+    """Stored as a secret block; notifications are JSON with `subject`, `body` and `text`."""
+    heartbeat_missed_s: float = option(
+        90.0, "--heartbeat-missed", "Seconds without a heartbeat: the run is lost.", min=60
+    )
+    """Job templates send a heartbeat every 30 s, Prefect's minimum."""
+    late_s: float = option(900.0, "--late", "Seconds that a night may begin after its time.", min=10)
+    provider_limits: Mapping[str, int] | None = option(
+        None,
+        "--limit",
+        "`provider=n`: requests at once, over all workers. May be repeated.",
+        cli=list[str] | None,
+        read=parse_limits,
+    )
+    """By default those of `models.yaml`."""
+
+
+WORDS = (
+    "pools:pool_type night_pools:nights_type notify:notification_block webhook_from:webhook_url "
+    "heartbeat_missed:heartbeat_missed_s late:late_s limit:provider_limits"
+)
+"""Of the command that sets up a server."""
+
+
+async def set_up(settings: Settings | None = None, client: PrefectClient | None = None) -> list[str]:
+    """Creates or updates resources on the Prefect server and returns each change; notifications only if a
+    recipient is named. Raises UserError for a missing block or a pool of another type."""
+    settings = settings or Settings()
+    if client is None:
+        async with get_client() as opened:
+            return await set_up(settings, opened)
+    changes = [
+        await set_up_pool(client, NIGHTS, settings.nights_type),
+        await set_up_pool(client, SHARDS, settings.pool_type),
+        *await _set_up_alarms(client, settings),
+        *[await set_up_limit(client, *limit) for limit in (settings.provider_limits or {}).items()],
+    ]
+    return [change for change in changes if change]
+
+
+async def _set_up_alarms(client: PrefectClient, settings: Settings) -> list[str | None]:
+    changes = [await set_up_webhook(client, settings.webhook_url)] if settings.webhook_url else []
+    block = await _recipient_block(client, settings)
+    seconds = {"lost": settings.heartbeat_missed_s, "late": settings.late_s}
+    wanted = [automation for automation in load_automations(seconds) if block or not is_notice(automation)]
+    return changes + [await set_up_alarm(client, automation, block) for automation in wanted]
+
+
+async def _recipient_block(client: PrefectClient, settings: Settings) -> UUID | None:
+    """The recipient's block: as named, else that of an earlier webhook."""
+    if settings.notification_block:
+        return await block_id(client, settings.notification_block)
+    return await find_block(client, "/".join(OURS))
+
+
+async def set_up_limit(client: PrefectClient, provider: str, limit: int) -> str | None:
+    """Limits concurrent requests to a provider over all workers; returns the change, or None."""
+    name = Pool(provider, limit).name
+    try:
+        found = await client.read_global_concurrency_limit_by_name(name)
+    except ObjectNotFound:
+        await client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=limit))
+        return f"created limit {name}: {limit}"
+    if found.limit == limit:
+        return None
+    await client.update_global_concurrency_limit(name, GlobalConcurrencyLimitUpdate(limit=limit))
+    return f"changed limit {name}: {found.limit} → {limit}"
+
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

@@ -28,8 +28,6 @@ from biasgrid.warehouse.schemas import KINDS, OF_KINDS, SCHEMA_VERSION, UNITS
 MARKS = f"{STORAGE}.run_marks"
 """Table of the marks: `run_id`, `mark`; the mark of what computed them has no run."""
 
-RUNS = "staging.stg_runs"
-
 PART = "part"
 """Name under which a file with the rows of some runs is attached."""
 
@@ -110,8 +108,7 @@ def replace_pairs(warehouse: duckdb.DuckDBPyConnection, model: Model, increment:
     warehouse.execute(f"delete from {relation} where {changed} or {pair} not in (select {pair} from {pairs})")
     new = f"from {pairs} where {pair} not in (select {pair} from {relation})"
     warehouse.execute(f"create or replace temp table new_pairs as {new}")
-    sql = model.sql.replace(pairs, "new_pairs")
-    warehouse.execute(f"create or replace temp table new_rows as {sql}")
+    warehouse.execute(f"create or replace temp table new_rows as {model.sql.replace(pairs, 'new_pairs')}")
     _add_rows(warehouse, relation, model.about.grain, "new_rows")
 
 
@@ -127,15 +124,14 @@ def _add_rows(warehouse: duckdb.DuckDBPyConnection, relation: str, order: Collec
 
 def _is_later(warehouse: duckdb.DuckDBPyConnection, relation: str, order: Collection[str], added: str) -> bool:
     """Whether all rows to add come after those of the table."""
-    if next(iter(order)) != "run_id":
-        return False
     first, last = f"(select min(run_id) from {added})", f"(select max(run_id) from {relation})"
-    return bool(warehouse.execute(f"select coalesce({first} > {last}, true)").fetchall()[0][0])
+    is_later = warehouse.execute(f"select coalesce({first} > {last}, true)").fetchall()[0][0]
+    return next(iter(order)) == "run_id" and bool(is_later)
 
 
 def without_other_kinds(warehouse: duckdb.DuckDBPyConnection, landed: Landed) -> Landed:
     """The files of benchmarks, which views of cases and verdicts read, and those of replies."""
-    found = warehouse.execute(f"select run_id from {RUNS} where kind <> '{KINDS[0]}'").fetchall()
+    found = warehouse.execute(f"select run_id from staging.stg_runs where kind <> '{KINDS[0]}'").fetchall()
     others = {run_id for (run_id,) in found}
     return {
         table: [file for file in own if table not in OF_KINDS or run_of(file) not in others]
@@ -146,7 +142,7 @@ def without_other_kinds(warehouse: duckdb.DuckDBPyConnection, landed: Landed) ->
 def _can_be_kept(ordered: Iterable[Model], landed: Landed) -> bool:
     of_runs = {model.relation: model for model in ordered if model.is_kept and not model.is_of_history}
     are_apart = all("run_id" in model.about.columns for model in of_runs.values())
-    return are_apart and RUNS in of_runs and all(landed[table] for table in UNITS)
+    return are_apart and "staging.stg_runs" in of_runs and all(landed[table] for table in UNITS)
 
 
 def _read_marks(last: Path) -> dict[str | None, str]:

@@ -6,23 +6,71 @@ objects the first counts, of a key given twice in one object the last, as JSON p
 
 Decimal throughout. A point is a decimal mark. A comma is one too (`15,5`), but `1,500` can be 1500 or 1.5 and is
 not read; with both marks, or with one mark that repeats, the groups of three decide (`1.500,00`, `1,500,000`).
-Ranges and second numbers are not read either. A percent sign is dropped, or divides where the scale ends at 1.
+Ranges and second numbers are not read either; in a sentence, a number is read that is alone in a short reply or
+after the last colon, or ends it with its unit. A percent sign is dropped, or divides where the scale ends at 1.
 """
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.entries import LanguageCatalog, Numerals
 from biasgrid.catalogs.schema.oracle import Oracle, Scale
 from biasgrid.tasks.evaluate.meaning.patterns import literal
 from biasgrid.tasks.evaluate.meaning.refusals import refusal
 from biasgrid.tasks.evaluate.meaning.text import core, excerpt, plain_form
 from biasgrid.tasks.evaluate.oracles.langbite_rule import read_by_langbite
 from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, VALUE, refuses, unread_reason
-from biasgrid.tasks.evaluate.oracles.prose_numbers import find_prose_numbers
+
+_SHORT: Final = 6
+"""Words of a reply that is little more than its number."""
+_DIGITS: Final = r"(?<![\w.,/])[-+]?\d+(?:[.,]\d+)*(?![\w/])"
+_ENDING: Final = r"\s*(?:%|percent\b|per ?cent\b|por ciento\b)?(?:\s+(?:\w+|out of|sobre) ?\w*)?\W*$"
+_OF_HUNDRED: Final = r"\s+(?:out of|on|over|sobre|de)\s+(?:100|a hundred|cent|cien)\b"
+_PERCENT: Final = re.compile(r"\b(?:percent|per cent|por ciento|por cien)\b")
+
+
+def find_prose_numbers(plain: pl.Series, language: LanguageCatalog | None) -> pl.Series:
+    """The number as digits with any percent sign, null where it is none or in doubt, of texts that are `plain`."""
+    numerals = language.numerals if language else None
+    return pl.Series(plain.name, [_find(text, numerals) for text in plain], dtype=pl.String)
+
+
+def _find(text: str, numerals: Numerals | None) -> str | None:
+    if re.search(r"[{}\[\]]", text):
+        return None
+    digits = re.sub(_OF_HUNDRED, "", _PERCENT.sub("%", text))
+    spelled = _spell_out(digits, numerals) if numerals else digits
+    return _only_number(spelled) or _only_number(spelled.rpartition(":")[2])
+
+
+def _only_number(text: str) -> str | None:
+    found = list(re.finditer(_DIGITS, text))
+    if len(found) != 1:
+        return None
+    rest = text[found[0].end() :]
+    percent = re.match(r"\s*%", rest)
+    if len(text.split()) > _SHORT and not percent and not re.match(_ENDING, rest):
+        return None
+    return found[0][0] + ("%" if percent else "")
+
+
+def _spell_out(text: str, numerals: Numerals) -> str:
+    spelled, values = _spellings(numerals)
+    return spelled.sub(lambda found: str(values[found[0]]), text)
+
+
+@lru_cache(maxsize=16)
+def _spellings(numerals: Numerals) -> tuple[re.Pattern[str], dict[str, int]]:
+    """Words of all numbers but one, which is an article, too."""
+    values = {word: number for word, number in numerals.spelled.items() if number != 1}
+    longest = sorted(values, key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest))})\b"), values
+
 
 _WIDE: Final = pl.Decimal(38, 6)
 _ABSTAINED: Final = -1

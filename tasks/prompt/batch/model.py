@@ -7,21 +7,148 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.api import ModelStopped
+from biasgrid.tasks.connectors.api import Answer, ConnectorError, ModelStopped, ModelUnknown, Reply, Transient
+from biasgrid.tasks.connectors.batch.lines import Batch, Outcome
 from biasgrid.tasks.connectors.client.retry import PollPolicy
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.prompt.batch.cells import BatchCells
-from biasgrid.tasks.prompt.batch.collection import BatchCollection
-from biasgrid.tasks.prompt.batch.jobs import Report, ignore_progress
+from biasgrid.tasks.prompt.batch.jobs import COLLECTED, Job, Progress, Report, ignore_progress
 from biasgrid.tasks.prompt.batch.pool import Pool
 from biasgrid.tasks.prompt.batch.submission import Submission
 from biasgrid.tasks.prompt.prompt import Tally, Watch
+from biasgrid.warehouse.storage.errors import storing
 from biasgrid.warehouse.storage.lake import Lake
+
+if TYPE_CHECKING:
+    from biasgrid.tasks.connectors.batch.batches import BatchApi
+
+READ_AT_ONCE = 5_000
+"""Failed cases that are landed together."""
+AT_ONCE = 200
+"""Lines between two yields to the event loop."""
+
+
+class BatchCollection:
+    """Collects the jobs of a pool, idempotently: landing a job again writes the same rows."""
+
+    def __init__(
+        self, pool: Pool, desk: BatchCells, batches: BatchApi, patience: PollPolicy, retries: int
+    ) -> None:
+        self._pool, self._desk, self._batches = pool, desk, batches
+        self._patience, self._retries = patience, retries
+
+    async def wait_for_end(self, report: Report) -> list[tuple[Job, Batch]]:
+        """Waits until at least one batch has ended; empty if there are no jobs."""
+        intervals = self._patience.intervals()
+        jobs = self._pool.jobs
+        while jobs:
+            looked_at = [(job_id, await self._look(job)) for job_id, job in [*jobs.items()]]
+            await report(Progress(self._pool.target.model, tuple(jobs.values())))
+            ended = [(jobs[job_id], batch) for job_id, batch in looked_at if batch is not None and batch.ended]
+            if ended:
+                return ended
+            if jobs:
+                await asyncio.sleep(next(intervals))
+        return []
+
+    async def collect(self, job: Job) -> float:
+        """Lands the replies of an ended batch, settles its job, and returns their cost in US dollars."""
+        before = self._desk.spent_usd
+        self._pool.batches_taken.update(job.request_keys)
+        again = await self._land(job)
+        await self._desk.flush()
+        ended = None if job.state == "completed" else f"the batch ended as {job.state}"
+        await self._pool.settle(job, COLLECTED, ended, again=again)
+        return self._desk.spent_usd - before
+
+    async def tidy(self, job: Job) -> None:
+        """Deletes a settled job's files from the provider if it allows that, since they would remain for weeks."""
+        for file_id in job.files:
+            with suppress(ConnectorError):
+                await self._batches.delete(file_id)
+
+    async def give_up(self, why: ModelStopped) -> None:
+        """Lands an error for all unanswered requests."""
+        keys, now = self._pool.unanswered_keys(), datetime.now(UTC)
+        for start in range(0, len(keys), READ_AT_ONCE):
+            cases = await asyncio.to_thread(self._desk.cases, keys[start : start + READ_AT_ONCE])
+            for key, asking in cases.items():
+                self._desk.land(asking, self._answer(key, why, now))
+
+    async def _look(self, job: Job) -> Batch | None:
+        """The current batch of a job, or None if the provider no longer knows it."""
+        try:
+            batch = await self._patience.call(partial(self._batches.retrieve, job.provider_job_id or ""))
+        except ModelUnknown:
+            # any wrong address reports a batch as unknown; only a list without it proves that it is gone
+            found = await self._patience.call(partial(self._batches.find, job.job_id, job.began_at))
+            if found is None:
+                await self._end_lost(job)
+                return None
+            batch = found
+        now = job.update_from(batch)
+        self._pool.jobs[job.job_id] = now
+        if now.state != job.state:
+            await self._pool.record(now)
+        return batch
+
+    async def _end_lost(self, job: Job) -> None:
+        why = self._batches.lines.unknown(job.provider_job_id or "")
+        self._pool.stop(why)
+        await self._pool.settle(job, "lost", str(why), again=job.request_keys)
+
+    async def _land(self, job: Job) -> list[str]:
+        """Lands the results of a job's requests; returns the keys to be retried."""
+        cases = await asyncio.to_thread(self._desk.cases, job.request_keys)
+        again: list[str] = []
+        async for key, outcome in self._outcomes(job, cases):
+            if self._goes_again(key, outcome):
+                again.append(key)
+            else:
+                # the recorded end, not the current time, so that a repeated collection writes the same rows
+                self._desk.land(cases[key], self._answer(key, outcome, job.recorded_at))
+        return again
+
+    async def _outcomes(self, job: Job, keys: Collection[str]) -> AsyncIterator[tuple[str, Outcome]]:
+        """Each of a job's requests once, with its result."""
+        lines, missing = self._batches.lines, dict.fromkeys(keys)
+        for file_id in filter(None, (job.output_file_id, job.error_file_id)):
+            with self._pool.scratch() as path:
+                await self._patience.call(partial(self._batches.download, file_id, path))
+                with storing(path), path.open("rb") as file:
+                    for number, line in enumerate(file):
+                        found = lines.outcome(line)
+                        if found is not None and found[0] in missing:
+                            del missing[found[0]]
+                            yield found
+                        if number % AT_ONCE == 0:
+                            await asyncio.sleep(0)
+        for key in missing:
+            yield key, lines.error_without_line(job.state)
+
+    def _goes_again(self, key: str, outcome: Outcome) -> bool:
+        if isinstance(outcome, ModelStopped):
+            self._pool.stop(outcome)
+        if isinstance(outcome, Reply) or self._pool.stopped is not None:
+            return False
+        taken = self._pool.batches_taken[key]
+        if taken == 1 and self._batches.lines.learn_from(outcome):
+            return True
+        return isinstance(outcome, Transient) and taken <= self._retries
+
+    def _answer(self, key: str, outcome: Outcome, received_at: datetime) -> Answer:
+        reply = outcome if isinstance(outcome, Reply) else None
+        error = outcome if isinstance(outcome, ConnectorError) else None
+        return Answer(reply, error, self._pool.batches_taken[key], None, received_at)
+
 
 if TYPE_CHECKING:
     from biasgrid.tasks.connectors.batch.batches import BatchApi

@@ -15,9 +15,9 @@ from prefect.client.schemas.actions import WorkPoolUpdate
 from prefect.states import Failed, Running, Scheduled
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.deployments.setting_up import Settings, set_up
+from biasgrid.deployments.__main__ import Settings, set_up
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS, job_template, set_up_pool
-from biasgrid.flows.scheduled.outcome import announce
+from biasgrid.flows.scheduled.flow import announce
 from support.deployments import reporting_to
 from support.paths import ROOT
 from support.processes import await_until

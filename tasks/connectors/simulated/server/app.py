@@ -9,8 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -21,15 +23,86 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.tasks.connectors.simulated.panel import ModelDirectory, Panel
+from biasgrid.catalogs.schema.respondents import Respondent
+from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.connectors.simulated.panel import ModelDirectory, Panel, Question
 from biasgrid.tasks.connectors.simulated.server.delivery import Journal
-from biasgrid.tasks.connectors.simulated.server.huggingface_protocol import HuggingFaceProtocol
 from biasgrid.tasks.connectors.simulated.server.job_protocol import JobProtocol
-from biasgrid.tasks.connectors.simulated.server.openai_protocol import OpenAIProtocol
+from biasgrid.tasks.connectors.simulated.server.openai_protocol import OpenAIProtocol, complete
 from biasgrid.tasks.connectors.simulated.server.replicate_protocol import ReplicateProtocol
-from biasgrid.tasks.connectors.simulated.server.service import Service
+from biasgrid.tasks.connectors.simulated.server.service import (
+    Declined,
+    ModelRequest,
+    Service,
+    estimate_usage,
+    read_body,
+    read_seed,
+)
 from biasgrid.tasks.connectors.simulated.server.store import JobStore
 from biasgrid.tasks.connectors.usage import count_text
+
+ERROR_TYPES = {"throttled": "overloaded", "fault": "generation", "stalled": "generation"}
+PREFIXES = ("", "/hf-inference")  # the hosted router puts the provider first
+
+
+class HuggingFaceProtocol:
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def routes(self) -> list[Route]:
+        journal = partial(self._service.journal_requests, form=huggingface_error)
+        chat, generate, generate_list = map(journal, (self.chat, self.generate, self.generate_list))
+        found = [Route("/generate", generate, methods=["POST"]), Route("/", generate_list, methods=["POST"])]
+        for prefix in PREFIXES:
+            address = f"{prefix}/models/{{model:path}}"
+            found.append(Route(f"{address}/v1/chat/completions", chat, methods=["POST"]))
+            found.append(Route(f"{address}/generate", generate, methods=["POST"]))
+            found.append(Route(address, generate_list, methods=["POST"]))
+        return found
+
+    async def chat(self, request: Request) -> Response:
+        model, respondent = self._respondent(request)
+        body = await read_body(request)
+        return JSONResponse(await complete(self._service, request, body, model, respondent, estimate_usage))
+
+    async def generate(self, request: Request) -> Response:
+        return JSONResponse(await self._generate(request))
+
+    async def generate_list(self, request: Request) -> Response:
+        return JSONResponse([await self._generate(request)])
+
+    async def _generate(self, request: Request) -> dict[str, Any]:
+        body = await read_body(request)
+        prompt, parameters = body.get("inputs"), body.get("parameters") or {}
+        if not isinstance(prompt, str) or not isinstance(parameters, dict):
+            raise Declined("invalid", "`inputs` is not a text, or `parameters` no object.")
+        if body.get("stream"):
+            raise Declined("invalid", "Simulated respondents do not stream.")
+        model, respondent = self._respondent(request)
+        question = Question(respondent, prompt, read_seed(parameters))
+        answered = await self._service.ask(request, ModelRequest(question, model, [Message("user", prompt)]))
+        generated: dict[str, Any] = {"generated_text": answered.reply.text}
+        if parameters.get("details"):
+            generated["details"] = {
+                "finish_reason": "eos_token",
+                "generated_tokens": answered.output_tokens,
+                "seed": parameters.get("seed"),
+                "prefill": [],
+                "tokens": [],
+            }
+        return generated
+
+    def _respondent(self, request: Request) -> tuple[str, Respondent]:
+        """The model's name and its respondent."""
+        model = request.path_params.get("model")
+        default = self._service.directory.default
+        return (model, self._service.respondent(model)) if model else (default.id, default)
+
+
+def huggingface_error(declined: Declined) -> Response:
+    kind = ERROR_TYPES.get(declined.reason, "validation")
+    return declined.response({"error": declined.message, "error_type": kind})
+
 
 START_S = 10.0
 

@@ -8,7 +8,7 @@ import pytest
 from biasgrid.flows.benchmark.outcome import Outcome
 from biasgrid.flows.benchmark.previous_runs import EarlierRuns
 from biasgrid.flows.scheduled.dispatch import Lost
-from biasgrid.flows.scheduled.outcome import final_state
+from biasgrid.flows.scheduled.flow import final_state
 from biasgrid.flows.scheduled.shards import Shard
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.tasks.review.exchanges import attack_evaluation, judged_exchanges, show_exchanges
+from biasgrid.tasks.review.kinds import attack_evaluation, judged_exchanges, show_exchanges
 from biasgrid.tasks.review.units import Shown
 from biasgrid.warehouse.storage.lake import Lake
 

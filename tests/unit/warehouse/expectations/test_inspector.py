@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.warehouse.expectations.inspection import inspect
+from biasgrid.warehouse.expectations.gate import inspect
 from biasgrid.warehouse.expectations.process import Inspector, NotInspected
 from biasgrid.warehouse.storage.lake import Lake
 
 STARTED = """
 import sys, time
-from biasgrid.warehouse.expectations.inspection import inspect
+from biasgrid.warehouse.expectations.gate import inspect
 from biasgrid.warehouse.expectations.process import Inspector
 with Inspector() as inspector:
     print(inspector.pid, flush=True)

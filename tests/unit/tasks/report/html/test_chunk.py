@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from biasgrid.tasks.report.html.mart_tables import as_chunk, columns
 from biasgrid.tasks.report.html.page import shell
-from biasgrid.tasks.report.html.replies import FEWEST, bitmap, slot, trigrams
+from biasgrid.tasks.report.html.run_pages import FEWEST, bitmap, slot, trigrams
 from biasgrid.tasks.report.languages import LANGUAGES, words
 
 SAFE = re.compile(r"[^<>&\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\x7f]*")
