@@ -17,11 +17,11 @@ from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog
 from biasgrid.catalogs.scenario.scenario import JUDGE
 from biasgrid.flows.operations.environment import DATA, data_place
 from biasgrid.flows.operations.reachability import Check, keys, prefect_server
-from biasgrid.warehouse.storage.s3.mirror import CACHE
+from biasgrid.warehouse.storage.objects.mirror import CACHE
 
 if TYPE_CHECKING:
     from biasgrid.warehouse.storage.lake import Lake
-    from biasgrid.warehouse.storage.s3.mirror import SharedStorage
+    from biasgrid.warehouse.storage.objects.mirror import SharedStorage
 
 PROJECT = "biasgrid"
 SHOWN = ("prefect", "duckdb", "polars", "openai", "huggingface-hub", "replicate")

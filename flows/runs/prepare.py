@@ -17,7 +17,7 @@ from biasgrid.flows.operations.environment import DATA, data_place
 from biasgrid.tasks.connectors.keys import Secrets
 from biasgrid.warehouse.schema_check import refuse_newer
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.s3.address import WHERE
+from biasgrid.warehouse.storage.objects.address import WHERE
 
 R = TypeVar("R", bound=Resolved)
 WORKERS_RUN = "PREFECT__FLOW_RUN_ID"

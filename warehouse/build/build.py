@@ -48,8 +48,8 @@ from biasgrid.warehouse.build.text_views import (
 from biasgrid.warehouse.storage.atomic_file import remove_partial_files, replace_atomically
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.s3.address import WHERE
-from biasgrid.warehouse.storage.s3.leases import Turn, take_turns
+from biasgrid.warehouse.storage.objects.address import WHERE
+from biasgrid.warehouse.storage.objects.leases import Turn, take_turns
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,

@@ -26,9 +26,9 @@ from biasgrid.warehouse.storage.disk_reserve import Reserve
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.journal_lines import Row, line, read_lines
 from biasgrid.warehouse.storage.lake import Lake, check_name
+from biasgrid.warehouse.storage.objects.segments import find_segments, interrupted_runs, write_journal
+from biasgrid.warehouse.storage.objects.uploader import Uploader
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
-from biasgrid.warehouse.storage.s3.segments import find_segments, interrupted_runs, write_journal
-from biasgrid.warehouse.storage.s3.uploader import Uploader
 
 SEGMENT_ROWS = 20_000
 SEGMENT_BYTES = 64 * 1024 * 1024

@@ -32,9 +32,9 @@ from biasgrid.warehouse.schemas import EVENTS
 from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.disk_reserve import Reserve
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
-from biasgrid.warehouse.storage.s3.address import WHERE, Address
-from biasgrid.warehouse.storage.s3.mirror import SharedStorage
-from biasgrid.warehouse.storage.s3.uploader import Uploader
+from biasgrid.warehouse.storage.objects.address import WHERE, Address
+from biasgrid.warehouse.storage.objects.mirror import SharedStorage
+from biasgrid.warehouse.storage.objects.uploader import Uploader
 
 PARTS = frozenset({"lake", "journal"})
 """At least one of these exists if anything has been stored."""

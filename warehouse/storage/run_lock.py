@@ -13,8 +13,8 @@ from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.disk_reserve import Reserve
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.lake import Lake, check_name
-from biasgrid.warehouse.storage.s3.leases import EXPIRES_S, Lease, LeaseTaken, Machine
-from biasgrid.warehouse.storage.s3.uploader import Uploader
+from biasgrid.warehouse.storage.objects.leases import EXPIRES_S, Lease, LeaseTaken, Machine
+from biasgrid.warehouse.storage.objects.uploader import Uploader
 
 BEGINNING_S = 10.0
 """Maximum wait in seconds of a starting part for other starting parts."""

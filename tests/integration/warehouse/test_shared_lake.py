@@ -19,10 +19,10 @@ from biasgrid.warehouse.build.build import build, connect, hold_build_lock, quer
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.journal import Journal, recover
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.objects import bucket, leases, uploader
+from biasgrid.warehouse.storage.objects.leases import Lease, LeaseTaken
+from biasgrid.warehouse.storage.objects.leases import Machine as MachineOf
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
-from biasgrid.warehouse.storage.s3 import bucket, leases, uploader
-from biasgrid.warehouse.storage.s3.leases import Lease, LeaseTaken
-from biasgrid.warehouse.storage.s3.leases import Machine as MachineOf
 
 WHERE = "s3://lakes/team"
 Machine = Callable[[str], Lake]
@@ -180,11 +180,11 @@ def test_a_cell_that_lands_within_two_seconds_sends_no_segment(machine, s3):
 
 LOST = """
 import os, sys, time
-from biasgrid.warehouse.storage.s3 import uploader
+from biasgrid.warehouse.storage.objects import uploader
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.s3.leases import Lease
-from biasgrid.warehouse.storage.s3.leases import Machine as MachineOf
+from biasgrid.warehouse.storage.objects.leases import Lease
+from biasgrid.warehouse.storage.objects.leases import Machine as MachineOf
 from biasgrid.warehouse.storage.run_lock import RunLock
 uploader.EVERY_S = 0.1
 lake = Lake.open(sys.argv[1])

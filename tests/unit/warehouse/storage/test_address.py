@@ -1,7 +1,7 @@
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.warehouse.storage.s3.address import Address
+from biasgrid.warehouse.storage.objects.address import Address
 
 
 @pytest.mark.parametrize("named", ["data", "/tmp/data", "./s3/x", "C:/data", "a:b"])

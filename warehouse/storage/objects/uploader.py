@@ -11,9 +11,9 @@ from pathlib import Path
 
 from biasgrid.warehouse.storage.disk_reserve import Reserve
 from biasgrid.warehouse.storage.errors import StorageTrouble
-from biasgrid.warehouse.storage.s3.leases import RENEWED_S, Lease
-from biasgrid.warehouse.storage.s3.mirror import SharedStorage
-from biasgrid.warehouse.storage.s3.segments import new_segment_name
+from biasgrid.warehouse.storage.objects.leases import RENEWED_S, Lease
+from biasgrid.warehouse.storage.objects.mirror import SharedStorage
+from biasgrid.warehouse.storage.objects.segments import new_segment_name
 
 EVERY_S = 2.0
 """Seconds between segments: the replies of at most this time are lost with a machine."""

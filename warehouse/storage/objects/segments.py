@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ulid import ULID
 
-from biasgrid.warehouse.storage.s3.mirror import AT_ONCE, SharedStorage
+from biasgrid.warehouse.storage.objects.mirror import AT_ONCE, SharedStorage
 
 SUFFIX = ".jsonl"
 

@@ -23,8 +23,8 @@ import orjson
 from ulid import ULID
 
 from biasgrid.warehouse.storage.errors import StorageTrouble
-from biasgrid.warehouse.storage.s3.bucket import Bucket, Entry
-from biasgrid.warehouse.storage.s3.mirror import SharedStorage
+from biasgrid.warehouse.storage.objects.bucket import Bucket, Entry
+from biasgrid.warehouse.storage.objects.mirror import SharedStorage
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.warehouse.storage.errors import StorageTrouble
-from biasgrid.warehouse.storage.s3.address import (
+from biasgrid.warehouse.storage.objects.address import (
     ENDPOINTS,
     PAIR,
     REGIONS,

@@ -20,8 +20,8 @@ from ulid import ULID
 
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.errors import storing
-from biasgrid.warehouse.storage.s3.address import Address, endpoint
-from biasgrid.warehouse.storage.s3.bucket import Bucket, Entry
+from biasgrid.warehouse.storage.objects.address import Address, endpoint
+from biasgrid.warehouse.storage.objects.bucket import Bucket, Entry
 
 CACHE = "BIASGRID_CACHE"
 """Environment variable with the folder of mirrors."""
