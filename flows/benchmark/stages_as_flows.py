@@ -36,7 +36,7 @@ AGAIN = "run_id scenario library judge judge_passed data max_cost max_requests e
 async def evaluate_again(given: AgainOptions) -> Outcome:
     """Judge the stored replies of a run again; no model under test is asked."""
     lake = existing_lake(given.data)
-    run = find_run(lake, given.run_id)
+    run = find_run(lake, given.run_id, needs="later stage")
     prepared: Prepared[ResolvedScenario] = prepared_before(BENCHMARK.name) or fit_to_run(
         BENCHMARK.prepare(given.scenario or run.scenario_resolved, given, secret_blocks()), lake, run
     )
@@ -84,7 +84,7 @@ async def evaluate_run(run_id: str, data: str | None = None) -> None:
 
 async def _cells(run_id: str, data: str | None, *, ask: bool, judge: bool) -> None:
     lake = open_lake(data)
-    run = find_run(lake, run_id)
+    run = find_run(lake, run_id, needs="later stage")
     prepared = BENCHMARK.prepare(run.scenario_resolved, secrets=secret_blocks())
     async with run_session(lake, prepared, run.run_id, asks=ask) as grid:
         await cells_stage(grid, planned_cells(lake, run.run_id), ask=ask, judge=judge)

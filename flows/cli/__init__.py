@@ -35,9 +35,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "probe": "kind:probe",
     "redteam": "kind:redteam",
     "interact": "kind:interaction",
-    **{
-        name: f"result_commands:{name}" for name in ("report", "show", "compare", "runs", "sql", "export", "trace")
-    },
+    **{name: f"result_commands:{name}" for name in ("report", "show", "compare", "sql", "export", "trace")},
     "review": "review:review",
     "serve": "serve:serve",
     "doctor": "maintenance:doctor",
@@ -48,6 +46,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "evidence": "result_commands:app",
     "finetune": "finetune:app",
     "respondent": "serve:respondents",
+    "runs": "housekeeping:runs",
     "warehouse": "maintenance:app",
 }
 

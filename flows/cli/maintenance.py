@@ -29,6 +29,7 @@ def warehouse() -> None:
 def build(data: Data = None, full: Full = False) -> None:
     """Add what has landed since it was built, journals of ended runs included: new runs, and those that were
     resumed, judged again or reviewed."""
+    from biasgrid.flows.results.retention import finish_forgetting
     from biasgrid.flows.runs.prepare import lake_to_change
     from biasgrid.warehouse.build.build import build as built
     from biasgrid.warehouse.storage.journal import recover
@@ -37,6 +38,7 @@ def build(data: Data = None, full: Full = False) -> None:
     rescued = recover(lake)
     if rescued:
         typer.echo(f"landed {rescued} responses that a crash had left in journals")
+    finish_forgetting(lake)
     typer.echo(lake.display_path(built(lake, full=full)))
 
 

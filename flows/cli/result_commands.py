@@ -86,15 +86,6 @@ def show(run: RunId = None, data: Data = None) -> None:
     show_run(run, data)
 
 
-def runs(data: Data = None) -> None:
-    """List the runs, newest first."""
-    from biasgrid.flows.runs.prepare import existing_lake
-    from biasgrid.flows.terminal.tables import show_runs
-    from biasgrid.warehouse.storage.runs import all_runs
-
-    show_runs(all_runs(existing_lake(data))[::-1])
-
-
 def sql(
     query: Annotated[
         str | None, typer.Argument(help="A SELECT, or short: `from marts.pass_rates`.", show_default=False)

@@ -63,7 +63,7 @@ def review(given: ReviewOptions) -> None:
     _refuse_several(given)
     reads_alone = given.export or given.agreement
     lake = existing_lake(given.data) if reads_alone else lake_to_change(given.data)
-    found = find_run(lake, given.run)
+    found = find_run(lake, given.run, needs="review")
     reviews = {kind.name: kind.review for kind in all_kinds() if kind.review}
     refuse_other_kinds(found, "review", *reviews)
     if given.adjudicate:

@@ -88,7 +88,7 @@ def resume(given: BenchmarkOptions) -> None:
 
     with early_server():
         lake = existing_lake(given.data)
-        run = find_run(lake, given.run_id, None if given.run_id else UNFINISHED)
+        run = find_run(lake, given.run_id, None if given.run_id else UNFINISHED, needs="rest to ask")
         kind = find_kind(run.kind)
         caps = given.pick("max_cost", "max_requests")
         prepared = kind.prepare(run.scenario_resolved, kind.options(**caps), secret_blocks())
@@ -116,7 +116,7 @@ def evaluate(given: AgainOptions) -> None:
     changes = given.pick("library", "judge", "judge_passed", "max_cost", "max_requests", "scenario")
     with early_server():
         lake = lake_to_change(given.data)
-        run = find_run(lake, given.run_id)
+        run = find_run(lake, given.run_id, needs="later evaluation")
         read_again = [kind.name for kind in all_kinds() if kind.reader]
         refuse_other_kinds(run, "later evaluation", BENCHMARK.name, *read_again)
         kind = find_kind(run.kind)

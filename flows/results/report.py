@@ -109,7 +109,7 @@ def write_report(
 ) -> list[Path]:
     """Writes a report into `reports/<run id>` by default, and returns its files. Raises UserError."""
     lake = existing_lake(data)
-    found, chosen = find_run(lake, run), FORMATS[kind]
+    found, chosen = find_run(lake, run, needs="report"), FORMATS[kind]
     fitting = (one.name for one in all_kinds() if chosen.is_for_all or kind in one.formats)
     refuse_other_kinds(found, chosen.name, *fitting)
     options = {"language": language, "gate": gate}

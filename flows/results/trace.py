@@ -12,6 +12,7 @@ from biasgrid.tasks.aggregate.trace.benchmark import trace
 from biasgrid.tasks.aggregate.trace.origin import find_other_origin
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run
+from biasgrid.warehouse.storage.tombstones import refuse_forgotten
 
 
 def show(asked: Asked) -> None:
@@ -27,7 +28,8 @@ def show(asked: Asked) -> None:
 
 
 def _trace(lake: Lake, asked: Asked) -> Rendering:
-    run_id = find_run(lake, asked.run).run_id if asked.run else None
+    refuse_forgotten(lake, asked.id.upper(), "trace")
+    run_id = find_run(lake, asked.run, needs="trace").run_id if asked.run else None
     if origin := find_other_origin(lake, asked.id, asked.kind, run_id):
         found: Rendering = resolve_name(find_kind(origin.run.kind).trace)(lake, origin, asked)
         return found

@@ -36,7 +36,7 @@ async def read_again(run_id: str, data: str | None = None, expectations: bool = 
         expectations: the new warehouse replaces the old one only if lake and marts are as expected
     """
     lake = existing_lake(data)
-    run = find_run(lake, run_id)
+    run = find_run(lake, run_id, needs="later reading")
     refuse_other_kinds(run, "reading again", *(kind.name for kind in all_kinds() if kind.reader))
     kind = find_kind(run.kind)
     prepared: Prepared[Any] = prepared_before(kind.name) or kind.prepare(

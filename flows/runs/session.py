@@ -38,7 +38,7 @@ async def run_session(
     its data can no longer be written."""
     async with _model_pool(prepared, lake) as model_pool:
         model_pool.prepare(prepared.models)
-        run = find_run(lake, run_id) if run_id else _begin_run(lake, prepared)
+        run = find_run(lake, run_id, needs="rest to ask") if run_id else _begin_run(lake, prepared)
         with RunLock(lake, run.run_id), _recorded(lake, run), _cancelled_by_sigterm():
             recover(lake, run.run_id)
             model_pool.keep_sessions(lake.root / SESSIONS / run.run_id)
@@ -52,7 +52,7 @@ async def run_session(
 async def coordinate_run(lake: Lake, prepared: Prepared[Any], run_id: str | None = None) -> AsyncIterator[Grid]:
     """Grid of a run whose models other processes query, without connectors and keys."""
     async with _model_pool(prepared, lake) as model_pool:
-        run = find_run(lake, run_id) if run_id else _begin_run(lake, prepared)
+        run = find_run(lake, run_id, needs="rest to ask") if run_id else _begin_run(lake, prepared)
         with _recorded(lake, run), _cancelled_by_sigterm():
             await tag(run.run_id, prepared.resolved)
             yield Grid(lake, run, prepared.resolved, model_pool)

@@ -49,7 +49,7 @@ async def shard(
         max_requests: requests that this shard may send of the run's
     """
     lake = open_lake(data)
-    run = find_run(lake, run_id)
+    run = find_run(lake, run_id, needs="rest to ask")
     given = BenchmarkOptions(models=models, max_cost=max_cost, max_requests=max_requests)
     prepared = BENCHMARK.prepare(run.scenario_resolved, given, secret_blocks())
     refuse_other_catalogs(run, prepared)

@@ -63,7 +63,7 @@ def choose_evaluation(lake: Lake, named: str) -> Chosen:
     run_name, _, evaluation = named.partition("@")
     if not run_name:
         raise UserError(Problem(f"`{named}` names no run", remedy="see `biasgrid runs`"))
-    run = find_run(lake, run_name)
+    run = find_run(lake, run_name, needs="comparison")
     criteria = lake.read("criteria", run.run_id)
     known = sorted(set(_evaluation_ids(lake, run) if run.kind != BENCHMARK else criteria["evaluation_id"]))
     if not known:

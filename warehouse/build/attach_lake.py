@@ -16,6 +16,7 @@ from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.schema_check import declared_schema, refuse_newer
 from biasgrid.warehouse.schemas import KINDS, OF_KINDS, SHOWN, SUPERSEDED, TABLES
 from biasgrid.warehouse.storage.lake import Lake, scan_files
+from biasgrid.warehouse.storage.tombstones import FOLDER, find_tombstones, folder_of
 
 SMALL = 256 * 1024
 """Mean file size in bytes below which opening takes as long as reading."""
@@ -105,9 +106,15 @@ def empty_relations(warehouse: duckdb.DuckDBPyConnection) -> frozenset[str]:
 
 
 def list_landed(lake: Lake) -> Landed:
-    """The files of all tables. Verdicts are listed before responses, and responses before cases, so that rows
-    written meanwhile are left out consistently."""
-    return {table: lake.files(table) for table in reversed(TABLES)}
+    """The files of all tables, and under FOLDER what is kept of forgotten runs, whose other files are left out.
+    Verdicts are listed before responses, and responses before cases, so that rows written meanwhile are left out
+    consistently."""
+    landed = {table: lake.files(table) for table in reversed(TABLES)}
+    forgotten = find_tombstones(lake)
+    kept = [path for run_id in forgotten for path in sorted(folder_of(lake, run_id).glob("[!.]*"))]
+    return {table: [path for path in own if run_of(path) not in forgotten] for table, own in landed.items()} | {
+        FOLDER: kept
+    }
 
 
 def _find_files(lake: Lake, sides: Sequence[Side]) -> Mapping[str, Files]:

@@ -20,6 +20,7 @@ from biasgrid.warehouse.build.increments import (
     PART,
     Increment,
     find_increment,
+    of_one_run,
     replace_pairs,
     replace_runs,
     without_other_kinds,
@@ -32,6 +33,7 @@ from biasgrid.warehouse.build.integrity import (
     refuse_flaws_behind,
     refuse_unreadable,
 )
+from biasgrid.warehouse.build.kept_rows import add_kept_rows
 from biasgrid.warehouse.build.macros import ROW_GROUP, blank
 from biasgrid.warehouse.build.materialize import STORAGE, Made, declare_no_repeats, make, make_models
 from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
@@ -50,6 +52,7 @@ from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.objects.address import WHERE
 from biasgrid.warehouse.storage.objects.leases import Turn, take_turns
+from biasgrid.warehouse.storage.tombstones import FOLDER
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -118,7 +121,12 @@ def _last_file(lake: Lake, target: Path, full: bool) -> Path | None:
 
 def _build_all(partial: Path, lake: Lake, ordered: Sequence[Model], landed: Landed, increment: Increment) -> None:
     with open_new_file(partial) as warehouse:
-        shown = fill(warehouse, lake, ordered, landed=landed)
+        if landed[FOLDER]:
+            shown = fill(warehouse, lake, [model for model in ordered if not model.is_of_history], landed=landed)
+            add_kept_rows(warehouse, of_one_run(ordered), landed[FOLDER])
+            _make_across(warehouse, [model for model in ordered if model.is_of_history])
+        else:
+            shown = fill(warehouse, lake, ordered, landed=landed)
         copy_exceptions(warehouse)
         _keep_previous_names(warehouse, ordered)
         keep_texts(warehouse, lake, ordered, shown)
@@ -140,6 +148,7 @@ def _build_changed(
             if increment.changed:
                 warehouse.execute(f"attach {literal(part)} as {PART} (read_only)")
             replace_runs(warehouse, ordered, increment)
+            add_kept_rows(warehouse, of_one_run(ordered), increment.select(landed)[FOLDER])
             _make_across(warehouse, [model for model in ordered if model.is_of_history], increment)
             keep_texts(warehouse, lake, ordered, without_other_kinds(warehouse, landed))
             write_marks(warehouse, increment)
@@ -147,12 +156,15 @@ def _build_changed(
         part.unlink(missing_ok=True)
 
 
-def _make_across(warehouse: duckdb.DuckDBPyConnection, across: Sequence[Model], increment: Increment) -> None:
+def _make_across(
+    warehouse: duckdb.DuckDBPyConnection, across: Sequence[Model], increment: Increment | None = None
+) -> None:
+    """Makes models across runs; with `increment` in place of those that the file has."""
     for model in across:
-        if model.about.pairs:
+        if increment and model.about.pairs:
             replace_pairs(warehouse, model, increment)
         else:
-            warehouse.execute(f"drop table {model.relation}")
+            warehouse.execute(f"drop table if exists {model.relation}")
             make(warehouse, model)
         check(warehouse, model, Made(rows=None))
 

@@ -88,14 +88,19 @@ def write_marks(warehouse: duckdb.DuckDBPyConnection, increment: Increment) -> N
     warehouse.execute("checkpoint biasgrid")  # DuckDB ignores write errors when it closes
 
 
+def of_one_run(ordered: Iterable[Model]) -> dict[str, tuple[str, ...]]:
+    """Tables of models of one run, each with the columns that it is sorted by."""
+    kept = (model for model in ordered if model.is_kept and not model.is_of_history)
+    return {model.relation: model.about.grain if model.schema == "marts" else () for model in kept}
+
+
 def replace_runs(warehouse: duckdb.DuckDBPyConnection, ordered: Sequence[Model], increment: Increment) -> None:
     """Removes rows of changed and missing runs, and adds those of the attached file PART, if there is one."""
-    kept = (model for model in ordered if model.is_kept and not model.is_of_history)
-    tables = {model.relation: model.about.grain if model.schema == "marts" else () for model in kept}
-    for relation, order in (tables | {f"{STORAGE}.found_{name}": () for name in EXCEPTIONS}).items():
+    exceptions: dict[str, tuple[str, ...]] = {f"{STORAGE}.found_{name}": () for name in EXCEPTIONS}
+    for relation, order in (of_one_run(ordered) | exceptions).items():
         warehouse.execute(f"delete from {relation} where run_id in ({increment.replaced})")
         if increment.changed:
-            _add_rows(warehouse, relation, order, f"{PART}.{relation}")
+            add_rows(warehouse, relation, order, f"{PART}.{relation}")
 
 
 def replace_pairs(warehouse: duckdb.DuckDBPyConnection, model: Model, increment: Increment) -> None:
@@ -109,10 +114,10 @@ def replace_pairs(warehouse: duckdb.DuckDBPyConnection, model: Model, increment:
     new = f"from {pairs} where {pair} not in (select {pair} from {relation})"
     warehouse.execute(f"create or replace temp table new_pairs as {new}")
     warehouse.execute(f"create or replace temp table new_rows as {model.sql.replace(pairs, 'new_pairs')}")
-    _add_rows(warehouse, relation, model.about.grain, "new_rows")
+    add_rows(warehouse, relation, model.about.grain, "new_rows")
 
 
-def _add_rows(warehouse: duckdb.DuckDBPyConnection, relation: str, order: Collection[str], added: str) -> None:
+def add_rows(warehouse: duckdb.DuckDBPyConnection, relation: str, order: Collection[str], added: str) -> None:
     """Inserts the rows of another table; `order`: columns by which they are sorted, mostly the run first."""
     if order and not _is_later(warehouse, relation, order, added):
         rows = f"from {relation} union all from {added}"

@@ -20,6 +20,7 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.schema.entries import SEVERAL
 from biasgrid.warehouse.schemas import BENCHMARK, CELL_KEYS
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.tombstones import find_tombstones, refuse_forgotten
 
 CELL = [name for name, _ in CELL_KEYS]
 
@@ -153,14 +154,23 @@ def all_runs(lake: Lake) -> list[Run]:
     return [Run(**row) for row in rows.iter_rows(named=True)]
 
 
-def find_run(lake: Lake, run_id: str | None, states: tuple[str, ...] | None = None) -> Run:
-    """The run with that id, or the newest in one of `states`. Raises UserError if there is none.
+def find_run(lake: Lake, run_id: str | None, states: tuple[str, ...] | None = None, needs: str = "") -> Run:
+    """The run with that id, or the newest in one of `states`. Raises UserError if there is none, or if it was
+    forgotten and its replies are needed: `needs` is what for.
 
     An id may be shortened to a prefix or suffix that only one run has.
     """
+    found = _find_run(lake, run_id, states, bool(needs))
+    if needs:
+        refuse_forgotten(lake, found.run_id, needs)
+    return found
+
+
+def _find_run(lake: Lake, run_id: str | None, states: tuple[str, ...] | None, has_replies: bool) -> Run:
     runs = all_runs(lake)
     if run_id is None:
-        fitting = [run for run in runs if states is None or run.state in states]
+        forgotten = find_tombstones(lake) if has_replies else {}
+        fitting = [run for run in runs if (states is None or run.state in states) and run.run_id not in forgotten]
         if fitting:
             return fitting[-1]
         what = "there is no unfinished run" if states else "there is no run yet"

@@ -22,6 +22,7 @@ from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.warehouse.build.build import connect, fetch_rows
 from biasgrid.warehouse.build.text_views import ALL, reading_texts
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.tombstones import find_tombstones
 
 ROOMS = ("report", "transcripts")
 """Where the programs lie that write pages."""
@@ -127,7 +128,9 @@ def write_lake_pages(lake: Lake, out: Path, pages: Mapping[str, PagesOf], langua
     with connect(lake, texts_of=ALL) as warehouse, reading_texts():
         rows = fetch_rows(warehouse, RUNS).to_dicts()
         content, made_of = _content(warehouse), contents(warehouse)
-    shown = {row["run_id"]: of for row in rows if (of := _pages_of(row, pages))}
+    forgotten = find_tombstones(lake)
+    present = (row for row in rows if row["run_id"] not in forgotten)
+    shown = {row["run_id"]: of for row in present if (of := _pages_of(row, pages))}
     runs = [_list_entry(row, shown.get(row["run_id"])) for row in rows]
     kept = []
     for run_id, ways in _ways(runs):

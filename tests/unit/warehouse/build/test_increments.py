@@ -12,10 +12,12 @@ import pytest
 
 from biasgrid.warehouse.build import increments
 from biasgrid.warehouse.build.build import build, connect, fetch_rows, query
+from biasgrid.warehouse.build.kept_rows import FREE_TEXTS, keep_rows
 from biasgrid.warehouse.build.models import UndeclaredRelation, load_models
 from biasgrid.warehouse.build.text_views import ALL
 from biasgrid.warehouse.schemas import TABLES
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.tombstones import Tombstone, find_tombstones, remove_replies
 
 PASS_RATES = "from marts.pass_rates"
 OUTCOMES = ("passed", "passed", "passed", "failed", "refused", "unreadable", "error")
@@ -42,7 +44,8 @@ class History:
 
     def change(self) -> None:
         ways = [self.run, self.run, self.run_other_kind]
-        ways += [self.resume, self.judge_again, self.overrule, self.land_twice, self.forget] if self.cells else []
+        of_runs = [self.resume, self.judge_again, self.overrule, self.land_twice, self.move_away, self.forget]
+        ways += of_runs if self.cells else []
         self.chance.choice(ways)()
 
     def run(self) -> None:
@@ -90,6 +93,18 @@ class History:
         shutil.copyfile(path, path.with_name(f"{path.stem}-again.parquet"))
 
     def forget(self) -> None:
+        """Also of another kind; its files may be removed later."""
+        build(self.lake)
+        others = query(self.lake, "select run_id from staging.stg_runs where kind <> 'benchmark'")["run_id"]
+        run_id = self.chance.choice(sorted([*self.cells, *others]))
+        self.cells.pop(run_id, None)
+        if run_id not in find_tombstones(self.lake):
+            keep_rows(self.lake, run_id)
+            Tombstone.of(self.lake, run_id, "retention").write(self.lake)
+        if self.chance.random() < 0.7:
+            remove_replies(self.lake, run_id)
+
+    def move_away(self) -> None:
         run_id = self._benchmark()
         del self.cells[run_id]
         for table in TABLES:
@@ -158,6 +173,29 @@ def test_whatever_happened_what_is_added_equals_what_is_built_whole(history, see
             own.change()
         build(own.lake)
     assert differences(own.lake) == []
+
+
+def test_rows_of_forgotten_runs_stay_except_for_prompts_and_replies(history):
+    own = history(11)
+    for way in (own.run, own.run, own.run_other_kind, own.overrule):
+        way()
+    build(own.lake)
+    before = contents(own.lake)
+    for run_id in own.lake.runs():
+        keep_rows(own.lake, run_id)
+        Tombstone.of(own.lake, run_id, "retention").write(own.lake)
+    build(own.lake)
+    after = contents(own.lake)
+    for run_id in own.lake.runs():
+        remove_replies(own.lake, run_id)
+    build(own.lake)
+    assert differences(own.lake) == []
+    for model in load_models():
+        blanked = before[model.relation].with_columns(
+            pl.lit(None, pl.String).alias(name) for name in FREE_TEXTS if name in model.about.columns
+        )
+        expected = blanked if model.is_kept else blanked.clear()
+        assert after[model.relation].sort(pl.all()).equals(expected.sort(pl.all())), model.relation
 
 
 def test_a_build_without_changes_leaves_the_file_as_it_is(history):

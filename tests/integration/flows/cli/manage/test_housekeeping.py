@@ -1,0 +1,125 @@
+"""Forgetting runs, backing up and restoring, as a person types it."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import filelock
+import polars as pl
+import pytest
+
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import all_runs
+from biasgrid.warehouse.storage.tombstones import REMOVED, find_tombstones, folder_of, has_replies
+
+FINDINGS = "from marts.requirement_findings order by all"
+
+
+@pytest.fixture
+def at(lake: Lake) -> tuple[str, str]:
+    return "--data", str(lake.root)
+
+
+def test_a_forgotten_run_keeps_its_findings_and_a_tombstone(biasgrid, lake, at):
+    (run,) = all_runs(lake)
+    before, files = query(lake, FINDINGS), [path for table in REMOVED for path in lake.files(table)]
+    given = biasgrid("runs", "forget", run.run_id, "--why", "retention", "--yes", *at)
+    assert given.code == 0, given
+    assert f"{len(files)} files" in given.err
+    assert [path for table in REMOVED for path in lake.files(table)] == []
+    assert query(lake, FINDINGS).equals(before)
+    build(lake, full=True)
+    assert query(lake, FINDINGS).equals(before)
+    tombstone = json.loads((folder_of(lake, run.run_id) / "tombstone.json").read_text())
+    assert tombstone["why"] == "retention"
+    assert sum(one["rows"] for one in tombstone["removed"]) > before.height
+    assert {one["path"] for one in tombstone["removed"]} == {str(file.relative_to(lake.root)) for file in files}
+    assert "forgotten" in biasgrid("runs", *at).out
+    assert biasgrid("show", *at).code == 0
+    assert biasgrid("report", "--all", "--out", lake.root / "pages", *at).code == 0
+    assert biasgrid("warehouse", "check", *at).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "lack"),
+    [
+        (["report"], "report"),
+        (["resume"], "rest to ask"),
+        (["evaluate"], "later evaluation"),
+        (["review"], "review"),
+        (["trace"], "trace"),
+        (["runs", "forget", "--why", "again"], "run to forget"),
+        (["compare", "RUN"], "comparison"),
+    ],
+)
+def test_what_needs_replies_names_who_removed_them_and_when(biasgrid, lake, at, words, lack):
+    (run,) = all_runs(lake)
+    assert biasgrid("runs", "forget", run.run_id, "--why", "end of term", "--yes", *at).code == 0
+    words = [run.run_id if word == "RUN" else word for word in words]
+    assert biasgrid(*words, run.run_id, *at).is_a_mistake("forgotten on", "(end of term)", f"there is no {lack}")
+
+
+def test_evidence_is_kept_where_it_is_asked_for(biasgrid, lake, at):
+    (run,) = all_runs(lake)
+    given = biasgrid("runs", "forget", run.run_id, "--why", "x", "--keep", "evidence", "--yes", *at)
+    assert given.code == 0, given
+    (bundle,) = folder_of(lake, run.run_id).glob("*.zip")
+    verified = biasgrid("evidence", "verify", bundle)
+    assert verified.code == 0
+    assert f"digest  {find_tombstones(lake)[run.run_id].evidence}" in verified.out
+
+
+def test_runs_older_than_an_age_are_forgotten_unless_they_are_under_way(biasgrid, lake, at):
+    (run,) = all_runs(lake)
+    assert "no run to forget" in biasgrid("runs", "forget", "--older-than", "1d", "--why", "x", *at).out
+    event = lake.read("runs", run.run_id).head(1)
+    now = datetime.now(UTC)
+    for run_id, state, recorded in (
+        ("OLD", "completed", now),
+        ("BUSY", "running", now),
+        ("LOST", "running", None),
+    ):
+        at_ = {"recorded_at": recorded or now - timedelta(days=2), "started_at": now - timedelta(days=3)}
+        row = event.with_columns(pl.lit(run_id).alias("run_id"), state=pl.lit(state))
+        lake.write("runs", run_id, "1", row.with_columns(pl.lit(value).alias(name) for name, value in at_.items()))
+    given = biasgrid("runs", "forget", "--older-than", "2d", "--why", "x", "--yes", *at)
+    assert (given.code, find_tombstones(lake).keys()) == (0, {"OLD", "LOST"})
+    busy = biasgrid("runs", "forget", "BUSY", "--why", "x", "--yes", *at)
+    assert busy.is_a_mistake("run `BUSY` is running, or was killed less than a day ago")
+
+
+def test_a_run_that_is_written_is_not_forgotten(biasgrid, lake, at):
+    (run,) = all_runs(lake)
+    lake.locks.mkdir(exist_ok=True)
+    with filelock.FileLock(lake.locks / f"run-{run.run_id}.lock"):
+        given = biasgrid("runs", "forget", run.run_id, "--why", "x", "--yes", *at)
+    assert (given.code, find_tombstones(lake)) == (2, {})
+    assert "written by another process" in given.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--why", "x"], "name either a run or an age"),
+        (["RUN", "--older-than", "1d", "--why", "x"], "a run and an age are named"),
+        (["--older-than", "soon", "--why", "x"], "`soon` is no age"),
+        (["RUN"], "the tombstone needs a reason"),
+        (["RUN", "--why", "x"], "this needs a confirmation"),
+    ],
+)
+def test_nothing_is_removed_by_mistake(biasgrid, lake, at, words, message):
+    (run,) = all_runs(lake)
+    given = biasgrid("runs", "forget", *(run.run_id if word == "RUN" else word for word in words), *at)
+    assert (given.code, find_tombstones(lake)) == (2, {})
+    assert message in given.err
+
+
+def test_the_next_call_removes_what_a_killed_one_left(biasgrid, lake, at, monkeypatch):
+    (run,) = all_runs(lake)
+    monkeypatch.setattr("biasgrid.flows.results.retention.finish_forgetting", lambda _: 0)
+    assert biasgrid("runs", "forget", run.run_id, "--why", "x", "--yes", *at).code == 0
+    monkeypatch.undo()
+    assert has_replies(lake, run.run_id)
+    monkeypatch.setenv("BIASGRID_DATA", str(lake.root))
+    assert biasgrid("warehouse", "build").code == 0
+    assert not has_replies(lake, run.run_id)
