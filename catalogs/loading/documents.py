@@ -25,7 +25,7 @@ class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  
 def _register(kind: str, convert: Callable[[str], object]) -> None:
     """Registers `convert` for a tag; its ValueErrors become errors of the file."""
 
-    def construct(_: yaml.Loader, node: yaml.Node) -> object:
+    def construct(_: yaml.SafeLoader, node: yaml.Node) -> object:
         try:
             return convert(node.value)
         except (ValueError, KeyError, TypeError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.tasks.connectors.keys import Secrets
@@ -23,22 +23,33 @@ def secret_blocks() -> Secrets | None:
 
 
 def _read(name: str) -> str | None:
-    """Raises UserError where the server, which may hold the key, does not answer."""
+    """Raises UserError where the server, which may hold the key, does not answer, or holds something else."""
     import httpx
     from prefect.blocks.system import Secret
 
     try:
-        block = cast(Secret[str], Secret.load(name, _sync=True))  # type: ignore[call-arg]
-    except ValueError:  # no such block
-        return None
+        block = cast(Secret[Any], Secret.load(name, _sync=True))  # type: ignore[call-arg]
+    except (ValueError, RuntimeError) as error:
+        if str(error).startswith("Unable to find"):
+            return None
+        raise UserError(_no_text(name)) from error
     except httpx.HTTPStatusError as error:
-        if error.response.status_code != httpx.codes.UNAUTHORIZED:
-            raise
-        remedy = "export PREFECT_API_AUTH_STRING, `user:password` as the server has it"
-        what = f"the Prefect server does not let us look for the key `{name}`"
+        what = f"the Prefect server cannot read the key `{name}` (HTTP {error.response.status_code})"
+        remedy = f"save the Secret block `{name}` again"
+        if error.response.status_code == httpx.codes.UNAUTHORIZED:
+            what = f"the Prefect server does not let us look for the key `{name}`"
+            remedy = "export PREFECT_API_AUTH_STRING, `user:password` as the server has it"
         raise UserError(Problem(what, "PREFECT_API_URL", remedy)) from error
     except httpx.TransportError as error:
         what = f"the Prefect server that may hold the key `{name}` does not answer"
         remedy = "start it, or unset this: keys of the environment need none"
         raise UserError(Problem(what, "PREFECT_API_URL", remedy)) from error
-    return block.get()
+    key = block.value.get_secret_value()  # `get` would read a key of digits as a number
+    if not isinstance(key, str):
+        raise UserError(_no_text(name))
+    return key
+
+
+def _no_text(name: str) -> Problem:
+    what = f"the Prefect Secret block `{name}` holds no text"
+    return Problem(what, "PREFECT_API_URL", "save the key again as its value, or unset this")

@@ -15,6 +15,7 @@ from uuid import UUID
 import polars as pl
 from prefect import get_run_logger
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
 from prefect.exceptions import MissingContextError
 from prefect.runtime import flow_run
 from prefect.utilities.annotations import quote
@@ -29,7 +30,7 @@ from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.evaluate.cell import Spare
 from biasgrid.tasks.evaluate.controls import ControlQuestion, share_out
-from biasgrid.tasks.generate.cases import land_cases, plan_hash
+from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.task import generate
 from biasgrid.tasks.prompt.reuse import earlier_judgements, repeated_requests, reuse_judgements, reuse_replies
 from biasgrid.warehouse.storage.lake import Lake
@@ -146,18 +147,13 @@ async def generate_stage(grid: Grid) -> pl.DataFrame:
 
 
 async def _generate_plan(grid: Grid, requirement: Requirement, language: str) -> str:
-    settings, catalog = grid.resolved.settings, grid.resolved.catalog
-    stored = grid.lake.has_plan(plan_hash(requirement, language, settings, catalog))
     label = Label(
         f"generate · {requirement.name} · {language}",
         (requirement.concern, language, f"requirement:{requirement.name}", *grid.tags),
     )
-    task = generate if stored else regenerate
-    return await task(requirement, language, settings, grid.catalog, grid.lake, label)
-
-
-regenerate = generate.with_options(refresh_cache=True)
-"""Regenerates a plan that Prefect has cached but the lake no longer holds."""
+    given = (requirement, language, grid.resolved.settings, grid.catalog, grid.lake, label)
+    state: State[str] = await generate(*given, return_state=True)  # type: ignore[misc]
+    return await state.aresult()
 
 
 JUDGE_TYPES = {

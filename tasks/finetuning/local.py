@@ -134,8 +134,8 @@ def _base(name: str) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForCausalLM.from_pretrained(name)
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        model = AutoModelForCausalLM.from_pretrained(name, trust_remote_code=False)
     except (OSError, ValueError) as absent:
         remedy = "name a directory that holds a model, or one of the hub that this machine can reach"
         raise UserError(Problem(f"`{name}` is no model that can be loaded", "MODEL", remedy)) from absent

@@ -284,6 +284,52 @@ def _broad_handlers(module: Module) -> Iterator[tuple[str, ast.ExceptHandler]]:
                 yield f"{module.name}.{function.name}", node
 
 
+PICKLES = {"pickle", "cloudpickle", "dill", "marshal", "shelve", "joblib", "jsonpickle", "pickletools"}
+EXECUTED = re.compile(
+    r"(builtins\.)?(eval|exec|compile|__import__)|os\.(system|popen)|torch\.load|\w+\.(read_pickle|unsafe_load|full_load)"
+    r"|pty\.spawn|runpy\.run_path"
+)
+UNSAFE_LOADERS = re.compile(r"yaml\.(C?(Unsafe|Full)?Loader)\b")
+UNSAFE_OPTIONS = {"allow_pickle", "trust_remote_code", "persist_result", "shell", "result_serializer"}
+
+
+def executed_data(tree: Tree) -> list[str]:
+    """Imports, calls and options by which what a file holds is executed, and results that Prefect would pickle."""
+    return [
+        f"{module.name}:{node.lineno}: {breach}"
+        for module in tree.modules.values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.expr | ast.stmt)
+        for breach in _executions(node)
+    ]
+
+
+def _executions(node: ast.expr | ast.stmt) -> Iterator[str]:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        named = [node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names]
+        yield from (name for name in named if name.partition(".")[0] in PICKLES)
+    elif isinstance(node, ast.Attribute) and UNSAFE_LOADERS.fullmatch(ast.unparse(node)):
+        yield ast.unparse(node)
+    elif isinstance(node, ast.Call):
+        name = ast.unparse(node.func)
+        if EXECUTED.fullmatch(name) or (name == "yaml.load" and len(node.args) + len(node.keywords) < 2):
+            yield name
+        yield from (option for option in map(_unsafe_option, node.keywords) if option)
+    elif isinstance(node, ast.Constant) and node.value in PICKLES:
+        yield str(node.value)  # a serializer's name
+
+
+def _unsafe_option(given: ast.keyword) -> str | None:
+    """`name=value` of an option by which a library executes or pickles; `weights_only` only if it is off."""
+    value = ast.unparse(given.value)
+    is_unsafe = (
+        (given.arg in UNSAFE_OPTIONS and value != "False")
+        or (given.arg == "weights_only" and value != "True")
+        or (given.arg == "cache_policy" and value != "NO_CACHE")
+    )
+    return f"{given.arg}={value}" if is_unsafe else None
+
+
 def unregistered_entries(tree: Tree, registries: dict[str, str]) -> list[str]:
     """Entries that their registry does not name. `registries`: a pattern whose `*` is the entry → its registry.
 

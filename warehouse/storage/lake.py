@@ -15,6 +15,7 @@ S3-compatible storage has the same layout below `s3://bucket/prefix`; the root i
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -194,21 +195,45 @@ class Lake:
         return self.root / "lake" / "plans" / f"{check_name(plan_hash)}.parquet"
 
     def has_plan(self, plan_hash: str) -> bool:
-        path = self.plan_path(plan_hash)
-        return path.exists() or bool(self.shared and self.shared.bring_file(path))
+        """Whether the plan is stored, and neither damaged nor another one."""
+        try:
+            self.read_plan(plan_hash)
+        except (FileNotFoundError, DamagedPlan):
+            return False
+        return True
 
     def write_plan(self, plan_hash: str, frame: pl.DataFrame) -> Path:
         """Stores a generated plan, with any columns, under the hash of its inputs."""
         path = self.plan_path(plan_hash)
         with self.landing(path) as partial:
-            frame.write_parquet(partial, compression="zstd")
+            frame.write_parquet(partial, compression="zstd", metadata={"seal": (SEAL + UNSEALED).decode()})
+            head, _, tail = (blank := partial.read_bytes()).rpartition(SEAL + UNSEALED)
+            partial.write_bytes(head + SEAL + _seal(plan_hash, blank) + tail)
         return path
 
     def read_plan(self, plan_hash: str) -> pl.DataFrame:
-        """The plan stored under `plan_hash`; raises FileNotFoundError if there is none."""
+        """The plan stored under `plan_hash`; raises FileNotFoundError if there is none, and DamagedPlan."""
         path = self.plan_path(plan_hash)
-        self.has_plan(plan_hash)
-        return pl.read_parquet(path, glob=False, hive_partitioning=False)
+        if self.shared and not path.exists():
+            self.shared.bring_file(path)
+        stored = path.read_bytes()
+        start = stored.rfind(SEAL) + len(SEAL)
+        end = start + len(UNSEALED)
+        if stored[start:end] != _seal(plan_hash, stored[:start] + UNSEALED + stored[end:]):
+            raise DamagedPlan(str(path))
+        return pl.read_parquet(stored)
+
+
+SEAL, UNSEALED = b"seal:", b"0" * 32
+
+
+class DamagedPlan(ValueError):
+    """The file of a plan is not what was written, or is another plan."""
+
+
+def _seal(plan_hash: str, blank: bytes) -> bytes:
+    """A hash of a plan's name and of its file, whose own place holds zeros."""
+    return hashlib.blake2b(plan_hash.encode() + blank, digest_size=16).hexdigest().encode()
 
 
 def scan_files(table: str, files: list[Path]) -> pl.LazyFrame:

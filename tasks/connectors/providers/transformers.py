@@ -75,7 +75,7 @@ class Loaded:
         from transformers import AutoTokenizer
 
         self._torch = torch
-        self.tokenizer = AutoTokenizer.from_pretrained(str(folder))
+        self.tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
         device = "cuda" if torch.cuda.is_available() else "cpu"
         self.model = _weights(folder).to(device).eval()
 
@@ -118,7 +118,7 @@ def _weights(folder: Path) -> Any:
     if (folder / ADAPTER).is_file():
         from peft import AutoPeftModelForCausalLM
 
-        return AutoPeftModelForCausalLM.from_pretrained(str(folder))
+        return AutoPeftModelForCausalLM.from_pretrained(str(folder), trust_remote_code=False)
     from transformers import AutoModelForCausalLM
 
-    return AutoModelForCausalLM.from_pretrained(str(folder))
+    return AutoModelForCausalLM.from_pretrained(str(folder), trust_remote_code=False)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from prefect.results import ResultRecord, ResultRecordMetadata
+from prefect.serializers import PickleSerializer
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.api import Benchmark
@@ -73,6 +76,40 @@ def test_a_plan_deleted_from_the_lake_is_generated_again(first, asked, landed):
         plan.unlink()
     again = Benchmark(asked, data=data)
     again.generate()
+    assert landed(data, again.run_id).table("cases").height == landed(data, first.run_id).table("cases").height
+
+
+class Canary:
+    """Leaves a file when its pickle is loaded."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.trace,)
+
+
+def replace_prefects_results(plans: list[str], canary: Canary) -> None:
+    """What earlier versions had Prefect cache, as a stranger could write it."""
+    storage = Path(os.environ["PREFECT_HOME"]) / "storage"
+    storage.mkdir(exist_ok=True)
+    for plan in plans:
+        key = f"biasgrid-plan-{plan}"
+        metadata = ResultRecordMetadata(storage_key=str(storage / key), serializer=PickleSerializer())
+        (storage / key).write_bytes(ResultRecord(result=canary, metadata=metadata).serialize())
+
+
+def test_nothing_that_a_cache_or_a_lake_holds_is_executed(asked, landed, recorded, tmp_path):
+    data, trace = tmp_path / "data", tmp_path / "executed"
+    first = Benchmark(asked, data=data)
+    first.generate()
+    plans = [*(data / "lake" / "plans").glob("*.parquet")]
+    replace_prefects_results([plan.stem for plan in plans], Canary(trace))
+    for plan in plans:
+        plan.write_bytes(pickle.dumps(Canary(trace)))
+    again = Benchmark(asked, data=data).run()
+    assert not trace.exists()
+    assert recorded(again.run_id, task_runs=6).states("generate") == ["Completed"]
     assert landed(data, again.run_id).table("cases").height == landed(data, first.run_id).table("cases").height
 
 

@@ -131,6 +131,21 @@ def test_plans_are_kept_under_their_hash_with_columns_of_their_own(lake):
     assert lake.read_plan("abc").equals(plan)
 
 
+def test_a_plan_that_is_damaged_or_another_one_is_not_there(lake):
+    lake.write_plan("other", pl.DataFrame({"text": ["Something else?"]}))
+    lake.write_plan("p", plan := pl.DataFrame({"text": [f"Are {number} people bad?" for number in range(50)]}))
+    path = lake.plan_path("p")
+    whole = path.read_bytes()
+    path.write_bytes(lake.plan_path("other").read_bytes())
+    assert not lake.has_plan("p")
+    for place in range(len(whole)):  # some flips change nothing that is read, such as the writer's name
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+        assert not lake.has_plan("p") or lake.read_plan("p").equals(plan), place
+    for cut in range(0, len(whole), 97):
+        path.write_bytes(whole[:cut])
+        assert not lake.has_plan("p")
+
+
 def test_the_newest_event_of_each_key_counts(lake):
     for event_id, state in (("2", "completed"), ("1", "running")):
         row = {"run_id": "R1", "event_id": event_id, "state": state, "started_at": datetime.now(UTC)}
