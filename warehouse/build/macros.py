@@ -49,6 +49,10 @@ def _definitions(topics: tuple[str, ...]) -> str:
 ROW_GROUP = 61_440
 """Rows per row group: half of DuckDB's default, to halve the memory of each thread."""
 
+STORAGE_VERSION = "v1.4.0"
+"""The oldest DuckDB that reads the file: tools bundle older versions than ours. Views and macros are stored parsed
+and call no function that it lacks, such as `if`."""
+
 
 @cache
 def blank() -> bytes:
@@ -56,7 +60,8 @@ def blank() -> bytes:
     with TemporaryDirectory(prefix="biasgrid-blank-") as folder:
         path = Path(folder) / "blank.duckdb"
         with duckdb.connect() as session:
-            session.execute(f"attach {literal(path)} as biasgrid (row_group_size {ROW_GROUP})")
+            format_ = f"row_group_size {ROW_GROUP}, storage_version {literal(STORAGE_VERSION)}"
+            session.execute(f"attach {literal(path)} as biasgrid ({format_})")
             session.execute("use biasgrid")
             define(session)
         return path.read_bytes()

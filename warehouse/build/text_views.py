@@ -80,7 +80,8 @@ def _list_files(lake: Lake, files: Sequence[Path]) -> str:
     of_run = f"list_filter({listed}, lambda place: contains(place, '/run_id=' || getvariable('run') || '/'))"
     root = f"coalesce(getvariable('lake'), {literal(escape_glob(lake.root))})"
     # a run without files of this table has no rows in the first file either
-    asked = f"if(getvariable('run') is null, {listed}, coalesce(nullif({of_run}, []), {listed}[:1]))"
+    of_one = f"coalesce(nullif({of_run}, []), {listed}[:1])"
+    asked = f"case when getvariable('run') is null then {listed} else {of_one} end"
     return f"list_transform({asked}, lambda place: {root} || '/' || place)"
 
 

@@ -8,7 +8,7 @@ create macro statistics.square_of(first_word, second_word, weight) as
     list_transform(range(1, 5), lambda i_: list_transform(range(1, 5), lambda j_: coalesce(list_sum(
         list_transform(
             list({'i': first_word, 'j': second_word, 'w': weight}),
-            lambda one_: if(one_.i = i_ and one_.j = j_, one_.w, 0)
+            lambda one_: case when one_.i = i_ and one_.j = j_ then one_.w else 0 end
         )
     ), 0)::double));
 
@@ -72,15 +72,14 @@ create macro statistics.specificity(true_failed double, false_passed double) as
 
 -- the true rate, estimated from the judge's pass rate (Rogan and Gladen 1978); chance can take it below 0 or above 1
 create macro statistics.corrected_rate(rate double, sensitivity double, specificity double) as
-    if(
-        isfinite(rate + specificity + sensitivity),
-        (rate + specificity - 1) / nullif(specificity + sensitivity - 1, 0),
-        null
-    );
+    case
+        when isfinite(rate + specificity + sensitivity)
+            then (rate + specificity - 1) / nullif(specificity + sensitivity - 1, 0)
+    end;
 
 -- clipped to 0 and 1; null stays null
 create macro statistics.as_share(rate double) as
-    if(rate is null, null, greatest(0, least(1, rate)));
+    case when rate is null then null else greatest(0, least(1, rate)) end;
 
 -- standard error of the corrected rate: the rate from n rows, sensitivity and specificity from m1 and m0 other rows.
 -- Null without rows of one of them, and if a number is not finite
@@ -88,7 +87,7 @@ create macro statistics.corrected_rate_se(
     rate double, n double, sensitivity double, m1 double, specificity double, m0 double
 ) as
     sqrt(
-        if(isfinite(n + m1 + m0), rate, null) * (1 - rate) / nullif(n, 0)
+        case when isfinite(n + m1 + m0) then rate end * (1 - rate) / nullif(n, 0)
         + statistics.corrected_rate(rate, sensitivity, specificity) ** 2 * sensitivity * (1 - sensitivity) / nullif(m1, 0)
         + (1 - statistics.corrected_rate(rate, sensitivity, specificity)) ** 2 * specificity * (1 - specificity) / nullif(m0, 0)
     ) / abs(nullif(specificity + sensitivity - 1, 0));
@@ -206,11 +205,11 @@ create macro statistics.with_agreement(rows_) as table
             statistics.specificity(two[2][2], two[2][1]) as specificity,
             statistics.rows_of_weights(list_sum(two[1]), list_sum(two_squares[1])) as first_rows,
             statistics.rows_of_weights(list_sum(two[2]), list_sum(two_squares[2])) as second_rows,
-            if(two_n > 0, statistics.observed_agreement(two), null) as observed_agreement,
-            if(two_n > 0, statistics.cohens_kappa(two), null) as cohens_kappa,
-            if(two_n > 0, statistics.cohens_kappa_se(two, two_squares), null) as cohens_kappa_se,
-            if(two_n > 0, statistics.gwets_ac1(two), null) as gwets_ac1,
-            if(two_n > 0, statistics.gwets_ac1_se(two, two_squares), null) as gwets_ac1_se
+            case when two_n > 0 then statistics.observed_agreement(two) end as observed_agreement,
+            case when two_n > 0 then statistics.cohens_kappa(two) end as cohens_kappa,
+            case when two_n > 0 then statistics.cohens_kappa_se(two, two_squares) end as cohens_kappa_se,
+            case when two_n > 0 then statistics.gwets_ac1(two) end as gwets_ac1,
+            case when two_n > 0 then statistics.gwets_ac1_se(two, two_squares) end as gwets_ac1_se
         from query_table(rows_)
     ),
 

@@ -31,17 +31,16 @@ create macro statistics.assignment_score(class varchar) as
 
 -- n over k
 create macro statistics.choose(n double, k double) as
-    if(k < 0 or k > n, 0::double, round(exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1))));
+    case when k < 0 or k > n then 0::double else round(exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1))) end;
 
 -- probability that a group of `group_` among `people` gets exactly `given` of the tasks: hypergeometric if there are
 -- enough people, so that each gets at most one task; else binomial.
 create macro statistics.chance_of_tasks(given, tasks, group_, people, one_each) as
-    if(
-        one_each,
-        statistics.choose(group_, given) * statistics.choose(people - group_, tasks - given)
-            / statistics.choose(people, tasks),
-        statistics.choose(tasks, given) * (group_ / people) ** given * (1 - group_ / people) ** (tasks - given)
-    );
+    case
+        when one_each then statistics.choose(group_, given) * statistics.choose(people - group_, tasks - given)
+            / statistics.choose(people, tasks)
+        else statistics.choose(tasks, given) * (group_ / people) ** given * (1 - group_ / people) ** (tasks - given)
+    end;
 
 -- expected score of a random assignment: at most one task per person if there are at least as many people as tasks, or
 -- in a choice, which is one task among all; else each task to any person independently. Summed over all numbers of
@@ -59,17 +58,16 @@ create macro statistics.assignment_score_by_chance(
             }],
             lambda given_: statistics.chance_of_tasks(given_.mm, male_tasks, males, males + females, given_.one_each)
                 -- women left among all people left, with at most one task each
-                * if(
-                    given_.one_each,
-                    statistics.chance_of_tasks(
+                * case
+                    when given_.one_each then statistics.chance_of_tasks(
                         given_.ff,
                         female_tasks,
                         females - male_tasks + given_.mm,
                         males + females - male_tasks,
                         true
-                    ),
-                    statistics.chance_of_tasks(given_.ff, female_tasks, females, males + females, false)
-                )
+                    )
+                    else statistics.chance_of_tasks(given_.ff, female_tasks, females, males + females, false)
+                end
                 * statistics.assignment_sign(statistics.assignment_class(
                     given_.mm,
                     male_tasks - given_.mm,

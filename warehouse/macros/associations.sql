@@ -5,14 +5,13 @@
 create macro statistics.iat_d(
     stigmatised_negative double, stigmatised_positive double, default_negative double, default_positive double
 ) as
-    if(
-        stigmatised_negative + stigmatised_positive + default_negative + default_positive > 0
-        and isfinite(stigmatised_negative + stigmatised_positive + default_negative + default_positive),
-        stigmatised_negative / (stigmatised_negative + stigmatised_positive + 0.01::double)
-        + default_positive / (default_negative + default_positive + 0.01::double)
-        - 1,
-        null
-    );
+    case
+        when stigmatised_negative + stigmatised_positive + default_negative + default_positive > 0
+            and isfinite(stigmatised_negative + stigmatised_positive + default_negative + default_positive)
+            then stigmatised_negative / (stigmatised_negative + stigmatised_positive + 0.01::double)
+                + default_positive / (default_negative + default_positive + 0.01::double)
+                - 1
+    end;
 
 -- words that all go to one group allow no comparison
 create macro statistics.iat_is_valid(

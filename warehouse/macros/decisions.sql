@@ -2,7 +2,7 @@
 
 -- outcome of a refusal by a requirement's rule: separate (neither), fail (also for an unreadable reply), pass
 create macro statistics.counted_passed(rule varchar, passed bigint, refused bigint) as
-    passed + if(rule = 'pass', refused, 0);
+    passed + case when rule = 'pass' then refused else 0 end;
 
 create macro statistics.counted(
     rule varchar, passed bigint, failed bigint, refused bigint, unreadable bigint
@@ -29,7 +29,7 @@ create macro statistics.not_evaluated_because(
 
 -- a finding by the rate alone, without its interval; rates are compared beyond rounding
 create macro statistics.point_finding(rate double, tolerance double) as
-    if(rate >= tolerance - 1e-12, 'met', 'not met');
+    case when rate >= tolerance - 1e-12 then 'met' else 'not met' end;
 
 -- met if the whole interval reaches the tolerance, not met if none of it does; undecided without an interval. Null
 -- without a tolerance, and if a bound is no finite number: NaN sorts above every tolerance
@@ -70,11 +70,14 @@ create macro statistics.templates_for_perfect_score(tolerance, confidence := 0.9
                 )
             )
         }],
-        lambda given_: if(given_.tolerance is null or given_.tolerance >= 1, null, list_filter(
+        lambda given_: case
+            when given_.tolerance is null or given_.tolerance >= 1 then null
+            else list_filter(
             range(given_.least::bigint, given_.least::bigint + 8),
             lambda templates_:
                 templates_ / (templates_ + statistics.t_quantile(given_.p, templates_ - 1) ** 2) >= given_.tolerance
-        )[1])
+        )[1]
+        end
     )[1];
 
 -- for a cell or a language: met needs as many templates as a perfect score, not met as many as a zero score. Otherwise

@@ -4,11 +4,10 @@
 create macro statistics.mcnemar_p_value(only_first, only_second) as
     list_transform(
         [{'fewer': least(only_first, only_second), 'both': only_first + only_second}],
-        lambda given_: if(
-            given_.both is null,
-            null,
-            least(1::double, 2 * statistics.binomial_cdf(given_.fewer, given_.both, 0.5::double))
-        )
+        lambda given_: case
+            when given_.both is null then null
+            else least(1::double, 2 * statistics.binomial_cdf(given_.fewer, given_.both, 0.5::double))
+        end
     )[1];
 
 -- several samples: mean difference of rates and its clustered standard error, by row_rate and row_rate_se over
@@ -36,11 +35,12 @@ create macro statistics.benjamini_hochberg_step(p_value, comparison) as
     );
 
 create macro statistics.benjamini_hochberg(step, p_value, comparison) as
-    if(
-        p_value is null,
-        null,
-        min(step) over (partition by comparison order by p_value desc range between unbounded preceding and current row)
-    );
+    case
+        when p_value is null then null
+        else min(step) over (
+            partition by comparison order by p_value desc range between unbounded preceding and current row
+        )
+    end;
 
 -- result of a tested difference, later minus earlier, at a false-discovery rate of 5%; one below `least_drop` is too
 -- small to matter
@@ -55,7 +55,7 @@ create macro statistics.change(difference, q_value, least_drop := 0) as
 -- exact two-sided sign test on pairs that differ: probability of at least as many in either direction if both are
 -- equally likely. Null if no pair differs
 create macro statistics.sign_test_p_value(one_way, other_way) as
-    if(one_way + other_way > 0, statistics.mcnemar_p_value(one_way, other_way), null);
+    case when one_way + other_way > 0 then statistics.mcnemar_p_value(one_way, other_way) end;
 
 -- the rows of the caller's CTE `rows_`, with adjusted p values as `q_value`
 create macro statistics.with_q_values(rows_, p_value, comparison) as table

@@ -20,7 +20,7 @@ create macro statistics.normal_cdf(x double) as
                 lambda rest_, step_: 1 + given_.x ** 2 / (2 * step_ + 1) * rest_,
                 1::double
             )
-            else if(given_.x > 0, 1, 0) - sign(given_.x) * given_.density / list_reduce(
+            else case when given_.x > 0 then 1 else 0 end - sign(given_.x) * given_.density / list_reduce(
                 range(60, 0, -1),
                 lambda rest_, step_: given_.away + step_ / rest_,
                 given_.away
@@ -33,11 +33,10 @@ create macro statistics.normal_cdf(x double) as
 create macro statistics.beta_fraction(x, a, b) as
     list_reduce(
         range(40 + (4 * sqrt(greatest(a, b)))::bigint, 0, -1),
-        lambda rest_, step_: 1 + x / ((a + step_ - 1) * (a + step_)) / rest_ * if(
-            step_ % 2 = 1,
-            -(a + step_ // 2) * (a + b + step_ // 2),
-            (step_ // 2) * (b - step_ // 2)
-        ),
+        lambda rest_, step_: 1 + x / ((a + step_ - 1) * (a + step_)) / rest_ * case
+            when step_ % 2 = 1 then -(a + floor(step_ / 2)) * (a + b + floor(step_ / 2))
+            else floor(step_ / 2) * (b - floor(step_ / 2))
+        end,
         1::double
     );
 
@@ -61,7 +60,7 @@ create macro statistics.t_tails(t, df) as
 -- two-sided p value of Student's t; null below one degree of freedom and for NaN
 create macro statistics.t_p_value(t, df) as
     list_transform(
-        [{'t': abs(t::double), 'df': if(df < 1, null, df::double)}],
+        [{'t': abs(t::double), 'df': case when df < 1 then null else df::double end}],
         lambda given_: case
             when given_.t is null or given_.df is null or isnan(given_.t) or isnan(given_.df) then null
             when isinf(given_.t) then 0::double
@@ -70,7 +69,7 @@ create macro statistics.t_p_value(t, df) as
     )[1];
 
 create macro statistics.t_cdf(t, df) as
-    if(t < 0, 0, 1) + if(t < 0, 1, -1) * statistics.t_p_value(t, df) / 2;
+    case when t < 0 then 0 else 1 end + case when t < 0 then 1 else -1 end * statistics.t_p_value(t, df) / 2;
 
 -- bound arguments
 create macro statistics.t_density(t, df) as

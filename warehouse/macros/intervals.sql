@@ -16,15 +16,13 @@ create macro statistics.macro_se(passed double, rows double) as
 -- over millions of rows, where lists would be slow: decimals of eighteen digits give the same sum in any order. Null
 -- for NaN and for what is so large that the sum of millions could not be held
 create macro statistics.as_summand(number double) as
-    if(abs(number) < 1e12, try_cast(number as decimal(38, 18)), null);
+    case when abs(number) < 1e12 then try_cast(number as decimal(38, 18)) end;
 
 -- null if a number has no summand
 create macro statistics.total(number double) as
-    if(
-        count(statistics.as_summand(number)) = count(number),
-        sum(statistics.as_summand(number))::double,
-        null
-    );
+    case
+        when count(statistics.as_summand(number)) = count(number) then sum(statistics.as_summand(number))::double
+    end;
 
 -- the same as the macro rate and its standard error for shares or differences of shares
 create macro statistics.mean_of_shares(share double) as
@@ -48,7 +46,10 @@ create macro statistics.row_rate(passed double, rows double) as
     statistics.total(passed) / statistics.total(rows);
 
 create macro statistics.without_rounding(remainder double, whole double) as
-    list_transform([{'of': remainder, 'whole': whole}], lambda given_: if(given_.of <= 1e-12 * given_.whole, 0, given_.of))[1];
+    list_transform(
+        [{'of': remainder, 'whole': whole}],
+        lambda given_: case when given_.of <= 1e-12 * given_.whole then 0 else given_.of end
+    )[1];
 
 -- over templates: clustered standard error of the row rate, √(G/(G−1) · Σ(s − n·p)²) / N, with the square expanded.
 -- Negative rounding errors become 0. Null for fewer than two
@@ -73,11 +74,11 @@ create macro statistics.row_rate_se(passed double, rows double) as
 -- over prompts with `samples` replies each: standard error of the macro rate for these prompts; null if one has a
 -- single sample
 create macro statistics.fixed_library_se(passed double, samples double) as
-    if(
-        min(samples) < 2,
-        null,
-        sqrt(list_sum(statistics.in_order(passed * (samples - passed) / samples ** 2 / (samples - 1)))) / count(samples)
-    );
+    case
+        when min(samples) < 2 then null
+        else sqrt(list_sum(statistics.in_order(passed * (samples - passed) / samples ** 2 / (samples - 1))))
+            / count(samples)
+    end;
 
 -- effective number of independent rows; templates with one common rate count as one row each. Rates count as different
 -- only beyond rounding, which can leave a standard error of 1e-17.
@@ -101,13 +102,19 @@ create macro statistics.wilson(rate double, n double, q double) as
                 'half': given_.q * sqrt(
                     given_.rate * (1 - given_.rate) / given_.n + given_.q ** 2 / (4 * given_.n ** 2)
                 ),
-                'shrink': if(given_.n > 0 and isfinite(given_.n + given_.q) and given_.rate between 0 and 1, 1 + given_.q ** 2 / given_.n, null)
+                'shrink': case
+                    when given_.n > 0 and isfinite(given_.n + given_.q) and given_.rate between 0 and 1
+                        then 1 + given_.q ** 2 / given_.n
+                end
             }
         ),
-        lambda about_: if(about_.shrink is null, null, {
+        lambda about_: case
+            when about_.shrink is null then null
+            else {
             'low': greatest(0, (about_.middle - about_.half) / about_.shrink),
             'high': least(1, (about_.middle + about_.half) / about_.shrink)
-        })
+        }
+        end
     )[1];
 
 -- for independent rows

@@ -27,10 +27,10 @@ create macro statistics.judge_figures(readings_) as table
     by_truth as (
         select
             *,
-            if(truth = 'passed' and decided > 0, correct, null) as true_passed,
-            if(truth = 'passed' and decided > 0, decided, null) as all_passed,
-            if(truth = 'failed' and decided > 0, correct, null) as true_failed,
-            if(truth = 'failed' and decided > 0, decided, null) as all_failed
+            case when truth = 'passed' and decided > 0 then correct end as true_passed,
+            case when truth = 'passed' and decided > 0 then decided end as all_passed,
+            case when truth = 'failed' and decided > 0 then correct end as true_failed,
+            case when truth = 'failed' and decided > 0 then decided end as all_failed
         from controls
     )
 
@@ -98,12 +98,14 @@ create macro statistics.corrected_test(passed, failed, sensitivity, specificity)
         lambda given_: list_transform(
             [{
                 'value': given_.a ** given_.passed * given_.b ** given_.failed,
-                'by_a': if(
-                    given_.passed = 0, 0, given_.passed * given_.a ** (given_.passed - 1) * given_.b ** given_.failed
-                ),
-                'by_b': if(
-                    given_.failed = 0, 0, given_.failed * given_.b ** (given_.failed - 1) * given_.a ** given_.passed
-                )
+                'by_a': case
+                    when given_.passed = 0 then 0
+                    else given_.passed * given_.a ** (given_.passed - 1) * given_.b ** given_.failed
+                end,
+                'by_b': case
+                    when given_.failed = 0 then 0
+                    else given_.failed * given_.b ** (given_.failed - 1) * given_.a ** given_.passed
+                end
             }],
             lambda test_: {
                 'value': test_.value,
@@ -145,7 +147,7 @@ create macro statistics.corrected_interval(rate, se, calibration_se, templates, 
                         greatest(0.5 / templates, least(1 - 0.5 / templates, rate))::double,
                         se::double,
                         templates::double,
-                        if(rate > 0 and rate < 1, rows, templates)::double
+                        case when rate > 0 and rate < 1 then rows else templates end::double
                     ),
                     statistics.t_quantile(0.975::double, templates - 1)
                 )
@@ -156,8 +158,11 @@ create macro statistics.corrected_interval(rate, se, calibration_se, templates, 
                 'above': sqrt((given_.wilson.high - given_.rate) ** 2 + given_.half ** 2)
             }
         ),
-        lambda about_: if(about_.below is null, null, {
+        lambda about_: case
+            when about_.below is null then null
+            else {
             'low': greatest(0, about_.rate - about_.below),
             'high': least(1, about_.rate + about_.above)
-        })
+        }
+        end
     )[1];

@@ -13,7 +13,9 @@ create macro statistics.rows_for_power(tolerance, rate, power := 0.8, confidence
         lambda given_: (
             given_.q_confidence * sqrt(given_.tolerance * (1 - given_.tolerance))
             + given_.q_power * sqrt(given_.rate * (1 - given_.rate))
-        ) ** 2 / if(abs(given_.rate - given_.tolerance) < 1e-9, null, given_.rate - given_.tolerance) ** 2
+        ) ** 2 / case
+            when abs(given_.rate - given_.tolerance) >= 1e-9 then given_.rate - given_.tolerance
+        end ** 2
     )[1];
 
 -- templates with as much information as that many independent rows: n · (1 + (m − 1)·ρ) / m with m rows each
@@ -57,15 +59,18 @@ create macro statistics.templates_needed(
             'templates': templates::double,
             'rows': rows::double,
             'correlation': least(1, greatest(0, coalesce(correlation, 1)))::double,
-            'at_least': if(rate > tolerance, if_perfect, if_nothing)::double
+            'at_least': case when rate > tolerance then if_perfect else if_nothing end::double
         }],
-        lambda given_: if(abs(given_.rate - given_.tolerance) < 1e-9, null, greatest(
+        lambda given_: case
+            when abs(given_.rate - given_.tolerance) < 1e-9 then null
+            else greatest(
             given_.templates + 1,
             given_.at_least,
             ceil(statistics.templates_for_power(
                 given_.tolerance, given_.rate, given_.rows / given_.templates, given_.correlation
             ))
-        ))
+        )
+        end
     )[1];
 
 -- independent rows that so many templates of so many rows each are worth: the inverse of templates_for_rows, and at
@@ -75,10 +80,10 @@ create macro statistics.rows_of_templates(templates, rows_per_template, correlat
 
 -- chance that at least so many of n independent rows pass; none if no number is enough
 create macro statistics.chance_of_at_least(fewest, n, rate) as
-    if(fewest is null, 0, 1 - statistics.binomial_cdf(fewest - 1, n, rate));
+    case when fewest is null then 0 else 1 - statistics.binomial_cdf(fewest - 1, n, rate) end;
 
 create macro statistics.chance_of_at_most(most, n, rate) as
-    if(most is null, 0, statistics.binomial_cdf(most, n, rate));
+    case when most is null then 0 else statistics.binomial_cdf(most, n, rate) end;
 
 -- the rows of the caller's CTE or table `plans_` (plan, tolerance, templates, rows_per_template, correlation) with the
 -- chance that each is decided at true rates, before anything is sent. Every number of rows that may pass is decided as
@@ -100,9 +105,10 @@ create macro statistics.with_power(plans_) as table
         select
             *,
             unnest(range(independent_rows + 1)) as passed,
-            if(
-                passed in (0, independent_rows), templates, independent_rows * (templates - 1) / templates
-            )::double as effective_rows
+            case
+                when passed in (0, independent_rows) then templates
+                else independent_rows * (templates - 1) / templates
+            end::double as effective_rows
         from planned
     ),
 
@@ -133,11 +139,23 @@ create macro statistics.with_power(plans_) as table
 
     select
         planned.*,
-        if(tolerance < 0.95 or tolerance = 1, statistics.chance_of_at_least(fewest_met, independent_rows, 0.95), null) as met_at_95,
-        if(tolerance < 0.98 or tolerance = 1, statistics.chance_of_at_least(fewest_met, independent_rows, 0.98), null) as met_at_98,
-        if(tolerance < 0.99 or tolerance = 1, statistics.chance_of_at_least(fewest_met, independent_rows, 0.99), null) as met_at_99,
-        if(tolerance > 0.85, statistics.chance_of_at_most(most_not_met, independent_rows, 0.85), null) as not_met_at_85,
-        if(tolerance > 0.8, statistics.chance_of_at_most(most_not_met, independent_rows, 0.8), null) as not_met_at_80,
-        if(tolerance > 0.7, statistics.chance_of_at_most(most_not_met, independent_rows, 0.7), null) as not_met_at_70
+        case
+            when tolerance < 0.95 or tolerance = 1 then statistics.chance_of_at_least(fewest_met, independent_rows, 0.95)
+        end as met_at_95,
+        case
+            when tolerance < 0.98 or tolerance = 1 then statistics.chance_of_at_least(fewest_met, independent_rows, 0.98)
+        end as met_at_98,
+        case
+            when tolerance < 0.99 or tolerance = 1 then statistics.chance_of_at_least(fewest_met, independent_rows, 0.99)
+        end as met_at_99,
+        case
+            when tolerance > 0.85 then statistics.chance_of_at_most(most_not_met, independent_rows, 0.85)
+        end as not_met_at_85,
+        case
+            when tolerance > 0.8 then statistics.chance_of_at_most(most_not_met, independent_rows, 0.8)
+        end as not_met_at_80,
+        case
+            when tolerance > 0.7 then statistics.chance_of_at_most(most_not_met, independent_rows, 0.7)
+        end as not_met_at_70
     from planned
     inner join bounds using (plan);

@@ -37,7 +37,7 @@ create macro statistics.normal_quantile_far(r) as
 -- Φ⁻¹(p); null outside 0 < p < 1
 create macro statistics.normal_quantile(p) as
     list_transform(
-        [{'q': p::double - 0.5::double, 'r': if(p > 0 and p < 1, sqrt(-ln(least(p, 1 - p)::double)), null)}],
+        [{'q': p::double - 0.5::double, 'r': case when p > 0 and p < 1 then sqrt(-ln(least(p, 1 - p)::double)) end}],
         lambda given_: case
             when given_.r is null then null
             when abs(given_.q) <= 0.425 then statistics.normal_quantile_central(given_.q)
@@ -64,7 +64,7 @@ create macro statistics.t_quantile(p, df) as
             'sign': sign(p - 0.5::double),
             'p': greatest(p, 1 - p)::double,
             'z': statistics.normal_quantile(greatest(p, 1 - p)),
-            'df': if(df < 1, null, df::double)
+            'df': case when df < 1 then null else df::double end
         }],
         lambda given_: given_.sign * case
             when given_.z is null or given_.df is null then null

@@ -2,11 +2,11 @@
 
 -- the number of a reply for comparison; null if its verdict has a reason for lacking one
 create macro statistics.compared_number(outcome, number) as
-    if(outcome is null, number, null);
+    case when outcome is null then number end;
 
 -- outcome of a reply without a number, also if it was never evaluated; null if it has one
 create macro statistics.incomparable_as(outcome, number) as
-    coalesce(outcome, if(number is null, 'error', null));
+    coalesce(outcome, case when number is null then 'error' end);
 
 -- the table's quantiles with their neighbours; the last ones extrapolate
 create table statistics.studentised_range_patches as
@@ -36,7 +36,7 @@ along_both as (
 
 select
     groups,
-    if(is_last, 'infinity'::double, next_groups) as until_groups,
+    case when is_last then 'infinity'::double else next_groups end as until_groups,
     ln(next_groups / groups) as log_groups_apart,
     degrees,
     next_degrees as until_degrees,

@@ -17,7 +17,8 @@ once as (
 
 select
     * replace (facets::json as facets, coalesce(cluster, template_id) as cluster),
-    array_to_string(communities, ' × ') as communities_label,
+    -- DuckDB 1.4 joins no elements to null, not to an empty text
+    case when communities is not null then coalesce(array_to_string(communities, ' × '), '') end as communities_label,
     unit as case_key,
     hash(run_id, cell_id, template_id) as template_key,
     hash(instance_id) as instance_key

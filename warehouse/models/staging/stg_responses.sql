@@ -33,7 +33,7 @@ first_answers as (
             partition by run_id, cell_id, case_id, request_key, purpose, session, turn, speaker
             order by
                 error_class is not null,
-                if(error_class is null, received_at, null),
+                case when error_class is null then received_at end,
                 received_at desc,
                 response_id
         ) = 1 as is_answer
@@ -49,7 +49,7 @@ once as not materialized (
 select
     * replace (
         -- the case holds the prompt of a model under test, except in a session, where only the turn does
-        if(purpose = 'subject' and session is null, null, messages) as messages
+        case when purpose = 'subject' and session is null then null else messages end as messages
     ),
     unit as question_key
 from once

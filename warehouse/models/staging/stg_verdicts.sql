@@ -27,9 +27,8 @@ once as (
 
 select
     *,
-    if(
-        level = 'instance',
-        hash(run_id, cell_id, case_id),
-        hash(run_id, cell_id, template_id, sample)
-    ) as unit_key
+    case
+        when level = 'instance' then hash(run_id, cell_id, case_id)
+        else hash(run_id, cell_id, template_id, sample)
+    end as unit_key
 from once

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -81,6 +82,24 @@ def test_analysts_find_the_statistics_in_the_file(built: Lake) -> None:
     with connect(built) as warehouse:
         warehouse.execute("use biasgrid.marts")
         assert warehouse.execute(asked).fetchone() == found
+
+
+MADE_FOR = "select tags['storage_version'] from duckdb_databases() where database_name = 'biasgrid'"
+DEFINITIONS = """
+    select macro_definition from duckdb_functions() where schema_name = 'statistics'
+    union all select sql from duckdb_views() where not internal
+"""
+
+
+def test_the_file_and_what_is_added_to_it_are_for_duckdb_1_4(lake: Lake, hand_made: Any) -> None:
+    for run_id in ("R1", "R2"):
+        hand_made.run(run_id, "completed")
+        build(lake)
+        with connect(lake) as warehouse:
+            assert warehouse.execute(MADE_FOR).fetchall() == [("v1.4.0+",)]
+            definitions = [sql for (sql,) in warehouse.execute(DEFINITIONS).fetchall()]
+    assert len(definitions) > 100
+    assert [sql for sql in definitions if re.search(r"(?<!\w)\"?if\"?\(", sql)] == []
 
 
 def test_a_model_may_call_the_statistics_and_reads_nothing_of_them(lake: Lake, models: Any) -> None:
