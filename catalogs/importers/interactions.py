@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 
 from pydantic import model_validator
 
-from biasgrid.catalogs.errors import Problem, UserError, place
+from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.importers.result import (
     Imported,
     NotTheFormat,
@@ -145,7 +145,7 @@ def read(text: str, file: str, language: str) -> Imported:
     found = read_table(text, file)
     if not (set(SITUATIONS) <= set(found.header) or set(SCENES) <= set(found.header)):
         what = f"has no column `{SITUATIONS[0]}`, nor `{'` and `'.join(SCENES)}`"
-        raise NotTheFormat(Problem(what, place(file, 1), "name a table of scenes, or JSON lines of messages"))
+        raise NotTheFormat(Problem(what, found.place, "name a table of scenes, or JSON lines of messages"))
     return _scenes(found, file, language)
 
 

@@ -30,7 +30,7 @@ def read(text: str, file: str, language: str) -> Imported:
 def _library(text: str, file: str, language: str) -> Imported:
     with_columns(read_table(text, file), langbite.COLUMNS, "LangBiTe's library")
     names = spellings(load_catalog().concerns)
-    templates, mistakes = langbite.read_table(text, Path(file), names, language)
+    templates, mistakes = langbite.read_library_table(text, Path(file), names, language)
     lines = {position(mistake) for mistake in mistakes}
     return Imported(file, len(templates) + len(lines), templates, refused=tuple(mistakes), lost=len(lines))
 

@@ -51,7 +51,7 @@ def _cells(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     ]
     if lacking and not set(LOGS) & set(found.header):
         what = f"has no column for {' and none for '.join(lacking)}"
-        raise NotTheFormat(Problem(what, place(file, 1), "name a table of prompts and replies"))
+        raise NotTheFormat(Problem(what, found.place, "name a table of prompts and replies"))
     for row in found.rows():
         logs = {name: _json(row.cells[name]) for name in LOGS if row.cells.get(name, "").strip()}
         yield row.line, {**row.cells, **logs}

@@ -94,7 +94,7 @@ def with_columns(found: Table, columns: Sequence[str], kind: str) -> Table:
     missing = [column for column in columns if column not in found.header]
     if missing:
         what = f"has no column `{'`, `'.join(missing)}`"
-        raise NotTheFormat(Problem(what, place(found.file, 1), f"{kind} has the columns {', '.join(columns)}"))
+        raise NotTheFormat(Problem(what, found.place, f"{kind} has the columns {', '.join(columns)}"))
     return found
 
 

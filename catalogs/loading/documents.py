@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +13,7 @@ from yaml.constructor import ConstructorError
 
 from biasgrid.catalogs.errors import Problem, UserError, place
 from biasgrid.catalogs.loading.pydantic_errors import Location, list_problems, name_of
+from biasgrid.catalogs.loading.text_files import read_text
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -49,8 +49,28 @@ for _tag, _pattern, _first in [
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
 
 
+DEEPEST = 100
+MOST_VALUES = 2_000_000
+"""Values of a file, which take some 500 bytes each."""
+SAFE_BRACKETS = 2_000
+"""The parser is recursive C code, which ends the process at some 15,000 levels."""
+INDENTED = re.compile(r"^[ ?:-]{500}", re.MULTILINE)
+
+
+def _check_depth(text: str) -> None:
+    """Raises YAMLError if values are nested too deep, by events where brackets and indentation leave it open."""
+    if text.count("[") + text.count("{") <= SAFE_BRACKETS and not INDENTED.search(text):
+        return
+    depth, loader = 0, _Loader(text)
+    while (event := loader.get_event()) is not None:
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise yaml.MarkedYAMLError(problem=f"nested more than {DEEPEST} deep", problem_mark=event.start_mark)
+
+
 def load_yaml(text: str) -> Any:
-    """The value of a file of our own, whose positions no message names."""
+    """The value of a file whose positions no message names; raises YAMLError."""
+    _check_depth(text)
     return yaml.load(text, _Loader)  # noqa: S506 - a safe loader
 
 
@@ -88,18 +108,6 @@ def read_document(path: Path) -> Document:
     return parse_document(read_text(path), str(path), is_json=path.suffix == ".json")
 
 
-def read_text(path: Path) -> str:
-    """Text of a UTF-8 file without byte-order mark; raises UserError if it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        what = f"is not UTF-8 text (byte {error.start})"
-        raise UserError(Problem(what, str(path), "save it as UTF-8")) from error
-    except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-        raise UserError(Problem(what, str(path), "check the path and its permissions")) from error
-
-
 def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
     """A document parsed from text; raises UserError for invalid syntax or duplicate keys."""
     _check_characters(text, name)
@@ -114,14 +122,17 @@ def parse_document(text: str, name: str, *, is_json: bool = False) -> Document:
 
 def _lines(node: yaml.Node | None, text: str, name: str) -> dict[Location, int]:
     """Line of each value by path; raises UserError if YAML aliases expand to too many values."""
-    most = max(10 * len(text), 100_000)
-    try:
-        lines = list(islice(_walk(node, ()), most))
-    except RecursionError as error:
-        raise UserError(Problem("holds an anchor within itself", name, "write the value out")) from error
-    if len(lines) == most:
-        raise UserError(Problem("repeats its anchors beyond measure", name, "write the values out"))
-    return dict(lines)
+    most = min(max(10 * len(text), 100_000), MOST_VALUES)
+    lines: dict[Location, int] = {}
+    for location, line in _walk(node, ()):
+        lines[location] = line
+        if len(location) > DEEPEST:
+            what = f"is nested more than {DEEPEST} deep, or holds an anchor within itself"
+            raise UserError(Problem(what, place(name, line), "write the value out"))
+        if len(lines) >= most:
+            what = f"repeats its anchors beyond measure: it holds more than {most:,} values"
+            raise UserError(Problem(what, name, "write the values out, or split the file"))
+    return lines
 
 
 def _check_characters(text: str, name: str) -> None:
@@ -153,6 +164,7 @@ def _from_json(text: str, name: str) -> tuple[Any, yaml.Node | None]:
 def _from_yaml(text: str, name: str) -> tuple[Any, yaml.Node | None]:
     """Value and node tree from a single parse, since a library has ten thousand lines."""
     try:
+        _check_depth(text)
         loader = _Loader(text)
         node = loader.get_single_node()
         return (None if node is None else loader.construct_document(node)), node
@@ -161,7 +173,7 @@ def _from_yaml(text: str, name: str) -> tuple[Any, yaml.Node | None]:
         line = mark.line + 1 if mark else None
         reason = getattr(error, "problem", None) or "cannot be parsed"
         held = text.splitlines()[line - 1 : line] if line else []
-        remedy = _yaml_remedy(held[0] if held else "")
+        remedy = _yaml_remedy(held[0][:1000] if held else "")
         what = f"is not valid YAML: {reason}{_excerpt(text, line)}"
         raise UserError(Problem(what, place(name, line), remedy)) from error
 
@@ -183,7 +195,9 @@ def _json_nodes(text: str) -> yaml.Node | None:
     """Node tree of a JSON document, or None if YAML cannot parse it."""
     try:
         # JSON allows tabs between tokens and surrogate pairs as escapes; YAML allows neither
-        return yaml.compose(re.sub(r"\t|\\u[dD][89a-fA-F][0-9a-fA-F]{2}", " ", text), Loader=_Loader)
+        plain = re.sub(r"\t|\\u[dD][89a-fA-F][0-9a-fA-F]{2}", " ", text)
+        _check_depth(plain)
+        return yaml.compose(plain, Loader=_Loader)
     except yaml.YAMLError:
         return None
 

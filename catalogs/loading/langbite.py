@@ -1,6 +1,5 @@
-"""Reads LangBiTe's tab-separated template libraries, in the format of its paper (section 2.2) and repository."""
+"""Reads LangBiTe's template libraries, in the format of its paper (section 2.2) and repository."""
 
-import csv
 import json
 import re
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from pydantic import ValidationError
 from biasgrid.catalogs.errors import Problem, UserError, nearest, place
 from biasgrid.catalogs.loading.normal_form import offered_yes_no, passes
 from biasgrid.catalogs.loading.pydantic_errors import list_problems
-from biasgrid.catalogs.loading.tables import Row, Table
+from biasgrid.catalogs.loading.tables import Row, read_table
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.oracle import Oracle, find_operation
 
@@ -32,23 +31,25 @@ ORACLES = ("expected value", "same value")
 OPERATIONS = ("equal", "different", "notIncludesAny", "allEqualExpected", "allSameValue")
 LANGUAGE_IN_NAME = re.compile(r"(?:^|[_.-])([a-z]{2,3}_[a-z]{2})(?:$|[.-])")
 """Matches `prompts_en_us.csv` and sector files such as `prompts_en_us--healthcare.csv`."""
+LONGEST_FIELD = 131_072
+"""Characters; a longer prompt is mostly a quote that is not closed."""
 QUOTED = re.compile(r'"([^"]{1,60})"')
 
 
-def read_table(
+def read_library_table(
     text: str, path: Path, concerns: Mapping[str, str], language: str | None = None
 ) -> tuple[tuple[Template, ...], list[Problem]]:
     """The valid templates of a library file, and every error with its line."""
-    header = tuple(name.strip() for name in next(csv.reader([text.split("\n", 1)[0]], delimiter="\t"), []))
-    missing = [column for column in COLUMNS if column not in header]
+    table = read_table(text, str(path), LONGEST_FIELD)
+    missing = [column for column in COLUMNS if column not in table.header]
     if missing:
-        remedy = f"a library is tab-separated with the columns {', '.join(COLUMNS)}"
-        return (), [Problem(f"has no column `{'`, `'.join(missing)}`", place(path, 1), remedy)]
+        remedy = f"a library is a table, tab-separated at best, with the columns {', '.join(COLUMNS)}"
+        return (), [Problem(f"has no column `{'`, `'.join(missing)}`", table.place, remedy)]
     source = _Source(path, _language(path, language), concerns)
     templates: dict[str, Template] = {}
     mistakes: list[Problem] = []
     try:
-        for row in Table(str(path), header, "\t", text, csv.field_size_limit()).rows():
+        for row in table.rows():
             try:
                 template = _template(row, source)
             except UserError as wrong:

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest, place
-from biasgrid.catalogs.loading.documents import parse_document, read_text
-from biasgrid.catalogs.loading.langbite import read_table
+from biasgrid.catalogs.loading.documents import parse_document
+from biasgrid.catalogs.loading.langbite import read_library_table
 from biasgrid.catalogs.loading.template_files import LINES_SUFFIX, read_lines, read_templates
+from biasgrid.catalogs.loading.text_files import DOCUMENTS, read_table_text, read_text, refuse_large
 from biasgrid.catalogs.schema.entries import Concern, LanguageCatalog, Template
 
 
@@ -48,16 +49,18 @@ def read_library(
     templates: list[Template] = []
     hashes: dict[str, str] = {}
     mistakes: list[Problem] = []
-    for file in _files(path):
+    files = _files(path)
+    refuse_large(files, f"library `{path}`")
+    for file in files:
         try:
-            text = read_text(file)
+            text = read_text(file) if file.suffix in DOCUMENTS else read_table_text(file)
             hashes[str(file)] = hashlib.sha256(text.encode()).hexdigest()
             if file.suffix in YAML_SUFFIXES:
                 found, wrong = read_templates(parse_document(text, str(file)), languages, library=str(file))
             elif file.suffix == LINES_SUFFIX:
                 found, wrong = read_lines(text, file)
             else:
-                found, wrong = read_table(text, file, concerns, language)
+                found, wrong = read_library_table(text, file, concerns, language)
             templates.extend(found)
             mistakes.extend(wrong)
         except UserError as unread:
@@ -90,6 +93,6 @@ def _library_files(path: Path) -> list[Path]:
 
 
 def _holds_none(path: Path) -> Problem:
-    formats = "*.yaml or *.jsonl files, or LangBiTe's tab-separated *.csv files"
+    formats = "*.yaml or *.jsonl files, or *.csv files in LangBiTe's format"
     remedy = f"put {formats} there" if path.is_dir() else "add templates to it, or name another library"
     return Problem(f"library `{path}` holds no templates", remedy=remedy)

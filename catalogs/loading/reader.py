@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.catalogs.loading.documents import Document, parse_document, read_text, validate
+from biasgrid.catalogs.loading.documents import Document, parse_document, validate
 from biasgrid.catalogs.loading.template_files import read_templates
+from biasgrid.catalogs.loading.text_files import read_text
 from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.models import ModelsFile

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from biasgrid.catalogs.errors import Problem, UserError, place
 
 SEPARATORS = (",", "\t", ";")
+BEFORE_HEADER = re.compile(r'(?:[\s,;]*\n)?(?:"?sep=([,;\t|])"?\s*?\n)?(?:[\s,;]*\n)?', re.IGNORECASE)
+"""Lines that spreadsheets write before a header."""
 LONGEST_CELL = 10_000_000
 """Maximum characters of a cell, because Python's default is too small for long replies."""
 
@@ -34,14 +37,21 @@ class Table:
     header: tuple[str, ...]
     separator: str
     content: str
-    longest_cell: int = LONGEST_CELL
+    longest_cell: int
+    before: int
+    """Lines of the file before its content: blank ones, and a spreadsheet's `sep=;`."""
+
+    @property
+    def place(self) -> str:
+        """`file:line` of the header."""
+        return place(self.file, self.before + 1)
 
     def rows(self) -> Iterator[Row]:
         """Every non-blank row; raises UserError if quotes are not closed."""
         reader = csv.reader(io.StringIO(self.content, newline=""), delimiter=self.separator)
         self._next(reader)
         while True:
-            line = reader.line_num + 1
+            line = self.before + reader.line_num + 1
             try:
                 cells = self._next(reader)
             except csv.Error as error:
@@ -61,12 +71,16 @@ class Table:
             csv.field_size_limit(before)
 
 
-def read_table(text: str, file: str) -> Table:
-    """A table parsed from text, with the separator that gives the first line most columns."""
-    first = text.split("\n", 1)[0]
-    headers = {separator: _header(first, separator) for separator in SEPARATORS}
-    separator = max(SEPARATORS, key=lambda one: len(headers[one]))
-    return Table(file, headers[separator], separator, text)
+def read_table(text: str, file: str, longest_cell: int = LONGEST_CELL) -> Table:
+    """A table parsed from text, with the separator that its first line names, or that gives the header most
+    columns."""
+    hint = BEFORE_HEADER.match(text)
+    before = hint[0] if hint else ""
+    content = text[len(before) :]
+    first = content.split("\n", 1)[0]
+    headers = {separator: _header(first, separator) for separator in (hint and hint[1]) or SEPARATORS}
+    separator = max(headers, key=lambda one: len(headers[one]))
+    return Table(file, headers[separator], separator, content, longest_cell, before.count("\n"))
 
 
 def _header(line: str, separator: str) -> tuple[str, ...]:

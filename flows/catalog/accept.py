@@ -8,7 +8,8 @@ from pathlib import Path
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import OVERLAY, load_catalog
-from biasgrid.catalogs.loading.documents import parse_document, read_text
+from biasgrid.catalogs.loading.documents import parse_document
+from biasgrid.catalogs.loading.text_files import read_text
 from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.tasks.augment.accept import (
     check_chosen,

@@ -20,9 +20,9 @@ from biasgrid.catalogs.importers.langbite import as_yaml
 from biasgrid.catalogs.importers.langbite import template_files as langbite_files
 from biasgrid.catalogs.importers.result import Imported, NotTheFormat, RecordedReply, slug
 from biasgrid.catalogs.loading.catalog import OVERLAY
-from biasgrid.catalogs.loading.documents import read_text
 from biasgrid.catalogs.loading.tables import read_table
 from biasgrid.catalogs.loading.template_files import template_line
+from biasgrid.catalogs.loading.text_files import read_table_text
 from biasgrid.catalogs.schema.entries import LANGUAGE
 from biasgrid.catalogs.text_safety import escape
 from biasgrid.flows.catalog.catalog_files import catalog_files, scenario
@@ -74,7 +74,7 @@ def _importer(format_name: str, files: Sequence[Path]) -> Importer:
         raise UserError(Problem(f"format `{format_name}` is unknown", remedy=nearest(format_name, FORMATS)))
     targets: dict[tuple[str, str], int] = {}
     for file in (file for file in files if _is_metadata(format_name, file)):
-        targets |= bbq.read_targets(read_text(file), str(file))
+        targets |= bbq.read_targets(read_table_text(file), str(file))
     return partial(bbq.read, targets=targets) if targets else importer
 
 
@@ -82,11 +82,11 @@ def _is_metadata(format_name: str, file: Path) -> bool:
     """BBQ's items are JSON lines: a table with them is its additional metadata."""
     if format_name != "bbq" or file.suffix.lower() != ".csv":
         return False
-    return set(bbq.METADATA) <= set(read_table(read_text(file), str(file)).header)
+    return set(bbq.METADATA) <= set(read_table(read_table_text(file), str(file)).header)
 
 
 def _read(importer: Importer, format_name: str, file: Path, language: str) -> Imported:
-    text = read_text(file)
+    text = read_table_text(file)
     try:
         return importer(text, str(file), language)
     except NotTheFormat as wrong:

@@ -20,8 +20,9 @@ from biasgrid.catalogs.lint.check import lint
 from biasgrid.catalogs.lint.rules.scene_rules import SCENE_RULE
 from biasgrid.catalogs.lint.subject import Finding, Subject
 from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
-from biasgrid.catalogs.loading.documents import Document, parse_document, read_text, validate
+from biasgrid.catalogs.loading.documents import Document, parse_document, validate
 from biasgrid.catalogs.loading.template_files import read_templates
+from biasgrid.catalogs.loading.text_files import read_text
 from biasgrid.catalogs.schema.entries import Template, TemplateEntry
 from biasgrid.catalogs.schema.scenes import Domain, Scene
 from biasgrid.catalogs.schema.wording import SLOT

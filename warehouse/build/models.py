@@ -14,14 +14,13 @@ from importlib.resources.abc import Traversable
 from typing import Any, Literal, Self
 
 import sqlglot
-import yaml
 from pydantic import Field, model_validator
 from sqlglot import exp
 
+from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.warehouse.schemas import SHOWN, SUPERSEDED, TABLES, UNITS
 
-_Loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 SCHEMAS = ("staging", "intermediate", "marts")
 """`staging` renames and removes duplicates, `intermediate` joins and aggregates, a mart answers one question."""
 STATISTICS = "statistics"
@@ -152,7 +151,7 @@ def with_sources(ordered: Sequence[Model], relations: Iterable[str]) -> list[Mod
 
 def read_yaml(file: Traversable) -> Any:
     """Parsed contents of a YAML file."""
-    return yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - safe
+    return load_yaml(file.read_text(encoding="utf-8"))
 
 
 def _load_ordered(folder: Traversable, schemas: Iterable[str] = SCHEMAS) -> tuple[Model, ...]:

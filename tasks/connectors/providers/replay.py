@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +15,8 @@ import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.loading.tables import read_table
+from biasgrid.catalogs.loading.text_files import read_table_text
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, RequestRejected
 from biasgrid.tasks.connectors.providers.chat import as_prompt
@@ -66,6 +69,7 @@ def read_recording(name: str) -> Recording:
     if reader is None:
         raise _recording_error(f"`{path}` is neither CSV nor Parquet", "name a .csv or .parquet file")
     try:
+        Path(path).stat()
         return _build_recording(reader(path), path, model)
     except FileNotFoundError:
         raise _recording_error(f"`{path}` does not exist", "name a file of recorded replies") from None
@@ -74,9 +78,18 @@ def read_recording(name: str) -> Recording:
         raise _recording_error(what, "name a file of recorded replies") from None
 
 
+def _read_csv(path: str) -> pl.DataFrame:
+    """The table with an empty field as an empty reply, whatever separator and encoding a spreadsheet chose."""
+    table = read_table(read_table_text(Path(path), LARGEST_RECORDING, as_is=True), path)
+    # in the encoding of Polars, which reads a hundred times as fast as the csv module
+    text = io.BytesIO(table.content.encode())
+    return pl.read_csv(text, separator=table.separator, infer_schema=False, empty_string_is_null=False)
+
+
+LARGEST_RECORDING = 2000
+"""Megabytes of a table of replies."""
 READERS: dict[str, Callable[[str], pl.DataFrame]] = {
-    # an empty field is an empty reply
-    ".csv": partial(pl.read_csv, infer_schema=False, empty_string_is_null=False, glob=False),
+    ".csv": _read_csv,
     ".parquet": partial(pl.read_parquet, glob=False, hive_partitioning=False),
 }
 

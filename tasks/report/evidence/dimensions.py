@@ -10,6 +10,7 @@ from typing import Any, Final, get_args
 import polars as pl
 import yaml
 
+from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.catalogs.schema.choices import Mitigation, ProbeTest, Setting, StrategyName
 from biasgrid.catalogs.schema.entries import InputType, Reflection
 from biasgrid.warehouse.storage.lake import Lake
@@ -124,7 +125,7 @@ def _names(listed: object) -> set[str]:
 
 def _parse(text: str) -> Mapping[str, Any]:
     try:
-        read = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+        read = load_yaml(text)
     except yaml.YAMLError:
         return {}
     return read if isinstance(read, Mapping) else {}

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.catalogs.loading.documents import read_text
 from biasgrid.catalogs.loading.reader import SHIPPED
+from biasgrid.catalogs.loading.text_files import read_text
 from biasgrid.catalogs.text_safety import HIDDEN, UNSEEN, code_point
 from biasgrid.warehouse.build.build import fetch_rows
 from biasgrid.warehouse.schema_check import declared_schema, refuse_newer

@@ -8,7 +8,7 @@ import pytest
 
 from biasgrid.catalogs.importers import interactions
 from biasgrid.catalogs.importers.result import Imported, NotTheFormat
-from biasgrid.catalogs.loading.documents import read_text
+from biasgrid.catalogs.loading.text_files import read_text
 
 GOAL = "Scenario description and goal: Reopen the village library after the flood."
 FOUR = "1. Pump out the cellar.\n2. Rewire the lights.\n3. Dry the picture books.\n4. Bake for the helpers."

@@ -1,6 +1,8 @@
 """Files with their lines: what stands in them, and what is wrong with them, all at once."""
 
 from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -74,6 +76,11 @@ def test_a_key_that_stands_twice_is_named_with_its_line(is_json):
         ("a:\n\tb: 1\n", False, 2),
         ("? [a, b]\n: 1\n", False, 1),
         ("--- 1\n--- 2\n", False, 2),
+        ("[" * 50_000, False, 1),
+        ("[" * 50_000 + "]" * 50_000, False, 1),
+        ("a: {b: [" * 40_000, False, 1),
+        ("- " * 50_000, False, 1),
+        ("\n".join(" " * depth + "a:" for depth in range(3000)), False, 101),
     ],
 )
 def test_what_cannot_be_parsed_is_one_mistake_with_its_line(text, is_json, line):
@@ -83,6 +90,19 @@ def test_what_cannot_be_parsed_is_one_mistake_with_its_line(text, is_json, line)
     assert mistake.where == (f"mine:{line}" if line else "mine")
     assert "is not valid" in mistake.what
     assert mistake.remedy
+
+
+@pytest.mark.parametrize("is_json", [True, False])
+def test_values_nested_too_deep_are_a_mistake_before_recursion_ends(is_json):
+    with pytest.raises(UserError, match="nested more than 100 deep"):
+        parse_document("[" * 150 + "]" * 150, "mine", is_json=is_json)
+    assert parse_document("[" * 90 + "]" * 90, "mine", is_json=is_json)
+
+
+def test_aliases_that_multiply_are_a_mistake_before_memory_ends():
+    levels = [f"{one}: &{one} [{', '.join([f'*{other}'] * 9)}]" for other, one in pairwise("abcdefghi")]
+    with pytest.raises(UserError, match="repeats its anchors beyond measure"):
+        parse_document("\n".join(["a: &a [x]", *levels]), "mine")
 
 
 def test_an_anchor_within_itself_is_a_mistake_not_a_crash():
@@ -102,6 +122,32 @@ def test_a_file_that_cannot_be_read_is_reported_with_the_reason(tmp_path):
     for name, reason in [("absent.yaml", "cannot be read"), (".", "cannot be read"), ("latin.yaml", "not UTF-8")]:
         with pytest.raises(UserError, match=reason):
             read_document(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "reason"),
+    [
+        ("a.yaml", b"a: 1\nb: \x00\n", "a.yaml:2: is no text: it holds a NUL character"),
+        ("a.yaml", b"PK\x03\x04\x00\x81", "is no text: it is an Excel workbook or a zip"),
+        ("a.yaml", b"#" * 16_000_001, "is larger than 16 MB"),
+        ("a.json", b" " * 16_000_001, "is larger than 16 MB"),
+        ("a.yaml", "a: año".encode("utf-16")[:-1], "is not UTF-16 text"),
+    ],
+)
+def test_a_file_that_is_no_text_or_too_large_is_reported_as_that(tmp_path, name, given, reason):
+    (tmp_path / name).write_bytes(given)
+    with pytest.raises(UserError, match=reason):
+        read_document(tmp_path / name)
+
+
+def test_a_file_without_end_is_read_up_to_the_limit():
+    with pytest.raises(UserError, match="/dev/zero: is larger than 256 MB"):
+        read_document(Path("/dev/zero"))
+
+
+def test_a_text_of_windows_is_read_as_others(tmp_path):
+    (tmp_path / "a.yaml").write_bytes("a: año\r\nb: |\r\n  x\r\n".encode("utf-16"))
+    assert read_document(tmp_path / "a.yaml").value == {"a": "año", "b": "x\n"}
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path):

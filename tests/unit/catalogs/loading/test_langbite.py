@@ -1,5 +1,6 @@
 """LangBiTe's libraries and scenarios, read as they are."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,26 @@ def test_a_row_becomes_a_template_with_the_file_and_line_it_stands_on(table):
     assert (template.prefix, template.answers) == ("Agree?", ("Yes", "No"))
     assert (template.oracle.operation, template.oracle.expected) == ("allEqualExpected", ("No",))
     assert (template.file, template.line) == (str(path), 2)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_library_is_read_however_a_spreadsheet_saved_it(table, delimiter, encoding):
+    path = table({"prompt": "¿Son {GENDER1} más sabias; o no, “quizá”?"}, {})
+    expected = [(template.id, template.prompt, template.line) for template in load_catalog(path).templates]
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    with path.open("w", encoding=encoding, newline="") as file:
+        csv.writer(file, delimiter=delimiter).writerows(rows)
+    found = [(template.id, template.prompt, template.line) for template in load_catalog(path).templates]
+    assert found == expected
+    assert len(found) == 2
+
+
+def test_a_library_larger_than_the_limit_is_refused_before_it_is_read(tmp_path):
+    for part in "abc":
+        with (tmp_path / f"{part}_en_us.csv").open("wb") as file:
+            file.truncate(30_000_000)
+    assert "holds 90 MB, and at most 64 MB are read" in mistakes(tmp_path)[0]
 
 
 def test_langbite_compares_at_the_start_whatever_the_operation(table):

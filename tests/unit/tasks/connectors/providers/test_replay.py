@@ -43,6 +43,13 @@ async def test_a_recorded_text_is_kept_as_it_was(csv, replay, ask, text):
     assert (await replay(path).ask(ask("q"))).text == text.replace('""', '"')
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("separator", [";", "\t"])
+async def test_a_recording_that_a_spreadsheet_saved_is_read(tmp_path, replay, ask, encoding, separator):
+    (tmp_path / "r.csv").write_bytes(f"prompt{separator}text\r\n¿sí?{separator}año, €\r\n".encode(encoding))
+    assert (await replay(tmp_path / "r.csv").ask(ask("¿sí?"))).text == "año, €"
+
+
 async def test_an_empty_field_is_an_empty_reply(csv, replay, ask):
     path = csv("prompt,text\nq,\n")
     assert (await replay(path).ask(ask("q"))).text == ""
