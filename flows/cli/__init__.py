@@ -39,6 +39,8 @@ COMMANDS: Final[Mapping[str, str]] = {
     "review": "review:review",
     "serve": "serve:serve",
     "doctor": "maintenance:doctor",
+    "backup": "housekeeping:backup",
+    "restore": "housekeeping:restore",
 }
 """Module of this room and function of each command, or `kind` and the kind of run that it starts."""
 GROUPS: Final[Mapping[str, str]] = {

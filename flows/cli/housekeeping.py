@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -96,6 +97,40 @@ def _refuse_misuse(run: str | None, why: str, older_than: str | None) -> None:
     if not why.strip():
         what = "the tombstone needs a reason"
         raise UserError(Problem(what, "--why", "give one, such as `--why 'end of retention'`"))
+
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the backup.", show_default=False)]
+
+
+def backup(folder: Folder, data: Data = None) -> None:
+    """Copy all prompts, replies and results to a directory, also while runs write. A later backup into the same
+    directory copies what is new, and removes what has been forgotten."""
+    from biasgrid.flows.operations.backup import back_up
+    from biasgrid.flows.runs.prepare import existing_lake
+
+    made = back_up(existing_lake(data), folder)
+    typer.echo(f"{format_count(len(made.files), 'file')} of {made.bytes / 1e6:,.1f} MB, {made.new:,} new")
+    typer.echo(folder)
+
+
+def restore(
+    folder: Folder,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also where data is: it is moved to a folder `replaced-…`.")
+    ] = False,
+    data: Data = None,
+) -> None:
+    """Put a backup into the data directory, after a check of every file, and build the warehouse."""
+    from biasgrid.flows.operations.backup import restore as restored
+    from biasgrid.flows.runs.prepare import open_lake
+    from biasgrid.warehouse.build.build import build
+    from biasgrid.warehouse.storage.journal import recover
+
+    lake = open_lake(data)
+    found = restored(folder, lake, force=force)
+    typer.echo(f"restored {format_count(len(found.files), 'file')} of {found.bytes / 1e6:,.1f} MB")
+    recover(lake)
+    typer.echo(lake.display_path(build(lake)))
 
 
 def _confirm(what: str, *, yes: bool) -> None:

@@ -15,6 +15,8 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.operations.backup import back_up, restore
+from biasgrid.flows.results.retention import forget
 from biasgrid.warehouse.build.build import build, connect, hold_build_lock, query
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.journal import Journal, recover
@@ -23,6 +25,8 @@ from biasgrid.warehouse.storage.objects import bucket, leases, uploader
 from biasgrid.warehouse.storage.objects.leases import Lease, LeaseTaken
 from biasgrid.warehouse.storage.objects.leases import Machine as MachineOf
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
+from biasgrid.warehouse.storage.runs import all_runs
+from biasgrid.warehouse.storage.tombstones import find_tombstones
 
 WHERE = "s3://lakes/team"
 Machine = Callable[[str], Lake]
@@ -108,6 +112,31 @@ def test_plans_and_the_warehouse_are_shared_too(machine):
     assert there.has_plan("p1")
     assert there.read_plan("p1")["a"].to_list() == [1]
     assert query(there, "select run_id from staging.stg_runs")["run_id"].to_list() == ["R1"]
+
+
+def test_a_run_forgotten_on_one_machine_is_forgotten_on_all(machine, s3, tmp_path):
+    here, there = machine("here"), machine("there")
+    here.write("runs", "R1", "1", event(1).with_columns(state=pl.lit("completed")))
+    here.write("responses", "R1", "all", pl.DataFrame([row(1, provider="p", model="p/m")]))
+    assert ids(there) == ["r1"]
+    there.journal_folder("R1").mkdir(parents=True)
+    assert forget(here, all_runs(here), "retention", "marts") == []
+    assert (ids(there), s3.names("team/lake/responses"), s3.names("team/journal")) == ([], [], [])
+    assert find_tombstones(there)["R1"].removed[0]["rows"] == 1
+    build(there, full=True)
+    assert query(there, "select run_id from staging.stg_runs")["run_id"].to_list() == ["R1"]
+
+
+def test_a_backup_of_shared_storage_has_the_replies_under_way(machine, tmp_path):
+    here, there = machine("here"), machine("there")
+    here.write("responses", "R1", "all", pl.DataFrame([row(1)]))
+    with RunLock(here, "R1"):
+        Journal(here, "R1", "cell").append(row(2))
+    back_up(there, tmp_path / "backup")
+    restored = Lake(tmp_path / "restored")
+    restore(tmp_path / "backup", restored)
+    recover(restored)
+    assert ids(restored) == ["r1", "r2"]
 
 
 @pytest.mark.drill

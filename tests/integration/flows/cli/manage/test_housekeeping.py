@@ -2,11 +2,13 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import filelock
 import polars as pl
 import pytest
 
+from biasgrid.flows.operations import backup
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import all_runs
@@ -123,3 +125,76 @@ def test_the_next_call_removes_what_a_killed_one_left(biasgrid, lake, at, monkey
     monkeypatch.setenv("BIASGRID_DATA", str(lake.root))
     assert biasgrid("warehouse", "build").code == 0
     assert not has_replies(lake, run.run_id)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "a backup"
+
+
+def stored(root: Path) -> dict[str, bytes]:
+    places = [path for name in ("lake", "journal") for path in (root / name).rglob("*") if path.is_file()]
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in places}
+
+
+def test_a_backup_restores_every_file_and_finding(biasgrid, lake, at, folder, tmp_path):
+    journal = lake.journal_folder("R2") / "cell.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_bytes(b'{"whole": 1}\n{"torn')
+    assert biasgrid("backup", folder, *at).code == 0
+    journal.write_bytes(b'{"whole": 1}\n')
+    before, findings = stored(lake.root), query(lake, FINDINGS)
+    restored = Lake(tmp_path / "restored")
+    backup.restore(folder, restored)
+    assert stored(restored.root) == before
+    assert biasgrid("restore", folder, "--data", tmp_path / "built").code == 0
+    assert query(Lake(tmp_path / "built"), FINDINGS).equals(findings)
+
+
+def test_a_later_backup_copies_what_is_new_and_forgets_what_was_forgotten(biasgrid, lake, at, folder):
+    biasgrid("backup", folder, *at)
+    assert ", 0 new" in biasgrid("backup", folder, *at).out
+    (run,) = all_runs(lake)
+    run.record(lake, "completed")
+    assert ", 1 new" in biasgrid("backup", folder, *at).out
+    reply = lake.files("responses")[0].read_bytes()
+    assert reply in [path.read_bytes() for path in (folder / "files").rglob("*") if path.is_file()]
+    biasgrid("runs", "forget", run.run_id, "--why", "x", "--yes", *at)
+    biasgrid("backup", folder, *at)
+    assert reply not in [path.read_bytes() for path in (folder / "files").rglob("*") if path.is_file()]
+
+
+def test_data_that_is_there_is_replaced_only_if_asked_and_then_kept(biasgrid, lake, at, folder):
+    biasgrid("backup", folder, *at)
+    (run,) = all_runs(lake)
+    run.record(lake, "failed")
+    before = stored(lake.root)
+    assert biasgrid("restore", folder, *at).is_a_mistake("has data", "--force")
+    assert stored(lake.root) == before
+    assert biasgrid("restore", folder, "--force", *at).code == 0
+    assert all_runs(lake)[0].state == "completed"
+    (aside,) = lake.root.glob("replaced-*")
+    assert stored(aside) == before
+
+
+def test_a_damaged_backup_is_refused_before_anything_is_replaced(biasgrid, lake, at, folder):
+    biasgrid("backup", folder, *at)
+    path = max((folder / "files").rglob("*"), key=lambda path: path.is_file() and path.stat().st_size)
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    before = stored(lake.root)
+    assert biasgrid("restore", folder, "--force", *at).is_a_mistake(
+        "is damaged or missing in the backup", path.name
+    )
+    assert stored(lake.root) == before
+
+
+def test_a_backup_goes_only_where_it_belongs(biasgrid, lake, at, folder, tmp_path):
+    assert biasgrid("backup", lake.root / "copy", *at).is_a_mistake("in the data directory itself")
+    assert biasgrid("restore", folder, *at).is_a_mistake("there is no backup in")
+    folder.mkdir()
+    (folder / "letter.txt").touch()
+    assert biasgrid("backup", folder, *at).is_a_mistake("has other files than a backup", "letter.txt")
+    biasgrid("backup", tmp_path / "one", *at)
+    (lake.root).rename(tmp_path / "elsewhere")
+    other = biasgrid("backup", tmp_path / "one", "--data", tmp_path / "elsewhere")
+    assert other.is_a_mistake("has a backup of")
