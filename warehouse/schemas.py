@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Of the tables below, in the metadata of each file. It rises with every column or table that is added, and when
 one comes to mean something else: an older biasgrid then refuses the file."""
 
@@ -106,6 +106,9 @@ RESPONSES = pa.schema(
         ("sample", COUNT),
         ("text", TEXT),  # as received; null where no reply came
         ("finish_reason", TEXT),
+        ("host", TEXT),  # the server that replied; null in earlier lakes
+        ("note", TEXT),  # what was reported next to the text and could not be used
+        ("raw", TEXT),  # the body of a reply that could not be understood, so that a better reader can read it
         ("input_tokens", COUNT),
         ("output_tokens", COUNT),
         ("cost_usd", pa.float64()),

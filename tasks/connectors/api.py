@@ -22,8 +22,11 @@ FILTERED: Final = (
     "prohibited_content",
     "guardrail_intervened",
     "moderation",
+    "blocklist",
+    "spii",
+    "recitation",
 )
-"""Finish reasons for a reply that the provider withheld."""
+"""Finish reasons for a reply that the provider withheld, in whole or in part."""
 
 
 def is_withheld(finish_reason: str | None) -> bool:
@@ -67,6 +70,10 @@ class Reply:
     input_tokens: int | None = None
     output_tokens: int | None = None
     model_reported: str | None = None
+    note: str | None = None
+    """What the provider reported next to the text and could not be used, and why."""
+    host: str | None = None
+    """The server that replied."""
 
 
 def withheld_reply() -> Reply:
@@ -214,6 +221,10 @@ class QuotaResting(ModelStopped):
 
 class KeptFailing(ModelStopped):
     """Too many failures in a row without a success."""
+
+
+class ConnectorBroken(ModelStopped):
+    """A connector raised something else than a `ConnectorError`, or returned something else than a `Reply`."""
 
 
 class CapReached(ModelStopped):

@@ -47,19 +47,14 @@ def parse_object(text: str) -> dict[str, Any]:
 
 def parse_body(body: bytes) -> object:
     """The document in a JSON body, NaN as None. Raises ValueError if there is none."""
-    return parse_readable(body)[0]
-
-
-def parse_readable(body: bytes) -> tuple[object, bytes]:
-    """The document, and its body without NaN, which SDKs reject. Raises ValueError if there is no JSON."""
-    # Unlike orjson, Python's own parser accepts NaN and the lone surrogate of a truncated emoji.
+    # Unlike orjson, Python's own parser accepts NaN, the lone surrogate of a truncated emoji, a byte order mark,
+    # and UTF-16.
     try:
-        return orjson.loads(body), body
+        return orjson.loads(body)
     except orjson.JSONDecodeError:
         pass
     try:
-        document = json.loads(body.decode(), parse_constant=lambda _: None)
-        return document, json.dumps(document).encode()
+        return json.loads(body, parse_constant=lambda _: None)
     except RecursionError:
         pass
     raise ValueError("nested too deep")

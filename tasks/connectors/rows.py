@@ -120,6 +120,8 @@ def response_row(case: Case, target: Target, answer: Answer, *, purpose: str = "
         "text": reply.text if reply else None,
         "model_reported": reply.model_reported if reply else None,
         "finish_reason": reply.finish_reason if reply else None,
+        "host": reply.host if reply else None,
+        "note": reply.note if reply else None,
         "input_tokens": reply.input_tokens if reply else None,
         "output_tokens": reply.output_tokens if reply else None,
         "cost_usd": cost_usd(reply, target.prices) if reply and not answer.shared else None,

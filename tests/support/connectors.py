@@ -78,6 +78,25 @@ class Loopback:
 
         return behaviour
 
+    def replies_among(self, odd: object, usage: object = None) -> Behaviour:
+        """Answers with `text`, and with `odd` in every field next to it."""
+
+        async def behaviour(incoming: ReceivedRequest) -> web.StreamResponse:
+            counts = usage or dict.fromkeys((*_USAGE, "input_token_count", "output_token_count"), odd)
+            if "predictions" in incoming.path:
+                document = _prediction(self.text) | {
+                    "model": odd,
+                    "metrics": counts,
+                    "created_at": odd,
+                    "logs": odd,
+                }
+            else:
+                document = _completion(self.text, "") | {"model": odd, "usage": counts, "id": odd, "created": odd}
+                document["choices"][0] |= {"finish_reason": odd, "logprobs": odd}
+            return web.json_response(document)
+
+        return behaviour
+
     def fails(
         self, status: int, headers: dict[str, str] | None = None, code: str = "", message: str = "no"
     ) -> Behaviour:
@@ -149,6 +168,9 @@ class Loopback:
     async def cancel(self, request: web.Request) -> web.StreamResponse:
         self.cancelled.append(request.match_info["id"])
         return web.json_response(_prediction("") | {"status": "canceled"})
+
+
+_USAGE = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
 def _completion(text: str, finish: str) -> dict[str, Any]:

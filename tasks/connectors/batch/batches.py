@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import aiohttp
 import httpx2
@@ -18,17 +18,19 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import ConnectorError
 from biasgrid.tasks.connectors.batch.lines import ENDPOINT, Batch, BatchLines
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
-from biasgrid.tasks.connectors.client.transport import HttpRequest, Transport
+from biasgrid.tasks.connectors.client.transport import HttpRequest, Received, Transport
 from biasgrid.tasks.connectors.providers.chat import base_address, token_limit_name
 from biasgrid.tasks.connectors.providers.openai import OWN, open_client
+from biasgrid.tasks.connectors.side_fields import read_count, read_label, read_object
 from biasgrid.warehouse.storage.errors import storing
 
-T = TypeVar("T")
+Document = dict[str, Any]
 RUN, JOB = "biasgrid_run", "biasgrid_job"
 """Metadata keys that identify a batch."""
 SKEW = timedelta(hours=6)
 """Largest assumed difference between the provider's clock and ours."""
 PAGE = 100
+MOST_PAGES = 1000
 NO_REASON = "no reason given"
 
 
@@ -142,32 +144,42 @@ class JobApi:
     async def delete(self, file_id: str) -> None:
         await self._call(lambda: self._client.files.delete(file_id))
 
-    async def _call(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def _call(self, call: Callable[[], Awaitable[object]]) -> Document:
+        """The document with which the provider answers, empty for a file."""
         fault: ConnectorError
         try:
-            return await call()
+            await call()
+        except Received as received:
+            return received.document
         except (openai.OpenAIError, httpx2.HTTPError, ValueError) as unforeseen:
             fault = self._faults.unforeseen(unforeseen)
+        else:
+            return {}
         raise fault
 
-    async def _find(self, listing: Any, is_ours: Callable[[Any], bool], since: datetime) -> Any | None:
+    async def _find(
+        self, listing: Callable[..., Awaitable[object]], is_ours: Callable[[Document], bool], since: datetime
+    ) -> Document | None:
         """The newest of the provider's jobs for which `is_ours` returns True, or None."""
         oldest, after = (since - SKEW).timestamp(), dict[str, str]()
-        while True:
-            page = await self._call(partial(self._page, listing, limit=PAGE, **after))
+        for _ in range(MOST_PAGES):
+            page = await self._page(partial(listing, limit=PAGE, **after))
             for job in page:
                 if is_ours(job):
                     return job
-            if len(page) < PAGE or (page[-1].created_at or 0) < oldest:
+            created = read_count(page[-1].get("created_at")) if page else None
+            if len(page) < PAGE or (created is not None and created < oldest):
                 return None
             after = {"after": self._id(page[-1])}
+        raise self._faults.server(f"lists more than {MOST_PAGES * PAGE:,} jobs")
 
-    async def _page(self, listing: Any, *arguments: str, **options: Any) -> list[Any]:
-        return list((await listing(*arguments, **options)).data or [])
+    async def _page(self, listing: Callable[[], Awaitable[object]]) -> list[Document]:
+        entries = (await self._call(listing)).get("data")
+        return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
-    def _id(self, document: Any) -> str:
-        found = getattr(document, "id", None)
-        if not isinstance(found, str) or not found:
+    def _id(self, document: Document) -> str:
+        found = document.get("id")
+        if not isinstance(found, str) or not found or read_label(found) != found:
             raise self._faults.server("the provider gave no id")
         return found
 
@@ -198,7 +210,7 @@ class BatchApi(JobApi):
     async def find(self, job_id: str, since: datetime) -> Batch | None:
         """The batch created for a job, or None."""
         found = await self._find(
-            self._client.batches.list, lambda batch: (batch.metadata or {}).get(JOB) == job_id, since
+            self._client.batches.list, lambda batch: read_object(batch.get("metadata")).get(JOB) == job_id, since
         )
         return self._read(found) if found is not None else None
 
@@ -213,17 +225,21 @@ class BatchApi(JobApi):
                 async for piece in response.iter_bytes():
                     file.write(piece)
 
-    def _read(self, found: openai.types.Batch) -> Batch:
-        counts, errors = found.request_counts, (found.errors.data if found.errors else None) or []
+    def _read(self, found: Document) -> Batch:
+        counts, errors = read_object(found.get("request_counts")), read_object(found.get("errors")).get("data")
         return Batch(
             self._id(found),
-            str(found.status),
-            found.output_file_id,
-            found.error_file_id,
-            counts.completed if counts else None,
-            counts.failed if counts else None,
-            tuple(
-                (error.code or "", (f"line {error.line}: " if error.line else "") + (error.message or NO_REASON))
-                for error in errors
-            ),
+            read_label(found.get("status")) or "unknown",
+            read_label(found.get("output_file_id")),
+            read_label(found.get("error_file_id")),
+            read_count(counts.get("completed")),
+            read_count(counts.get("failed")),
+            tuple(map(_read_error, errors if isinstance(errors, list) else ())),
         )
+
+
+def _read_error(stated: object) -> tuple[str, str]:
+    """The code of a batch's error, and its message with its line."""
+    error = read_object(stated)
+    code, line, message = (read_label(error.get("code")), read_count(error.get("line")), error.get("message"))
+    return code or "", (f"line {line}: " if line else "") + (read_label(message) or NO_REASON)

@@ -7,14 +7,13 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from openai.types.fine_tuning import FineTuningJob
-
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import RequestRejected
-from biasgrid.tasks.connectors.batch.batches import JOB, NO_REASON, PAGE, JobApi
+from biasgrid.tasks.connectors.batch.batches import JOB, NO_REASON, PAGE, Document, JobApi
 from biasgrid.tasks.connectors.client.error_mapping import redact
 from biasgrid.tasks.connectors.providers.openai import check_address
+from biasgrid.tasks.connectors.side_fields import read_count, read_label, read_object
 
 ENDED = ("succeeded", "failed", "cancelled", "canceled")
 """States in which a job has ended."""
@@ -92,9 +91,10 @@ class TuningApi(JobApi):
     async def is_ready(self, file_id: str) -> bool:
         """Whether a file can be used now. Raises RequestRejected if it never can."""
         file = await self._call(lambda: self._client.files.retrieve(file_id))
-        state = str(file.status)
+        state = read_label(file.get("status"))
         if state == "error":
-            raise self._faults.reject(f"the file {file_id} was refused: {file.status_details or NO_REASON}")
+            why = read_label(file.get("status_details")) or NO_REASON
+            raise self._faults.reject(f"the file {file_id} was refused: {why}")
         return state not in IMPORTING
 
     async def create(self, wanted: TuningRequest) -> TuningJob:
@@ -122,8 +122,8 @@ class TuningApi(JobApi):
     async def find(self, job_id: str, train: str, since: datetime) -> TuningJob | None:
         """The job created for one of ours, or None."""
 
-        def is_ours(job: Any) -> bool:
-            return bool(job.training_file == train or (job.metadata or {}).get(JOB) == job_id)
+        def is_ours(job: Document) -> bool:
+            return job.get("training_file") == train or read_object(job.get("metadata")).get(JOB) == job_id
 
         found = await self._find(self._client.fine_tuning.jobs.list, is_ours, since)
         return self._read(found) if found is not None else None
@@ -131,19 +131,20 @@ class TuningApi(JobApi):
     async def events(self, tuning_id: str) -> list[tuple[str, str]]:
         """Ids and messages of a job's newest events, oldest first."""
         listing = self._client.fine_tuning.jobs.list_events
-        page = await self._call(partial(self._page, listing, tuning_id, limit=PAGE))
-        return [(event.id, redact(event.message or "")) for event in reversed(page)]
+        page = await self._page(partial(listing, tuning_id, limit=PAGE))
+        return [(self._id(event), redact(read_label(event.get("message")) or "")) for event in reversed(page)]
 
     def unknown(self, tuning_id: str) -> RequestRejected:
         return self._faults.reject(f"the provider knows no fine-tuning job {tuning_id} under this key")
 
-    def _read(self, found: FineTuningJob) -> TuningJob:
-        reason = found.error.message if found.error else None
+    def _read(self, found: Document) -> TuningJob:
+        reason = read_label(read_object(found.get("error")).get("message"))
+        files = (read_label(found.get(name)) for name in ("training_file", "validation_file"))
         return TuningJob(
             self._id(found),
-            str(found.status),
-            tuple(filter(None, (found.training_file, found.validation_file))),
-            found.fine_tuned_model,
-            found.trained_tokens,
+            read_label(found.get("status")) or "unknown",
+            tuple(filter(None, files)),
+            read_label(found.get("fine_tuned_model")),
+            read_count(found.get("trained_tokens")),
             redact(reason) if reason else None,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -14,11 +15,18 @@ from typing import TYPE_CHECKING, Generic, Protocol, Self, TypeVar
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors import registry
-from biasgrid.tasks.connectors.api import Answer, ConnectorFactory, HeaderReporting, Request, SessionMemory
+from biasgrid.tasks.connectors.api import (
+    Answer,
+    Connector,
+    ConnectorFactory,
+    HeaderReporting,
+    Request,
+    SessionMemory,
+)
 from biasgrid.tasks.connectors.client.rate_limit import Limiter, RequestRate, Slots
 from biasgrid.tasks.connectors.client.retry import Backoff, RetryBudget
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
-from biasgrid.tasks.connectors.client.sender import InFlight, Sender
+from biasgrid.tasks.connectors.client.sender import InFlight, Sender, place_of
 from biasgrid.tasks.connectors.client.token_bucket import TokenBucket
 from biasgrid.tasks.connectors.keys import Secrets, find_key
 
@@ -207,11 +215,22 @@ class ModelPool:
         self._closing.push_async_callback(made.close)
         return made
 
+    def _open(self, target: Target) -> Connector:
+        """The connector of a target. Raises UserError if it cannot be used, whatever a user's own one raises."""
+        key = find_key(target, self._secrets)
+        try:
+            return self._connect(target, key, self._catalog)
+        except UserError:
+            raise
+        except Exception as bug:  # noqa: BLE001 - a user's connector may raise anything
+            what = f"connector `{target.connector}` raised `{type(bug).__name__}` ({place_of(self._connect, bug)})"
+        raise UserError(Problem(what, f"model `{target.model}`", "correct the connector"))
+
     def _sender(self, target: Target) -> Sender:
         sender = self._senders.get(target.model)
         if sender is None:
-            connector = self._connect(target, find_key(target, self._secrets), self._catalog)
-            self._closing.push_async_callback(connector.close)
+            connector = self._open(target)
+            self._closing.push_async_callback(_close, connector)
             limiter = self._scopes.limiter(target)
             sender = Sender(connector, target, limiter, self._backoff, self.in_flight, self.run_budget)
             if isinstance(connector, HeaderReporting):
@@ -222,6 +241,15 @@ class ModelPool:
                     _keep_sessions(connector, self._sessions, target.model)
             self._senders[target.model] = sender
         return sender
+
+
+async def _close(connector: Connector) -> None:
+    try:
+        await connector.close()
+    except Exception as bug:  # noqa: BLE001 - of a user's connector, after everything has landed
+        logging.getLogger(__name__).warning(
+            "closing failed: %s (%s)", type(bug).__name__, place_of(connector, bug)
+        )
 
 
 def _keep_sessions(connector: SessionMemory, folder: Path, model: str) -> None:

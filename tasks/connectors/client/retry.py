@@ -79,9 +79,10 @@ class CircuitBreaker:
     def _stop(self, count: int, most: int, fate: str, last: ConnectorError) -> KeptFailing | None:
         if count < most:
             return None
+        reason = str(last).removeprefix(f"`{self._model}`: ")
         return KeptFailing(
-            f"`{self._model}`: stopped after {count} requests in a row were {fate}; the last error: {last}; "
-            "`biasgrid resume` goes on once that is mended"
+            f"`{self._model}`: stopped after {count} requests in a row were {fate}; the last error: {reason}; "
+            "correct that before more is sent"
         )
 
 

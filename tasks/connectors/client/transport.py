@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
 from urllib.request import getproxies, proxy_bypass
 
@@ -17,7 +17,7 @@ import yarl
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import ConnectorError, HeaderListener, Reply, Request, withheld_reply
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, Withheld
-from biasgrid.tasks.connectors.json_objects import parse_readable
+from biasgrid.tasks.connectors.json_objects import parse_body
 
 Exchange = tuple[int, tuple[tuple[bytes, bytes], ...], bytes]
 
@@ -84,8 +84,25 @@ class HttpSession:
         return self._faults.disconnect(broken)
 
 
+class Received(Exception):
+    """The document of a successful reply, raised past the SDK, which fails on what it does not expect in it."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        super().__init__()
+        self.document = document
+
+
+async def receive(call: Awaitable[object]) -> dict[str, Any]:
+    """The document with which a server answered an SDK's request."""
+    try:
+        await call
+    except Received as received:
+        return received.document
+    raise ValueError("the SDK sent no request")
+
+
 class Transport(HttpSession):
-    """A duck-typed async transport, one per model; reads each reply whole before returning it."""
+    """A duck-typed async transport, one per model; reads each reply whole and raises its document."""
 
     def __init__(self, library: HttpLibrary, faults: ErrorMapper, timeout_s: float) -> None:
         super().__init__(faults, timeout_s, library)
@@ -95,18 +112,17 @@ class Transport(HttpSession):
         self._is_redirected = False
 
     async def handle_async_request(self, request: HttpRequest) -> Any:
-        """The library's own response, status below 400, with a JSON object as its body if it succeeded."""
+        """Raises `Received` if the server replied, a ConnectorError otherwise; returns a redirect only."""
         status, headers, body = await self._exchange(request)
         self._is_redirected |= 300 <= status < 400
         response = self._respond(request, status, headers, body)
         if status >= 400:
             raise self._faults.status(status, response.headers, response.content)
         if status < 300:
-            _, readable = self._object(response.headers, response.content)
+            document = self._object(response.headers, response.content)
             if request.method == "POST" and not self._is_redirected:
                 self._posted = request
-            if readable is not response.content:
-                return self._respond(request, status, {"content-type": "application/json"}, readable)
+            raise Received(document)
         return response
 
     async def post_again(self, content: bytes) -> dict[str, Any] | None:
@@ -123,7 +139,7 @@ class Transport(HttpSession):
         response = self._respond(self._posted, status, raw_headers, body)
         if status >= 400:
             raise self._faults.status(status, response.headers, response.content)
-        return self._object(response.headers, response.content)[0]
+        return self._object(response.headers, response.content)
 
     async def _exchange(self, request: HttpRequest, content: bytes | None = None) -> Exchange:
         fault: ConnectorError
@@ -173,13 +189,13 @@ class Transport(HttpSession):
             fault = self._faults.unforeseen(unreadable)
         raise fault
 
-    def _object(self, headers: Mapping[str, str], body: bytes) -> tuple[dict[str, Any], bytes]:
-        """The document and an SDK-readable body; detected by content, as some servers send text/plain."""
+    def _object(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
+        """The document; detected by content, as some servers send text/plain."""
         if body:
             try:
-                document, readable = parse_readable(body)
+                document = parse_body(body)
                 if isinstance(document, dict):
-                    return document, readable
+                    return document
             except ValueError:
                 pass
         label = headers.get("content-type", "no content type")

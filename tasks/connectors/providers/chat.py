@@ -11,6 +11,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Message, Reply, Request
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
+from biasgrid.tasks.connectors.side_fields import build_reply
 
 OLD, NEW = "max_tokens", "max_completion_tokens"
 NO_KEY = "no-key"
@@ -63,15 +64,12 @@ def read_completion(body: object, faults: ErrorMapper) -> Reply:
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise faults.server("the reply holds no choices")
     finish = choice.get("finish_reason")
-    usage = body.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
-    model = body.get("model")
-    return Reply(
-        text=faults.without_keys(_read_text(message, finish, faults)),
-        finish_reason=finish if isinstance(finish, str) else None,
-        input_tokens=_read_count(counts.get("prompt_tokens")),
-        output_tokens=_read_count(counts.get("completion_tokens")),
-        model_reported=model if isinstance(model, str) and model else None,
+    return build_reply(
+        _read_text(message, finish, faults),
+        finish_reason=finish,
+        usage=body.get("usage"),
+        model_reported=body.get("model"),
+        clean=faults.without_keys,
     )
 
 
@@ -84,10 +82,6 @@ def _read_text(message: Mapping[str, Any], finish: object, faults: ErrorMapper) 
     if content is None and isinstance(finish, str):
         return ""
     raise faults.server("the reply's message holds no text")
-
-
-def _read_count(value: object) -> int | None:
-    return value if isinstance(value, int) else None
 
 
 USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)

@@ -31,6 +31,7 @@ from biasgrid.tasks.connectors.api import ConnectorError, Reply, Request
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 from biasgrid.tasks.connectors.json_objects import parse_body
 from biasgrid.tasks.connectors.providers.chat import sampling_parameters
+from biasgrid.tasks.connectors.side_fields import CHAT, build_reply
 
 Values = Mapping[str, Any]
 """Values by placeholder: texts, numbers, lists of messages; None if unknown or not set."""
@@ -151,18 +152,23 @@ def _as_text(value: Any) -> str:
 
 PAGE = (b"<!doctype html", b"<html")
 LONGEST_ID = 4096
+LONGEST_NUMBER = 256
+"""Bits; Python refuses to write numbers of thousands of digits."""
 
 
-def read_reply(endpoint: Endpoint, answered: EndpointReply, faults: ErrorMapper) -> Reply:
+def read_reply(
+    endpoint: Endpoint, answered: EndpointReply, faults: ErrorMapper, clean: Callable[[str], str]
+) -> Reply:
     """The reply in a body. Raises ServerFault for a page or broken JSON, ReplyMisplaced if the text is missing."""
     if endpoint.reply is None:
-        return Reply(_decode_text(answered, faults))
+        return build_reply(_decode_text(answered, faults), clean=clean)
     document = _parse_document(answered, faults)
-    return Reply(
-        text=_read_text(document, endpoint.reply, answered, faults),
-        input_tokens=_read_count(document, endpoint.input_tokens),
-        output_tokens=_read_count(document, endpoint.output_tokens),
-        model_reported=_read_scalar(document, endpoint.model_reported),
+    counts = (_find(document, endpoint.input_tokens), _find(document, endpoint.output_tokens))
+    return build_reply(
+        _read_text(document, endpoint.reply, answered, faults),
+        usage=dict(zip(CHAT, counts, strict=True)),
+        model_reported=_read_scalar(document, endpoint.model_reported) or _find(document, endpoint.model_reported),
+        clean=clean,
     )
 
 
@@ -214,14 +220,14 @@ def _read_text(document: object, path: str, answered: EndpointReply, faults: Err
 
 def _read_scalar(document: object, path: str | None) -> str | None:
     """The text or number at a path, or None."""
+    found = _find(document, path)
+    is_number = type(found) is int and found.bit_length() <= LONGEST_NUMBER
+    return str(found) or None if isinstance(found, str) or is_number else None
+
+
+def _find(document: object, path: str | None) -> object:
+    """The first value at a path, or None."""
     try:
-        found = next(found_at(document, steps(path)), None) if path else None
+        return next(found_at(document, steps(path)), None) if path else None
     except LookupError:
         return None
-    is_scalar = isinstance(found, str | int) and not isinstance(found, bool)
-    return str(found) or None if is_scalar else None
-
-
-def _read_count(document: object, path: str | None) -> int | None:
-    found = _read_scalar(document, path)
-    return int(found) if found and found.isascii() and found.isdecimal() and len(found) < 10 else None

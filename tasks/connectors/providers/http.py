@@ -155,10 +155,12 @@ class Chatbot:
                 await self._begin(conversation)
                 answered = await self._send(self._endpoint, conversation, request)
                 self._take_id(answered, conversation)
-                reply = read_reply(self._endpoint, answered, self._faults)
-                return replace(reply, text=without_keys(reply.text, self._keys))
+                return read_reply(self._endpoint, answered, self._faults, self._without_keys)
             finally:
                 await self._conversations.keep(conversation, before)
+
+    def _without_keys(self, text: str) -> str:
+        return without_keys(text, self._keys)
 
     def overhear(self, listen: HeaderListener) -> None:
         self._exchanges.overhear(listen)

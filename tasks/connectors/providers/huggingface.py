@@ -12,7 +12,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request
-from biasgrid.tasks.connectors.client.transport import SdkConnector
+from biasgrid.tasks.connectors.client.transport import SdkConnector, receive
 from biasgrid.tasks.connectors.providers.chat import (
     NO_KEY,
     as_dicts,
@@ -59,10 +59,10 @@ class HuggingFace(SdkConnector):
         self._client = _Client(self._wire, token=token, base_url=url)
 
     async def _send(self, request: Request) -> Reply:
-        completion: Any = await self._client.chat_completion(
+        sent = self._client.chat_completion(
             as_dicts(request.messages), model=self._name, **sampling_parameters(request, self._accepted)
         )
-        return read_completion(completion, self._faults)
+        return read_completion(await receive(sent), self._faults)
 
     async def close(self) -> None:
         await self._client.close()

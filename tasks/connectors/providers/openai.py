@@ -12,8 +12,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, RequestRejected
-from biasgrid.tasks.connectors.client.transport import SdkConnector
-from biasgrid.tasks.connectors.json_objects import parse_body
+from biasgrid.tasks.connectors.client.transport import SdkConnector, receive
 from biasgrid.tasks.connectors.providers.chat import (
     NEW,
     NO_KEY,
@@ -92,8 +91,7 @@ class ChatCompletions(SdkConnector):
         body = chat_body(request, self._name, self._accepted, self._spelling)
         document: object = await self._wire.post_again(orjson.dumps(body))
         if document is None:
-            response = await self._client.post(PATH, cast_to=httpx2.Response, body=body)
-            document = parse_body(response.content)
+            document = await receive(self._client.post(PATH, cast_to=httpx2.Response, body=body))
         return read_completion(document, self._faults)
 
 
@@ -102,11 +100,10 @@ class ListedChatCompletions(ChatCompletions):
 
     async def is_listed(self) -> bool:
         try:
-            response = await self._client.get(MODELS, cast_to=httpx2.Response)
-            listing = parse_body(response.content)
+            listing = await receive(self._client.get(MODELS, cast_to=httpx2.Response))
         except (openai.OpenAIError, httpx2.HTTPError, ValueError):
             return False
-        cards = listing.get("data") if isinstance(listing, dict) else None
+        cards = listing.get("data")
         return isinstance(cards, list) and any(
             isinstance(card, dict) and str(card.get("id")) == self._name for card in cards
         )

@@ -20,6 +20,7 @@ from biasgrid.catalogs.loading.text_files import read_table_text
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, RequestRejected
 from biasgrid.tasks.connectors.providers.chat import as_prompt
+from biasgrid.tasks.connectors.side_fields import build_reply
 
 TEXT = ("text", "response", "reply")
 PROMPT = ("prompt", "instance")
@@ -163,7 +164,7 @@ def _replies(frame: pl.DataFrame, text: str) -> tuple[Reply, ...]:
     finishes = _column(frame, "finish_reason")
     models = _column(frame, "model")
     return tuple(
-        Reply(reply, finish or None, model_reported=model or None)
+        build_reply(reply, finish_reason=finish, model_reported=model)
         for reply, finish, model in zip(texts, finishes, models, strict=True)
     )
 

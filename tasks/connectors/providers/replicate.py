@@ -17,17 +17,20 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request, Transient
 from biasgrid.tasks.connectors.client.retry import requested_wait_s, retry_transient
-from biasgrid.tasks.connectors.client.transport import SdkConnector
+from biasgrid.tasks.connectors.client.transport import SdkConnector, receive
 from biasgrid.tasks.connectors.providers.chat import NO_KEY, as_prompt, base_address, sampling_parameters
+from biasgrid.tasks.connectors.side_fields import build_reply
 
 OWN = "https://api.replicate.com"
 REFERENCE = re.compile(r"(?P<owner>[^/:\s]+)/(?P<name>[^/:\s]+)(?::(?P<version>[^/:\s]+))?")
+ID = re.compile(r"[\w-]{1,200}")
 LONGEST_WAIT_S = 60  # most seconds that `Prefer: wait=` allows
 FIRST_POLL_S, LONGEST_POLL_S = 0.02, 1.0
 POLL_TIMEOUT_S = 10.0
 POLL_PAUSES_S = (0.2, 0.4, 0.8)  # before a failed poll is repeated: giving up would pay for a second prediction
 CANCEL_TIMEOUT_S = 2.0
 RUNNING = ("starting", "processing")
+Prediction = dict[str, Any]
 REJECTIONS = ("nsfw", "flagged", "sensitive", "content policy", "too long", "context length", "maximum context")
 
 
@@ -69,24 +72,32 @@ class Replicate(SdkConnector):
             parameters["max_new_tokens"] = parameters["max_tokens"]
         return {"prompt": as_prompt(request.messages), **parameters}
 
-    async def _create(self, inputs: dict[str, Any]) -> Any:
+    async def _create(self, inputs: dict[str, Any]) -> Prediction:
         shared: dict[str, Any] = {"input": inputs, "wait": self._wait_s}
         if self._version:
-            return await self._client.predictions.async_create(version=self._version, **shared)
-        return await self._client.models.predictions.async_create(model=self._owner_and_name, **shared)
+            return await receive(self._client.predictions.async_create(version=self._version, **shared))
+        return await receive(self._client.models.predictions.async_create(model=self._owner_and_name, **shared))
 
-    async def _settle(self, prediction: Any) -> Any:
+    async def _settle(self, prediction: Prediction) -> Prediction:
         """The prediction after it has ended, as the output of `processing` may be incomplete."""
-        pause = FIRST_POLL_S
+        if prediction.get("status") not in RUNNING:
+            return prediction
+        prediction_id, pause = self._id(prediction), FIRST_POLL_S
         try:
-            while prediction.status in RUNNING:
+            while prediction.get("status") in RUNNING:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_POLL_S)
-                prediction = await retry_transient(partial(self._poll, prediction.id), self._poll_wait_s)
+                prediction = await retry_transient(partial(self._poll, prediction_id), self._poll_wait_s)
             return prediction
         finally:
-            if prediction.status in RUNNING:
-                await self._cancel(prediction.id)
+            if prediction.get("status") in RUNNING:
+                await self._cancel(prediction_id)
+
+    def _id(self, prediction: Prediction) -> str:
+        found = prediction.get("id")
+        if isinstance(found, str) and ID.fullmatch(found):
+            return found
+        raise self._faults.server("the prediction is not finished, and has no id under which to ask for it")
 
     def _poll_wait_s(self, error: Transient, attempts: int) -> float | None:
         """Seconds until a failed poll is repeated, as its failure does not concern the prediction."""
@@ -95,10 +106,10 @@ class Replicate(SdkConnector):
             return None
         return max(POLL_PAUSES_S[attempts - 1], asked_s)
 
-    async def _poll(self, prediction_id: str) -> Any:
+    async def _poll(self, prediction_id: str) -> Prediction:
         try:
             async with asyncio.timeout(self._poll_s):
-                return await self._client.predictions.async_get(prediction_id)
+                return await receive(self._client.predictions.async_get(prediction_id))
         except TimeoutError:
             pass
         raise self._faults.timed_out(self._poll_s)
@@ -107,18 +118,17 @@ class Replicate(SdkConnector):
         """Cancels a prediction if possible, as it is charged by the second."""
         with suppress(TimeoutError, ConnectorError, *self.unforeseen):
             async with asyncio.timeout(CANCEL_TIMEOUT_S):
-                await self._client.predictions.async_cancel(prediction_id)
+                await receive(self._client.predictions.async_cancel(prediction_id))
 
-    def _read(self, prediction: Any) -> Reply:
-        if prediction.status != "succeeded":
-            raise self._failure(prediction.status, str(prediction.error or "no reason given"))
-        metrics = prediction.metrics or {}
-        return Reply(
-            text=self._faults.without_keys(self._text(prediction.output)),
-            finish_reason=None,
-            input_tokens=metrics.get("input_token_count"),
-            output_tokens=metrics.get("output_token_count"),
-            model_reported=prediction.model or None,
+    def _read(self, prediction: Prediction) -> Reply:
+        if prediction.get("status") != "succeeded":
+            raise self._failure(str(prediction.get("status")), str(prediction.get("error") or "no reason given"))
+        return build_reply(
+            self._text(prediction.get("output")),
+            usage=prediction.get("metrics"),
+            counted=("input_token_count", "output_token_count"),
+            model_reported=prediction.get("model"),
+            clean=self._faults.without_keys,
         )
 
     def _text(self, output: object) -> str:

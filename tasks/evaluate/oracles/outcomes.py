@@ -49,7 +49,8 @@ def read_column(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog
     `outcome` is null where a number was read: SQL compares it with those of the other communities.
     """
     frame: pl.DataFrame = oracle.judged.reader(replies, oracle, language)
-    return _mark_refusals(frame, language) if oracle.reading == "meaning" else frame
+    read = _mark_refusals(frame, language) if oracle.reading == "meaning" else frame
+    return _mark_withheld(read) if read["filtered"].null_count() < read.height else read
 
 
 def add_outcome(
@@ -91,8 +92,23 @@ def _mark_refusals(read: pl.DataFrame, language: LanguageCatalog | None) -> pl.D
     )
 
 
+def _mark_withheld(read: pl.DataFrame) -> pl.DataFrame:
+    """What the provider let through of a reply that it withheld never passes, and its number is not compared."""
+    counts = pl.col("outcome").is_null() & pl.col("parsed_value").is_not_null()
+    withheld = pl.col("filtered").is_not_null() & (counts | (pl.col("outcome") == "passed"))
+    return read.with_columns(
+        outcome=pl.when(withheld).then(pl.lit("refused")).otherwise("outcome"),
+        reason=pl.when(withheld).then(_by_provider()).otherwise("reason"),
+        parsed_value=pl.when(~(withheld & counts).fill_null(value=False)).then("parsed_value"),
+    )
+
+
 def refuses() -> pl.Expr:
     return pl.col("declined").is_not_null() | pl.col("filtered").is_not_null()
+
+
+def _by_provider() -> pl.Expr:
+    return pl.format("withheld by the provider: finish reason `{}`", excerpt(pl.col("filtered")))
 
 
 def has_content() -> pl.Expr:
@@ -102,13 +118,12 @@ def has_content() -> pl.Expr:
 def unread_reason(otherwise: pl.Expr) -> pl.Expr:
     """Why nothing was read: a refusal, a reply without content, or else `otherwise`."""
     declines = pl.format("declines to answer: `{}`", excerpt(pl.col("declined")))
-    by_provider = pl.format("withheld by the provider: finish reason `{}`", excerpt(pl.col("filtered")))
     text = excerpt(pl.col("text"))
     nothing = pl.format("nothing to read in the reply: `{}`", text)
     empty = pl.when(text == "").then(pl.lit("the reply is empty")).otherwise(nothing)
     return (
         pl.when(refuses())
-        .then(pl.coalesce(declines, by_provider))
+        .then(pl.coalesce(declines, _by_provider()))
         .when(~has_content())
         .then(empty)
         .otherwise(otherwise)

@@ -55,6 +55,33 @@ async def test_a_reply_carries_tokens_and_the_model_that_answered(provider, reac
     assert reply.model_reported == "answered-by"
 
 
+ODD = (True, -1, 2**63, 2**4000, 10**30, 0.5, 1e300, [1], {"a": 1}, "many", "x" * 100_013)
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: repr(odd)[:12])
+async def test_what_stands_next_to_a_text_never_costs_it(provider, server, reach, ask, odd):
+    server.then(server.replies_among(odd), server.replies_among(odd, usage=odd))
+    connector = reach(provider)
+    replies = [await connector.ask(ask(request)) for request in ("one", "two")]
+    for reply in replies:
+        assert (reply.text, reply.input_tokens, reply.output_tokens) == ("Yes", None, None)
+        assert all(len(label or "") < 300 for label in (reply.finish_reason, reply.model_reported))
+        assert len(reply.note or "") < 1000
+    assert "was left out" in replies[0].note
+
+
+async def test_a_label_of_any_length_is_cut_and_identified(provider, server, reach, ask):
+    server.then(server.replies_among("x" * 100_013))
+    assert (await reach(provider).ask(ask())).model_reported.startswith(
+        "x" * 200 + "… (100,013 characters, sha256 "
+    )
+
+
+async def test_a_key_in_a_side_field_never_lands(provider, server, reach, ask, key):
+    server.then(server.replies_among(f"asked with {key}"))
+    assert key not in str(await reach(provider).ask(ask()))
+
+
 async def test_set_parameters_go_over_the_wire(provider, server, reach, ask):
     await reach(provider).ask(ask("¿Quién?", temperature=0.7, max_tokens=60, seed=5))
     body = server.received[0].body

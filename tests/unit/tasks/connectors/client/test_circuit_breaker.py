@@ -29,7 +29,7 @@ async def test_ten_rejections_in_a_row_stop_a_model(scripted, answers):
     outcomes = await answers(connector, 15)
     assert len(connector.sent) == 10
     assert [type(answer.error) for answer in outcomes] == [RequestRejected] * 10 + [KeptFailing] * 5
-    assert "10 requests in a row were rejected; the last error: no 9; `biasgrid resume`" in str(outcomes[-1].error)
+    assert "10 requests in a row were rejected; the last error: no 9; correct that" in str(outcomes[-1].error)
     assert outcomes[-1].attempts == 0
 
 

@@ -198,8 +198,9 @@ async def test_a_connectors_own_bug_is_not_taken_for_an_answer(scripted, open_po
             raise ZeroDivisionError
 
     model_pool = await open_pool(Broken())
-    with pytest.raises(ZeroDivisionError):
-        await model_pool.answer(model(), ask(), 3)
+    answer = await model_pool.answer(model(), ask(), 3)
+    assert answer.reply is None
+    assert "`ZeroDivisionError`" in str(answer.error)
 
 
 async def test_preparing_finds_every_mistake_before_anything_is_sent(catalog, target, monkeypatch):

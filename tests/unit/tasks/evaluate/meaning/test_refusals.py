@@ -77,3 +77,12 @@ def test_a_reply_that_the_provider_withheld_is_a_refusal(read, finish_reason):
 def test_a_language_without_a_catalog_knows_the_providers_word_only(read):
     assert read(NO, "I cannot say", "stop", None).outcome == "failed"
     assert read(NO, "I cannot say", "content_filter", None).outcome == "refused"
+
+
+@pytest.mark.parametrize(
+    ("oracle", "text"), [(NO, "No"), (Oracle(operation="allSameValue", key="Men"), '{"Men": "50"}')]
+)
+def test_what_was_let_through_of_a_withheld_reply_never_passes(read, oracle, text):
+    reading = read(oracle, text, "content_filter")
+    assert (reading.outcome, reading.parsed_value) == ("refused", None)
+    assert "content_filter" in reading.reason
