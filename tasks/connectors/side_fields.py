@@ -16,7 +16,7 @@ QUOTED: Final = 60
 CHAT: Final = ("prompt_tokens", "completion_tokens")
 
 
-def _unchanged(text: str) -> str:
+def _identity(text: str) -> str:
     return text
 
 
@@ -27,12 +27,12 @@ def build_reply(
     usage: object = None,
     counted: tuple[str, str] = CHAT,
     model_reported: object = None,
-    clean: Callable[[str], str] = _unchanged,
+    clean: Callable[[str], str] = _identity,
 ) -> Reply:
     """A reply whose `note` names each side field that was left out; `counted` are the names of the tokens sent and
     received in `usage`, and `clean` removes keys."""
     fields = SideFields(clean)
-    counts = fields.mapping("usage", usage)
+    counts = fields.members("usage", usage)
     return Reply(
         text=clean(text),
         finish_reason=fields.label("finish_reason", finish_reason),
@@ -65,13 +65,13 @@ def read_label(value: object) -> str | None:
 
 def read_object(value: object) -> Mapping[str, object]:
     """A JSON object; empty for anything else."""
-    return SideFields().mapping("", value)
+    return SideFields().members("", value)
 
 
 class SideFields:
     """Reads what a server states about a reply or a job; `note` collects what could not be used."""
 
-    def __init__(self, clean: Callable[[str], str] = _unchanged) -> None:
+    def __init__(self, clean: Callable[[str], str] = _identity) -> None:
         self._clean = clean
         self._notes: list[str] = []
 
@@ -98,7 +98,7 @@ class SideFields:
         self._leave_out(name, "no text", value)
         return None
 
-    def mapping(self, name: str, value: object) -> Mapping[str, object]:
+    def members(self, name: str, value: object) -> Mapping[str, object]:
         """A JSON object; empty, with a note, for anything else."""
         if isinstance(value, Mapping):
             return value
