@@ -18,15 +18,17 @@ from biasgrid.tasks.connectors import registry
 from biasgrid.tasks.connectors.api import (
     Answer,
     Connector,
+    ConnectorBroken,
     ConnectorFactory,
     HeaderReporting,
     Request,
     SessionMemory,
 )
+from biasgrid.tasks.connectors.client.connector_bugs import attribute_bugs
 from biasgrid.tasks.connectors.client.rate_limit import Limiter, RequestRate, Slots
 from biasgrid.tasks.connectors.client.retry import Backoff, RetryBudget
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
-from biasgrid.tasks.connectors.client.sender import InFlight, Sender, place_of
+from biasgrid.tasks.connectors.client.sender import InFlight, Sender
 from biasgrid.tasks.connectors.client.token_bucket import TokenBucket
 from biasgrid.tasks.connectors.keys import Secrets, find_key
 
@@ -219,18 +221,17 @@ class ModelPool:
         """The connector of a target. Raises UserError if it cannot be used, whatever a user's own one raises."""
         key = find_key(target, self._secrets)
         try:
-            return self._connect(target, key, self._catalog)
-        except UserError:
-            raise
-        except Exception as bug:  # noqa: BLE001 - a user's connector may raise anything
-            what = f"connector `{target.connector}` raised `{type(bug).__name__}` ({place_of(self._connect, bug)})"
-        raise UserError(Problem(what, f"model `{target.model}`", "correct the connector"))
+            with attribute_bugs(target, self._connect):
+                return self._connect(target, key, self._catalog)
+        except ConnectorBroken as broken:
+            what = str(broken)
+        raise UserError(Problem(what, f"model `{target.model}`"))
 
     def _sender(self, target: Target) -> Sender:
         sender = self._senders.get(target.model)
         if sender is None:
             connector = self._open(target)
-            self._closing.push_async_callback(_close, connector)
+            self._closing.push_async_callback(_close, target, connector)
             limiter = self._scopes.limiter(target)
             sender = Sender(connector, target, limiter, self._backoff, self.in_flight, self.run_budget)
             if isinstance(connector, HeaderReporting):
@@ -243,13 +244,12 @@ class ModelPool:
         return sender
 
 
-async def _close(connector: Connector) -> None:
+async def _close(target: Target, connector: Connector) -> None:
     try:
-        await connector.close()
-    except Exception as bug:  # noqa: BLE001 - of a user's connector, after everything has landed
-        logging.getLogger(__name__).warning(
-            "closing failed: %s (%s)", type(bug).__name__, place_of(connector, bug)
-        )
+        with attribute_bugs(target, connector):
+            await connector.close()
+    except ConnectorBroken as broken:  # everything has landed
+        logging.getLogger(__name__).warning("%s", broken)
 
 
 def _keep_sessions(connector: SessionMemory, folder: Path, model: str) -> None:

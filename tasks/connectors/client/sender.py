@@ -7,15 +7,12 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from traceback import extract_tb
 from typing import Any
 
-from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import (
     Answer,
     Connector,
-    ConnectorBroken,
     ConnectorError,
     Disconnected,
     ModelListing,
@@ -26,13 +23,12 @@ from biasgrid.tasks.connectors.api import (
     Request,
     TimedOut,
 )
+from biasgrid.tasks.connectors.client.connector_bugs import attribute_bugs, check_reply
 from biasgrid.tasks.connectors.client.rate_limit import Limiter
 from biasgrid.tasks.connectors.client.rate_limit_headers import NO_LIMITS, read_stated_limits
 from biasgrid.tasks.connectors.client.retry import Backoff, CircuitBreaker, RequestRetries, RetryBudget
 from biasgrid.tasks.connectors.client.run_budget import Reservation, RunBudget
-from biasgrid.tasks.connectors.side_fields import CHAT, build_reply, is_sound
 from biasgrid.tasks.connectors.usage import cost_usd
-from biasgrid.warehouse.storage.errors import StorageTrouble
 
 InFlight = set[asyncio.Task[Any] | None]
 """Tasks whose request is sent and not yet answered."""
@@ -171,8 +167,10 @@ class Sender:
         task = asyncio.current_task()
         self._in_flight.add(task)
         try:
-            async with asyncio.timeout(self._timeout_s):
-                return self._check(await self._connector.ask(request))
+            with attribute_bugs(self._target, self._connector):
+                async with asyncio.timeout(self._timeout_s):
+                    reply: object = await self._connector.ask(request)
+            return check_reply(self._target, self._connector, reply)
         except ConnectorError as error:
             shown = self._beyond_patience(error) or error
             # thousands of answers are kept: a traceback keeps its frames alive, and the cause may contain a key
@@ -181,32 +179,8 @@ class Sender:
         except TimeoutError:
             model = self._target.model
             return TimedOut(f"`{model}`: no answer within {self._timeout_s:g} s; `timeout_s` sets the limit")
-        except (StorageTrouble, UserError):
-            raise
-        except Exception as bug:  # noqa: BLE001 - a user's connector may raise anything: its own model stops
-            return self._break(f"raised `{type(bug).__name__}`", place_of(self._connector, bug))
         finally:
             self._in_flight.discard(task)
-
-    def _check(self, reply: object) -> Reply | ConnectorError:
-        """The reply with its side fields within bounds, before anything is computed from them."""
-        if isinstance(reply, Reply) and is_sound(reply):
-            return reply
-        if not isinstance(reply, Reply) or not isinstance(reply.text, str):
-            returned = f"Reply(text={reply.text!r:.40})" if isinstance(reply, Reply) else type(reply).__name__
-            return self._break(
-                f"returned `{returned}` in place of a `Reply` with a text", place_of(self._connector)
-            )
-        counts = dict(zip(CHAT, (reply.input_tokens, reply.output_tokens), strict=True))
-        return build_reply(
-            reply.text, finish_reason=reply.finish_reason, usage=counts, model_reported=reply.model_reported
-        )
-
-    def _break(self, what: str, place: str) -> ConnectorBroken:
-        return ConnectorBroken(
-            f"`{self._target.model}`: its connector `{self._target.connector}` {what} ({place}); "
-            f"`biasgrid connector check {self._target.model}` tests it"
-        )
 
     def _beyond_patience(self, error: ConnectorError) -> QuotaResting | None:
         """The error for a wait of hours, which would affect all requests."""
@@ -236,17 +210,6 @@ class Sender:
         if wait_s is None:
             self._stopped = self._breaker.count(outcome) or self._stopped
         return wait_s
-
-
-def place_of(connector: object, error: BaseException | None = None) -> str:
-    """File and line where a connector failed: the last frame in its own file, else the method `ask`."""
-    ask = getattr(connector, "ask", None)
-    code = getattr(getattr(ask, "__func__", ask), "__code__", None)
-    frames = [(frame.filename, frame.lineno) for frame in extract_tb(error.__traceback__)] if error else []
-    asked = [(code.co_filename, code.co_firstlineno)] if code else []
-    own = [frame for frame in frames if frame[0] in {file for file, _ in asked}]
-    file, line = (own or asked or frames or [(type(connector).__name__, 0)])[-1]
-    return f"{file}:{line}"
 
 
 def _expected_tokens(request: Request) -> float:
