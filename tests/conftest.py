@@ -15,7 +15,7 @@ pytest.register_assert_rewrite("support")
 from support.assessed_runs import attacked, probed, talked
 from support.chatbot import chatbot
 from support.earlier_duckdb import earlier_duckdb
-from support.s3_server import _s3, s3
+from support.s3_server import _google, _s3, s3
 
 TOGETHER = ("tests/integration/flows/benchmark/", "tests/golden/docs/")
 """One process runs all tests of such a folder: their Prefect server, or their run, takes seconds to make. Drills,

@@ -12,7 +12,7 @@ Data = Annotated[
     str | None,
     typer.Option(
         "--data",
-        metavar="DIR|s3://…",
+        metavar="DIR|s3://…|gs://…|az://…",
         help="Where lake and warehouse lie; else `BIASGRID_DATA`, else `data`.",
     ),
 ]

@@ -110,7 +110,7 @@ class RunOptions(Options):
         "--data",
         "Where lake and warehouse lie; else `BIASGRID_DATA`, else `data`.",
         "directory or `s3://bucket/prefix` of lake and warehouse; None: `BIASGRID_DATA`, or `data`",
-        metavar="DIR|s3://…",
+        metavar="DIR|s3://…|gs://…|az://…",
     )
     run_id: str | None = option(None)
     gate: Gate = option(

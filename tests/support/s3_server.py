@@ -1,4 +1,4 @@
-"""An S3 server on loopback."""
+"""Servers of object storage on loopback: S3, and Google's protocol in front of it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    pass
+CONDITIONS = ("HTTP_IF_NONE_MATCH", "HTTP_IF_MATCH")
 
 
 class S3Server:
-    """S3 on loopback, with what tests want to know of it and do to it. `keys`: whom it knows, all where None."""
+    """S3 on loopback, with what tests want to know of it and do to it. `knows`: the only known key, if any."""
+
+    address = "s3://lakes/team"
 
     def __init__(self) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
@@ -28,6 +29,8 @@ class S3Server:
         self.knows: str | None = None
         self.refuses: Callable[[str, str], str | None] = lambda _method, _path: None
         """What to answer in place of what was asked for: a status such as `503 Slow Down`; None: nothing else."""
+        self.conditions = "obeyed"
+        """Whether conditional puts are `obeyed`, `refused` or `ignored`."""
         self._answers = DomainDispatcherApplication(create_backend_app)
         self.port = 0
 
@@ -37,6 +40,9 @@ class S3Server:
         signed = environ.get("HTTP_AUTHORIZATION", "")
         stranger = self.knows is not None and f"Credential={self.knows}/" not in signed
         refused = "403 Forbidden" if stranger else self.refuses(method, path)
+        conditions = [environ.pop(name, None) for name in CONDITIONS] if self.conditions != "obeyed" else []
+        if any(conditions) and self.conditions == "refused":
+            refused = "501 Not Implemented"
         if refused is None:
             answer: Iterable[bytes] = self._answers(environ, start)
             return answer
@@ -96,6 +102,43 @@ class S3Server:
             thread.join()
             server.server_close()
 
+    def empty(self) -> None:
+        """Leaves nothing but the empty bucket `lakes`."""
+        self.knows, self.refuses, self.conditions = None, lambda _method, _path: None, "obeyed"
+        urllib.request.urlopen(urllib.request.Request(f"{self.url}/moto-api/reset", method="POST")).close()
+        urllib.request.urlopen(urllib.request.Request(f"{self.url}/lakes", method="PUT")).close()
+        self.requests.clear()
+
+
+class GoogleServer(S3Server):
+    """Google's XML interface, which is that of S3 with generations of objects in place of tags, before moto. No
+    emulator of it takes the requests of obstore."""
+
+    address = "gs://lakes/team"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tags: dict[str, str] = {}
+        """Of all generations that were answered."""
+
+    def __call__(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
+        environ["HTTP_AUTHORIZATION"] = "AWS4-HMAC-SHA256 Credential=anna/20260101/us-east-1/s3/aws4_request"
+        if expected := environ.pop("HTTP_X_GOOG_IF_GENERATION_MATCH", None):
+            name, tag = CONDITIONS if expected == "0" else CONDITIONS[::-1], self._tags.get(expected, "none")
+            environ[name[0]] = "*" if expected == "0" else tag
+
+        def answer(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+            if tag := dict(headers).get("ETag"):
+                generation = str(int(tag.strip('"')[:15], 16))
+                self._tags[generation] = tag
+                headers = [*headers, ("x-goog-generation", generation)]
+            return start(status, headers, *more)
+
+        return super().__call__(environ, answer)
+
+    def environment(self, cache: Path) -> dict[str, str]:
+        return {"STORAGE_EMULATOR_HOST": self.url, "BIASGRID_CACHE": str(cache)}
+
 
 @pytest.fixture(scope="session")
 def _s3() -> Iterator[S3Server]:
@@ -103,14 +146,22 @@ def _s3() -> Iterator[S3Server]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def _google() -> Iterator[GoogleServer]:
+    with GoogleServer().listening() as server:
+        yield server
+
+
 @pytest.fixture
-def s3(_s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
-    """An S3 server with nothing but the empty bucket `lakes`; this process is a machine that may use it."""
-    for name, value in _s3.environment(tmp_path / "mirrors").items():
+def s3(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A server with nothing but the empty bucket `lakes`; this process is a machine that may use it. By indirect
+    parameter another than S3: `_google`, `_azure`, or one whose conditional puts are `refused` or `ignored`."""
+    named = getattr(request, "param", "_s3")
+    server = request.getfixturevalue(named if named.startswith("_") else "_s3")
+    for name, value in server.environment(tmp_path / "mirrors").items():
         monkeypatch.setenv(name, value)
-    _s3.knows, _s3.refuses = None, lambda _method, _path: None
-    urllib.request.urlopen(urllib.request.Request(f"{_s3.url}/moto-api/reset", method="POST")).close()
-    urllib.request.urlopen(urllib.request.Request(f"{_s3.url}/lakes", method="PUT")).close()
-    _s3.requests.clear()
-    yield _s3
-    _s3.knows, _s3.refuses = None, lambda _method, _path: None
+    server.empty()
+    if not named.startswith("_"):
+        server.conditions = named
+    yield server
+    server.empty()

@@ -10,7 +10,7 @@
 <root>/expectations/index.html
 ```
 
-S3-compatible storage has the same layout below `s3://bucket/prefix`; the root is then its local mirror.
+Object storage has the same layout below `s3://bucket/prefix`; the root is then its local mirror.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Lake:
 
     @classmethod
     def at(cls, named: Path | str) -> Lake:
-        """The lake in a directory or at `s3://bucket/prefix`, which need not exist."""
+        """The lake in a directory or on object storage (`s3://bucket/prefix`), which need not exist."""
         address = Address.of(named)
         if address is None:
             return cls(Path(named).expanduser().absolute())

@@ -1,4 +1,4 @@
-"""A lake on S3-compatible storage, mirrored by machines: here, lakes with caches of their own."""
+"""A lake on object storage, mirrored by machines: here, lakes with caches of their own."""
 
 import os
 import pickle
@@ -30,6 +30,7 @@ from biasgrid.warehouse.storage.tombstones import find_tombstones
 
 WHERE = "s3://lakes/team"
 Machine = Callable[[str], Lake]
+on_all_storage = pytest.mark.parametrize("s3", ["_s3", "refused", "ignored", "_google"], indirect=True)
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def machine(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine
 
     def lake(name: str) -> Lake:
         monkeypatch.setenv("BIASGRID_CACHE", str(tmp_path / name))
-        return Lake.open(WHERE)
+        return Lake.open(s3.address)
 
     return lake
 
@@ -46,7 +47,7 @@ def machine(s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that does not answer is given up at once."""
-    monkeypatch.setattr(bucket, "PATIENT", 1)
+    monkeypatch.setattr(bucket, "PATIENT", {"max_retries": 0})
 
 
 def row(number: int, **more: object) -> dict[str, object]:
@@ -62,6 +63,7 @@ def ids(lake: Lake) -> list[str]:
     return sorted(lake.read("responses")["response_id"])
 
 
+@on_all_storage
 def test_what_one_machine_writes_another_reads(machine, s3):
     here, there = machine("here"), machine("there")
     here.write("runs", "R1", "1", event(1))
@@ -70,6 +72,7 @@ def test_what_one_machine_writes_another_reads(machine, s3):
     assert here.root != there.root
 
 
+@on_all_storage
 def test_what_another_machine_replaces_is_read_anew(machine):
     here, there = machine("here"), machine("there")
     here.write("runs", "R1", "1", event(1))
@@ -88,6 +91,7 @@ def test_what_has_been_fetched_or_written_here_is_not_fetched_again(machine, s3)
     assert [method for method, path in s3.requests if path.endswith(".parquet")] == []
 
 
+@on_all_storage
 def test_what_was_deleted_from_the_bucket_goes_from_the_mirror(machine):
     here, there = machine("here"), machine("there")
     path = here.write("runs", "R1", "1", event(1))
@@ -183,6 +187,7 @@ def test_an_upload_that_breaks_off_in_the_midst_never_shows(machine, s3, tmp_pat
     assert here.shared.bucket.read("biasgrid.duckdb") == b"old"
 
 
+@on_all_storage
 def test_a_journal_is_sent_in_segments_which_go_when_it_lands(machine, s3, monkeypatch):
     monkeypatch.setattr(uploader, "EVERY_S", 0.05)
     here = machine("here")
@@ -235,10 +240,11 @@ def lost(machine: Machine, s3: Any) -> Lake:
     """The lake of a machine that went while it wrote run R1: r1 and r2 had been sent, r3 had not."""
     here = machine("lost")
     program = LOST.replace("ROW", repr({"run_id": "R1", "cell_id": "cell", "purpose": "subject"}))
-    subprocess.run([sys.executable, "-c", program, WHERE], env=dict(os.environ), check=False)
+    subprocess.run([sys.executable, "-c", program, s3.address], env=dict(os.environ), check=False)
     return here
 
 
+@on_all_storage
 def test_what_a_lost_machine_had_sent_lands_from_another(lost, machine, s3):
     s3.age("team/locks/", 61)
     there = machine("there")
@@ -247,12 +253,14 @@ def test_what_a_lost_machine_had_sent_lands_from_another(lost, machine, s3):
     assert (s3.names("team/journal"), s3.names("team/locks")) == ([], [])
 
 
+@on_all_storage
 def test_what_it_had_not_sent_lands_when_it_is_back(lost, s3):
     assert recover(lost, "R1") == 3
     assert ids(lost) == ["r1", "r2", "r3"]
     assert s3.names("team/journal") == []
 
 
+@on_all_storage
 def test_what_was_asked_again_meanwhile_is_not_doubled(lost, machine, s3):
     s3.age("team/locks/", 61)
     there = machine("there")
@@ -265,6 +273,7 @@ def test_what_was_asked_again_meanwhile_is_not_doubled(lost, machine, s3):
     assert ids(lost) == ["again", "r1", "r2"]
 
 
+@on_all_storage
 def test_a_run_is_written_by_one_machine_at_a_time(machine):
     here, there = machine("here"), machine("there")
     with RunLock(here, "R1"), RunLock(there, "R2"):
@@ -275,6 +284,7 @@ def test_a_run_is_written_by_one_machine_at_a_time(machine):
         pass
 
 
+@on_all_storage
 def test_a_lost_machine_keeps_a_run_for_a_minute(lost, machine, s3):
     there = machine("there")
     assert is_busy(RunLock(there, "R1"))
@@ -283,12 +293,14 @@ def test_a_lost_machine_keeps_a_run_for_a_minute(lost, machine, s3):
         pass
 
 
+@on_all_storage
 def test_a_machine_goes_on_at_once_where_its_own_process_was_killed(lost):
     with RunLock(lost, "R1"):
         pass
 
 
 @pytest.mark.drill
+@on_all_storage
 def test_parts_of_a_run_are_written_side_by_side_and_no_one_gets_the_whole(machine):
     parent, one, other = machine("parent"), machine("one"), machine("other")
     with RunLock(parent, "R1"):
@@ -325,6 +337,7 @@ def test_a_server_that_goes_stops_the_run_and_keeps_its_replies_here(machine, s3
     assert len(ids(here)) == kept
 
 
+@on_all_storage
 def test_a_machine_that_was_offline_notices_that_another_has_its_run(machine, s3, monkeypatch):
     here, there = machine("here"), machine("there")
     monkeypatch.setattr(uploader, "EVERY_S", 0.05)
@@ -349,6 +362,7 @@ def test_machines_build_one_after_the_other(machine, monkeypatch):
     assert here.has_database()
 
 
+@on_all_storage
 def test_a_machine_that_was_offline_publishes_no_warehouse(machine, s3, monkeypatch):
     monkeypatch.setattr(leases, "RENEWED_S", 0.2)
     here = machine("here")

@@ -1,105 +1,20 @@
-"""Parses the address of a lake on S3-compatible storage: `s3://bucket/prefix`."""
+"""Parses the address of a lake on object storage: `s3://bucket/prefix`, `gs://…` or `az://container/prefix`."""
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import NoReturn
 
 from biasgrid.catalogs.errors import Problem, UserError
-
-if TYPE_CHECKING:
-    from pyarrow.fs import S3FileSystem
-
-ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
-PAIR = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
-OTHER_WAYS = (
-    "AWS_PROFILE",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-)
-FILES = {"AWS_SHARED_CREDENTIALS_FILE": ".aws/credentials", "AWS_CONFIG_FILE": ".aws/config"}
-CONNECT_S, ANSWER_S = 5.0, 30.0
-ANY_REGION = "us-east-1"
-"""Region for storage without regions."""
-
-
-def endpoint() -> str:
-    """The address of a server other than Amazon's; empty if there is none."""
-    return _first(ENDPOINTS)
-
-
-def has_keys() -> bool:
-    """Whether the environment or a file provides keys. Amazon's own machines may get keys without either."""
-    if all(map(os.environ.get, PAIR)) or any(map(os.environ.get, OTHER_WAYS)):
-        return True
-    return any(Path(os.environ.get(name) or Path.home() / usual).is_file() for name, usual in FILES.items())
-
-
-def refuse_lacking_keys() -> None:
-    """Raises `UserError` if requests cannot be signed; on Amazon's machines, only if one key of the pair is
-    missing."""
-    missing = [name for name in PAIR if not os.environ.get(name)]
-    if len(missing) == 1 or (endpoint() and not has_keys()):
-        what = f"there are no keys for S3: {' and '.join(f'`{name}`' for name in missing)} not set"
-        remedy = "set them in the environment, or name a profile (AWS_PROFILE)"
-        raise UserError(Problem(what, "environment", remedy))
-
-
-def filesystem(bucket: str, attempts: int) -> S3FileSystem:
-    """The file system of `bucket`, with at most `attempts` per request. Raises `UserError` if the environment is
-    invalid."""
-    from pyarrow import fs
-
-    refuse_lacking_keys()
-    return fs.S3FileSystem(
-        region=_region(bucket),
-        connect_timeout=CONNECT_S,
-        request_timeout=ANSWER_S,
-        allow_delayed_open=True,  # a small file is sent in one request, which succeeds or fails as a whole
-        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=attempts),
-        **_server(),
-    )
-
-
-def _server() -> dict[str, Any]:
-    if not (named := endpoint()):
-        return {}
-    parts = urlsplit(named)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-        what = "the endpoint is no address of a server"
-        remedy = "write `https://host` or `http://host:port`, without keys"
-        raise UserError(Problem(what, " or ".join(ENDPOINTS), remedy))
-    return {"scheme": parts.scheme, "endpoint_override": f"{parts.netloc}{parts.path.rstrip('/')}"}
-
-
-def _region(bucket: str) -> str | None:
-    if known := _first(REGIONS):
-        return known
-    if endpoint():
-        return ANY_REGION
-    from pyarrow import fs
-
-    try:
-        found: str = fs.resolve_s3_region(bucket)
-    except OSError:
-        return None  # the first request reports the error
-    return found
-
-
-def _first(names: tuple[str, ...]) -> str:
-    return next((value for name in names if (value := os.environ.get(name))), "")
-
+from biasgrid.warehouse.storage.objects.clouds import CLOUDS, Cloud
 
 WHERE = "--data or BIASGRID_DATA"
-FORM = "write `s3://bucket/prefix`, or name a directory"
+PREVIOUS = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "azure": "az", "abfs": "az", "abfss": "az", "wasb": "az"}
+"""Schemes of other programs for the same storage."""
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/(/?)(.*)", re.DOTALL)
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _PART = re.compile(r"[A-Za-z0-9_=-][A-Za-z0-9._=-]*")
 
 
@@ -109,6 +24,7 @@ class Address:
 
     bucket: str
     prefix: str = ""
+    scheme: str = "s3"
 
     @classmethod
     def of(cls, named: Path | str) -> Address | None:
@@ -117,35 +33,43 @@ class Address:
         found = _SCHEME.fullmatch(str(named))
         if found is None:
             return None
-        scheme, slash, rest = found.groups()
-        if scheme.lower() != "s3" or not slash:
-            _refuse(f"`{scheme}:/{slash}…` is no address that biasgrid knows")
+        written, slash, rest = found.groups()
+        scheme = written.lower()
+        cloud = CLOUDS.get(PREVIOUS.get(scheme, scheme))
+        if cloud is None or scheme not in CLOUDS or not slash:
+            _refuse(f"`{written}:/{slash}…` is no address that biasgrid knows", cloud)
         if "@" in rest or "?" in rest:
             what = "an address with a key, a password or options in it is refused: it would be shown and stored"
-            _refuse(
-                what, "give keys by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and name bucket and prefix only"
-            )
+            raise UserError(Problem(what, WHERE, f"give keys by environment variables, and {_form(cloud)}"))
         bucket, _, prefix = rest.partition("/")
-        return cls(bucket, prefix.strip("/"))._validate()
+        return cls(bucket, prefix.strip("/"), scheme)._validate()
 
     def __str__(self) -> str:
-        return f"s3://{self.path('')}"
+        return self.url("")
 
-    def path(self, name: str) -> str:
-        """The path of object `name` for pyarrow's file system."""
-        return "/".join(part for part in (self.bucket, self.prefix, name) if part)
+    @property
+    def cloud(self) -> Cloud:
+        return CLOUDS[self.scheme]
 
     def url(self, name: str) -> str:
-        return f"s3://{self.path(name)}"
+        """The address of object `name`."""
+        return f"{self.scheme}://{'/'.join(part for part in (self.bucket, self.prefix, name) if part)}"
 
     def _validate(self) -> Address:
-        if not _BUCKET.fullmatch(self.bucket):
-            _refuse(f"`{self.bucket}` cannot be the name of a bucket: 3 to 63 of a–z, 0–9, `.` and `-`")
+        cloud = self.cloud
+        if not cloud.bucket_name.fullmatch(self.bucket):
+            what = f"`{self.bucket}` cannot be the name of a {cloud.bucket}"
+            _refuse(f"{what}: 3 to 63 lower-case letters, digits and `-`, for some clouds `.` and `_`", cloud)
         wrong = next((part for part in self.prefix.split("/") if self.prefix and not _PART.fullmatch(part)), None)
         if wrong is not None:
-            _refuse(f"`{wrong}` cannot be a part of a prefix: letters, digits, `.`, `_`, `=` and `-` only")
+            _refuse(f"`{wrong}` cannot be a part of a prefix: letters, digits, `.`, `_`, `=` and `-` only", cloud)
         return self
 
 
-def _refuse(what: str, remedy: str = FORM) -> None:
-    raise UserError(Problem(what, WHERE, remedy))
+def _refuse(what: str, cloud: Cloud | None) -> NoReturn:
+    raise UserError(Problem(what, WHERE, f"{_form(cloud)}, or name a directory"))
+
+
+def _form(cloud: Cloud | None) -> str:
+    known = " or ".join(f"`{one.form}`" for one in ([cloud] if cloud else CLOUDS.values()))
+    return f"write {known}"

@@ -1,8 +1,9 @@
 """Leases on shared storage: one object per lease, renewed while its holder is alive.
 
-No conditional put is needed, which some servers lack: a machine puts its lease, then lists all; if it sees
-another's, it removes its own and retries. If two put at once, both may retry, but never do both continue. Ages are
-measured by the server's clock alone.
+A server with conditional puts allows one machine to create a lease, to take over an expired one, or to renew its
+own. On other servers, each machine puts a lease of its own name, then lists all; if it sees another's, it removes
+its own and retries: if two put at once, both may retry, but never do both continue. Leases of parts of a run are
+compared with that of the whole in this way on all servers. Ages are measured by the server's clock alone.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from ulid import ULID
@@ -25,6 +27,9 @@ from ulid import ULID
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.objects.bucket import Bucket, Entry
 from biasgrid.warehouse.storage.objects.mirror import SharedStorage
+
+if TYPE_CHECKING:
+    from obstore import UpdateVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +54,19 @@ class Machine:
         return cls(path.read_text(encoding="ascii"))
 
     def as_json(self) -> bytes:
-        """Its name and this process, to show users who holds a lease."""
-        return orjson.dumps({"host": platform.node(), "process": os.getpid()})
+        """Its name and this process, to show users who holds a lease. No two are the same, so that each renewal
+        has a version of its own."""
+        return orjson.dumps(
+            {"host": platform.node(), "process": os.getpid(), "machine": self.id, "id": str(ULID())}
+        )
 
 
 FOLDER = "locks"
 EXPIRES_S = 60.0
 RENEWED_S = 10.0
 TRIES = 4
+COMMON = "~.json"
+"""End of the name of a lease that all machines share; otherwise the name contains the machine's id."""
 
 
 class LeaseTaken(Exception):
@@ -76,6 +86,8 @@ class Lease:
     subject: str
     machine: Machine
     _own: str = field(default="", init=False)
+    _version: UpdateVersion | None = field(default=None, init=False)
+    """The version that this machine wrote; None if the server has no conditional puts or if it lost the lease."""
     _expired: set[str] = field(default_factory=set, init=False)
     """Expired leases that were removed when this one was taken."""
 
@@ -84,12 +96,9 @@ class Lease:
         same name on this machine: left-over leases of this machine are removed."""
         before: set[str] = set()
         for _ in range(TRIES):
-            self._own = f"{FOLDER}/{self.subject}~{self.machine.id}~{ULID()}.json"
-            own = self.bucket.put_bytes(self.machine.as_json(), self._own)
-            live = self._live(own)
+            live = self._claim()
             if not live:
                 return
-            self.give_back()
             if before & live:
                 break
             before = live
@@ -98,6 +107,9 @@ class Lease:
 
     def renew(self) -> bool:
         """Whether the lease is still held. Raises `StorageTrouble`."""
+        if self._is_common:
+            self._version = self._version and self._put(self._own, self._version)
+            return self._version is not None
         there = self.bucket.list_objects(FOLDER)
         if self._own not in there:
             return False
@@ -108,31 +120,93 @@ class Lease:
 
     def give_back(self) -> None:
         """Removes the lease. If it raises `StorageTrouble`, the lease expires by itself."""
-        self.bucket.remove(self._own)
+        if not self._is_common:
+            self.bucket.remove(self._own)
+        elif self._version:
+            self._end(self._own, self._version)
+            self._version = None
 
-    def _live(self, own: Entry) -> set[str]:
+    @property
+    def _is_common(self) -> bool:
+        return self._own.endswith(COMMON)
+
+    def _claim(self) -> set[str]:
+        """Puts the lease, or gives way to conflicting leases of other machines and returns their names."""
+        if self.bucket.is_conditional():
+            self._own = f"{FOLDER}/{self.subject}{COMMON}"
+            self._version = self._put(self._own, None) or self._take_over()
+            if self._version is None:
+                return {self._own}
+        else:
+            self._own = f"{FOLDER}/{self.subject}~{self.machine.id}~{ULID()}.json"
+            self.bucket.send(self.machine.as_json(), self._own)
+        live = self._live()
+        if live:
+            self.give_back()
+        return live
+
+    def _put(self, name: str, earlier: UpdateVersion | None) -> UpdateVersion | None:
+        return self.bucket.put_if(self.machine.as_json(), name, earlier)
+
+    def _take_over(self) -> UpdateVersion | None:
+        """Replaces an expired lease of the same name, or one left over from this machine; None if it is live."""
+        clock = f"{FOLDER}/clock~{self.machine.id}~{ULID()}.json"
+        now = self.bucket.put_bytes(self.machine.as_json(), clock).written
+        self.bucket.remove(clock)
+        held = self.bucket.find_object(self._own)
+        if held is None or not self._is_over(self._own, held, now):
+            return None
+        return self._put(self._own, held.version)
+
+    def _live(self) -> set[str]:
         """Other machines' leases that conflict with this one; expired ones are removed."""
-        found = {name: entry for name, entry in self.bucket.list_objects(FOLDER).items() if self._is_rival(name)}
-        oldest = own.written - timedelta(seconds=EXPIRES_S)
-        dead = {name for name, entry in found.items() if entry.written < oldest or self._is_of_this_machine(name)}
-        for name in dead:
+        there = self.bucket.list_objects(FOLDER)
+        if self._own not in there:
+            raise self.bucket.trouble(self._own, "is not listed: the server does not list what was just written")
+        now = there[self._own].written
+        rivals = {name for name in there if self._is_rival(name)}
+        return {
+            name for name in rivals if not self._is_over(name, there[name], now) or not self._remove(name, now)
+        }
+
+    def _is_over(self, name: str, lease: Entry, now: datetime) -> bool:
+        return lease.written < now - timedelta(seconds=EXPIRES_S) or self._machine_of(name) == self.machine.id
+
+    def _remove(self, name: str, now: datetime) -> bool:
+        """Removes a lease that is over; False if it was renewed meanwhile."""
+        if not name.endswith(COMMON):
             self.bucket.remove(name)
-        self._expired |= dead
-        return found.keys() - dead
+            self._expired.add(name)
+            return True
+        found = self.bucket.find_object(name)
+        return found is None or (self._is_over(name, found, now) and self._end(name, found.version))
+
+    def _end(self, name: str, version: UpdateVersion) -> bool:
+        """Removes a lease, if it is of that version."""
+        # there is no conditional removal: overwritten, it can be neither renewed nor taken before it has expired
+        ended = self._put(name, version)
+        if ended:
+            self.bucket.remove(name)
+        return ended is not None
 
     def _is_rival(self, name: str) -> bool:
         subject = name.removeprefix(f"{FOLDER}/").partition("~")[0]
         whole, part = sorted((subject, self.subject), key=len)
         return name != self._own and (whole == part or part.startswith(f"{whole}+"))
 
-    def _is_of_this_machine(self, name: str) -> bool:
-        return name.split("~")[1:2] == [self.machine.id]
+    def _machine_of(self, name: str) -> str:
+        """The id of the machine that wrote a lease."""
+        return str(self._read(name).get("machine")) if name.endswith(COMMON) else name.split("~")[1]
 
     def _holder(self, name: str) -> str:
+        return str(self._read(name).get("host", "another machine"))
+
+    def _read(self, name: str) -> dict[str, Any]:
         try:
-            return str(orjson.loads(self.bucket.read(name))["host"])
-        except (orjson.JSONDecodeError, KeyError, TypeError):
-            return "another machine"
+            found = orjson.loads(self.bucket.read(name))
+        except orjson.JSONDecodeError:
+            return {}
+        return found if isinstance(found, dict) else {}
 
 
 PAUSE_S = 2.0

@@ -1,4 +1,4 @@
-"""A local mirror of a lake on S3-compatible storage.
+"""A local mirror of a lake on object storage.
 
 The bucket is authoritative: a file is uploaded before it gets its name in the mirror, which otherwise contains
 only journals of running runs. Files are compared by size and by the bucket's write time in seconds, which a copy
@@ -20,7 +20,7 @@ from ulid import ULID
 
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.errors import storing
-from biasgrid.warehouse.storage.objects.address import Address, endpoint
+from biasgrid.warehouse.storage.objects.address import Address
 from biasgrid.warehouse.storage.objects.bucket import Bucket, Entry
 
 CACHE = "BIASGRID_CACHE"
@@ -44,7 +44,7 @@ class SharedStorage:
     @classmethod
     def at(cls, address: Address) -> SharedStorage:
         """The instance for an address, a server and a folder of mirrors; one per process."""
-        return _shared(address, endpoint(), _mirrors())
+        return _shared(address, address.cloud.endpoint(), _mirrors())
 
     def refuse_unwritable(self) -> None:
         """Creates the mirror. Raises `UserError` if the bucket cannot be listed, written or read."""

@@ -16,6 +16,8 @@ def test_a_path_is_no_address(named):
         ("s3://lakes/", Address("lakes")),
         ("s3://lakes/team/nightly/", Address("lakes", "team/nightly")),
         ("S3://lakes/team", Address("lakes", "team")),
+        ("gs://lakes_of.us/team", Address("lakes_of.us", "team", "gs")),
+        ("az://lakes/team", Address("lakes", "team", "az")),
     ],
 )
 def test_an_address_is_a_bucket_and_a_prefix(named, address):
@@ -26,27 +28,32 @@ def test_objects_below_an_address_have_a_whole_url():
     assert Address("lakes", "team").url("lake/runs") == "s3://lakes/team/lake/runs"
     assert Address("lakes").url("lake/runs") == "s3://lakes/lake/runs"
     assert str(Address("lakes")) == "s3://lakes"
+    assert Address("lakes", "team", "az").url("lake/runs") == "az://lakes/team/lake/runs"
 
 
 @pytest.mark.parametrize(
-    "named",
+    ("named", "form"),
     [
-        "s3:/lakes/team",
-        "gs://lakes",
-        "https://host/lakes",
-        "s3://",
-        "s3://L",
-        "s3://lakes/a//b",
-        "s3://lakes/../x",
+        ("s3:/lakes/team", "s3://bucket/prefix"),
+        ("s3a://lakes", "s3://bucket/prefix"),
+        ("gcs://lakes", "gs://bucket/prefix"),
+        ("azure://lakes", "az://container/prefix"),
+        ("az:/lakes", "az://container/prefix"),
+        ("az://lakes_of.us", "az://container/prefix"),
+        ("https://host/lakes", "s3://bucket/prefix"),
+        ("s3://", "s3://bucket/prefix"),
+        ("s3://L", "s3://bucket/prefix"),
+        ("s3://lakes/a//b", "s3://bucket/prefix"),
+        ("s3://lakes/../x", "s3://bucket/prefix"),
     ],
 )
-def test_what_is_meant_as_an_address_and_is_none_is_a_mistake(named):
-    with pytest.raises(UserError, match="s3://bucket/prefix"):
+def test_what_is_meant_as_an_address_and_is_none_is_a_mistake(named, form):
+    with pytest.raises(UserError, match=f"write `{form}`"):
         Address.of(named)
 
 
 @pytest.mark.parametrize(
-    "named", ["s3://anna:swordfish@lakes/x", "s3://lakes/x?secret_key=swordfish", "gs://anna:swordfish@lakes"]
+    "named", ["s3://anna:swordfish@lakes/x", "s3://lakes/x?secret_key=swordfish", "gcs://anna:swordfish@lakes"]
 )
 def test_a_key_in_an_address_is_refused_and_not_repeated(named):
     with pytest.raises(UserError) as refused:

@@ -28,7 +28,7 @@ def test_the_environment_may_name_it(s3, monkeypatch):
     ("named", "expected"),
     [
         ("s3:/lakes/team", "no address"),
-        ("gs://lakes/team", "no address"),
+        ("gcs://lakes/team", "write `gs://bucket/prefix`"),
         ("s3://nowhere/team", "there is no such bucket"),
         (WHERE, "there is no data at `s3://lakes/team`"),
         ("s3://anna:swordfish@lakes/team", "is refused"),
