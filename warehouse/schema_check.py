@@ -60,10 +60,15 @@ def conform(table: str, rows: pl.DataFrame | pa.Table) -> pa.Table:
     schema = declared_schema(table)
     given = rows.to_arrow() if isinstance(rows, pl.DataFrame) else rows
     _refuse_unknown(table, schema, given.column_names)
-    columns = [_column(table, field, given) for field in schema]
-    conformed = pa.Table.from_arrays(columns, schema=schema)
+    conformed = fit(table, given)
     _refuse_null_keys(table, conformed)
     return stamp_version(conformed)
+
+
+def fit(table: str, rows: pa.Table) -> pa.Table:
+    """`rows` that landed before in the declared order and types: absent columns are null, others left out."""
+    schema = declared_schema(table)
+    return pa.Table.from_arrays([_column(table, field, rows) for field in schema], schema=schema)
 
 
 def declared_schema(table: str) -> pa.Schema:

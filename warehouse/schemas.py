@@ -10,7 +10,7 @@ import pyarrow as pa
 
 SCHEMA_VERSION = 5
 """Of the tables below, in the metadata of each file. It rises with every column or table that is added, and when
-one comes to mean something else: an older biasgrid then refuses the file."""
+one comes to mean something else: an older biasgrid then refuses the file. Since 5 there are compacted files."""
 
 TEXT = pa.string()
 COUNT = pa.int64()

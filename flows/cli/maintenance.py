@@ -1,4 +1,4 @@
-"""`warehouse build`, `check` and `views`, and `doctor`, which checks the installation."""
+"""`warehouse build`, `check`, `compact` and `views`, and `doctor`, which checks the installation."""
 
 from __future__ import annotations
 
@@ -40,6 +40,22 @@ def build(data: Data = None, full: Full = False) -> None:
         typer.echo(f"landed {rescued} responses that a crash had left in journals")
     finish_forgetting(lake)
     typer.echo(lake.display_path(built(lake, full=full)))
+
+
+@app.command()
+def compact(data: Data = None) -> None:
+    """Write the files of each run as few large ones, sign them, then build. Runs do this when they end: this is
+    for data of earlier releases, and for runs that were stopped."""
+    from biasgrid.flows.runs.prepare import lake_to_change
+    from biasgrid.warehouse.build.build import build as built
+    from biasgrid.warehouse.storage.compaction import compact_runs
+    from biasgrid.warehouse.storage.journal import recover
+
+    lake = lake_to_change(data)
+    recover(lake)
+    fewer = compact_runs(lake)
+    typer.echo(f"{fewer:,} files fewer")
+    typer.echo(lake.display_path(built(lake)))
 
 
 @app.command()

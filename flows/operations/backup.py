@@ -102,14 +102,20 @@ def _copy_all(lake: Lake, folder: Path, earlier: Mapping[str, Copied]) -> list[C
 
 
 def _copy_once(lake: Lake, folder: Path, earlier: Mapping[str, Copied]) -> list[Copied]:
-    """Journals first: one that becomes Parquet meanwhile is in both, and its replies count once."""
-    copied = [Copied(name, len(text), _store(folder, [text]), 0) for name, text in _journals(lake) if text]
+    """Journals first: one that becomes Parquet meanwhile is in both, and its replies count once. Logs last: they
+    have a line of each file."""
+    copied = [_store_lines(folder, name, text) for name, text in _journals(lake) if text]
     listed = {path: stat for path in _list_lake(lake) if (stat := _stat(path))}
     copied += [_copy(lake, folder, path, stat, earlier) for path, stat in listed.items()]
+    copied += [_store_lines(folder, name, text) for name, text in _whole_lines(lake, _logs(lake)) if text]
     signed = (path for path in listed if path.relative_to(lake.root).parts[1] == SIGNED)
     if any(_stat(path) != listed[path] for path in signed):
         raise _Moved
     return copied
+
+
+def _store_lines(folder: Path, name: str, text: bytes) -> Copied:
+    return Copied(name, len(text), _store(folder, [text]), 0)
 
 
 def _journals(lake: Lake) -> Iterator[tuple[str, bytes]]:
@@ -119,9 +125,15 @@ def _journals(lake: Lake) -> Iterator[tuple[str, bytes]]:
             run, _, segment = name.removeprefix("journal/").partition("/")
             yield f"journal/{run}/{segment.replace('/', SEGMENT)}", lake.shared.bucket.read(name)
         return
-    paths = (lake.root / "journal").glob("run_id=*/*.jsonl")
-    logs = (lake.root / "lake" / SIGNED).glob("run_id=*/*.jsonl")
-    for path in sorted((*paths, *logs)):
+    yield from _whole_lines(lake, (lake.root / "journal").glob("run_id=*/*.jsonl"))
+
+
+def _logs(lake: Lake) -> Iterator[Path]:
+    return (lake.root / "lake" / SIGNED).glob("run_id=*/*.jsonl")
+
+
+def _whole_lines(lake: Lake, paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(paths):
         with suppress(FileNotFoundError):
             text = path.read_bytes()
             yield path.relative_to(lake.root).as_posix(), text[: text.rfind(b"\n") + 1]

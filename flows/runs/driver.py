@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
@@ -24,7 +25,9 @@ from biasgrid.tasks.aggregate.task import aggregate
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.warehouse.build import load_warehouse
 from biasgrid.warehouse.expectations.process import Inspector, start_inspector
+from biasgrid.warehouse.storage.compaction import compact_run, sign_run
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.run_lock import RunBusy
 from biasgrid.warehouse.storage.runs import Run, State, find_run
 
 P = ParamSpec("P")
@@ -126,23 +129,38 @@ async def conclude(
     """Aggregates a run, reads its outcome from the marts and records it; incomplete runs stay resumable."""
     run.record(lake, "aggregating" if is_whole else "interrupted")
     await asyncio.to_thread(kind.settle, lake, run.run_id)
+    if is_whole:
+        await asyncio.to_thread(_compact, lake, run.run_id)
     await build_warehouse(lake, run.run_id, inspector)
     found = kind.outcome(lake, run.run_id, is_checked=inspector is not None)
     if is_whole:
         run.record(lake, "incomplete" if found.incomplete else "completed")
+        await asyncio.to_thread(_sign, lake, run.run_id)
     if is_whole and found.incomplete:  # which only the marts know: recorded, and built once more with it
         await build_warehouse(lake, run.run_id, inspector, "aggregate · marked as incomplete")
     return warn_of_gaps(found)
 
 
+def _compact(lake: Lake, run_id: str) -> None:
+    with suppress(RunBusy):  # a part that counted as lost still writes: the next compaction takes the run
+        compact_run(lake, run_id)
+
+
+def _sign(lake: Lake, run_id: str) -> None:
+    with suppress(RunBusy):
+        sign_run(lake, run_id)
+
+
 async def conclude_again(lake: Lake, run: Run, kind: RunKind[R, F, E], inspector: Inspector | None) -> E:
     """Aggregates after a later evaluation and updates the run's state only if its completeness changed."""
     await asyncio.to_thread(kind.settle, lake, run.run_id)
+    await asyncio.to_thread(_compact, lake, run.run_id)
     await build_warehouse(lake, run.run_id, inspector)
     found = kind.outcome(lake, run.run_id, is_checked=inspector is not None)
     state: State = "incomplete" if found.incomplete else "completed"
     if run.state in ENDED and run.state != state:
         run.record(lake, state)
+        await asyncio.to_thread(_sign, lake, run.run_id)
         await build_warehouse(lake, run.run_id, inspector, f"aggregate · marked as {state}")
     return warn_of_gaps(found)
 

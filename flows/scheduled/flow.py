@@ -197,6 +197,7 @@ async def _plan(grid: Grid) -> pl.DataFrame:
     try:
         with RunLock(lake, run_id):
             recover(lake, run_id)
+            lake.separate(run_id)
             cells = planned_cells(lake, run_id)
             if cells.is_empty():
                 cells = await generate_stage(grid)

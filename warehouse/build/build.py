@@ -48,11 +48,13 @@ from biasgrid.warehouse.build.text_views import (
     text_settings,
 )
 from biasgrid.warehouse.storage.atomic_file import remove_partial_files, replace_atomically
+from biasgrid.warehouse.storage.compaction import find_superseded, remove_superseded
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.objects.address import WHERE
 from biasgrid.warehouse.storage.objects.leases import Turn, take_turns
 from biasgrid.warehouse.storage.tombstones import FOLDER
+from biasgrid.warehouse.storage.verification import refuse_damaged
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -95,22 +97,31 @@ def build(
     ordered = load_models(models)
     with storing(target), hold_build_lock(lake) as turn:
         remove_partial_files(target.parent)
+        superseded = find_superseded(lake) if target == lake.database else []
         landed = list_landed(lake)
         increment = find_increment(_last_file(lake, target, full), ordered, landed)
+        refuse_damaged(lake, (file for own in increment.select(landed).values() for file in own))
         passed = gate or (lambda built: None)
         if increment.is_empty:
             passed(target)
-            return target
-        with replace_atomically(target) as partial:
-            if increment.is_whole:
-                _build_all(partial, lake, ordered, landed, increment)
-            else:
-                shutil.copyfile(target, partial)
-                _build_changed(partial, lake, ordered, landed, increment)
-            passed(partial)
-            if turn and target == lake.database:
-                turn.publish(partial, target)
+        else:
+            with replace_atomically(target) as partial:
+                _build(partial, target, lake, ordered, landed, increment)
+                passed(partial)
+                if turn and target == lake.database:
+                    turn.publish(partial, target)
+        remove_superseded(lake, superseded)
     return target
+
+
+def _build(
+    partial: Path, last: Path, lake: Lake, ordered: Sequence[Model], landed: Landed, increment: Increment
+) -> None:
+    if increment.is_whole:
+        _build_all(partial, lake, ordered, landed, increment)
+    else:
+        shutil.copyfile(last, partial)
+        _build_changed(partial, lake, ordered, landed, increment)
 
 
 def _last_file(lake: Lake, target: Path, full: bool) -> Path | None:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -13,8 +13,6 @@ from typing import Any
 
 import duckdb
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.schema.base import Frozen
@@ -24,6 +22,7 @@ from biasgrid.warehouse.build.models import read_yaml
 from biasgrid.warehouse.schemas import KINDS, OF_KINDS, OUTCOMES, PROBE, TABLES, UNITS
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.pack_file import read_rows, remedy
 
 Row = dict[str, Any]
 EVERYWHERE = "select true"
@@ -194,24 +193,19 @@ def refuse_flaws_behind(warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: 
 
 
 def refuse_unreadable(lake: Lake, cause: duckdb.Error) -> None:
-    """Raises `LakeDamaged` if files caused the DuckDB error: truncated files, or else files that cannot be read
-    completely."""
-    files = [(table, path) for table in TABLES for path in lake.files(table)]
-    for read in (pq.read_metadata, pq.read_table):
-        mistakes = [found for table, path in files if (found := _unreadable(lake, table, path, read))]
-        if mistakes:
-            raise LakeDamaged(mistakes) from cause
+    """Raises `LakeDamaged` if files caused the DuckDB error, since they cannot be read completely."""
+    mistakes = [mistake for table in TABLES for path in lake.files(table) for mistake in _unread(path)]
+    if mistakes:
+        raise LakeDamaged(mistakes) from cause
 
 
-def _unreadable(lake: Lake, table: str, path: Path, read: Callable[[Path], object]) -> Problem | None:
+def _unread(path: Path) -> Sequence[Problem]:
     try:
-        read(path)
-    except (pa.ArrowException, OSError) as error:
-        run_id = path.parent.name.removeprefix("run_id=")
-        why = str(error).splitlines()[0]
-        where = str(lake.display_path(path))
-        return Problem(f"a file of `{table}` is no whole Parquet file: {why}", where, _remedy(lake, run_id))
-    return None
+        for _ in read_rows(path):
+            pass
+    except LakeDamaged as damage:
+        return damage.mistakes
+    return ()
 
 
 def _problem(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> Problem:
@@ -222,7 +216,7 @@ def _problem(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> Problem:
     return Problem(
         what=f"`{flaw.table}` of run {_quote_names(runs)}: {flaw.what}: {flaw.id} {ids}{more}",
         where=", ".join(str(lake.display_path(place)) for place in places[:SHOWN]),
-        remedy=_remedy(lake, runs[0]),
+        remedy=remedy(runs[0], lake.display_path(lake.root / "lake")),
     )
 
 
@@ -242,12 +236,6 @@ def _files(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> list[Path]:
         extra_columns="ignore",
     )
     return [Path(file) for file in scanned.filter(named).select("file").unique().collect()["file"].sort()]
-
-
-def _remedy(lake: Lake, run_id: str) -> str:
-    folders = lake.display_path(lake.root / "lake" / "*" / f"run_id={run_id}")
-    away = f"take the run out of the lake (move `{folders}` elsewhere)"
-    return f"put back what belongs there, or {away}, then `biasgrid warehouse build`"
 
 
 def _quote_names(names: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ from ulid import ULID
 
 from biasgrid.warehouse.schemas import TABLES, UNITS
 from biasgrid.warehouse.storage.atomic_file import remove_partial_files
+from biasgrid.warehouse.storage.compaction import sign_unsigned_packs
 from biasgrid.warehouse.storage.disk_reserve import Reserve
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.journal_lines import Row, line, read_lines
@@ -152,6 +153,8 @@ def _recover_run(lake: Lake, run_id: str, part: str | None = None, cells: Collec
     with RunLock(lake, run_id, part), storing(lake.root):
         for table in TABLES if part is None else ():  # other processes may be writing theirs
             remove_partial_files(lake.folder(table, run_id))
+        if part is None:
+            sign_unsigned_packs(lake, run_id)
         collected = _collect_segments(lake, run_id, cells)
         journals = sorted(lake.journal_folder(run_id).glob("*.jsonl"))
         own = [journal for journal in journals if _is_of(_cell_of(journal), cells)]

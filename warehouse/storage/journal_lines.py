@@ -1,11 +1,14 @@
-"""Converts responses to lines of JSON and back to rows."""
+"""Converts responses to lines of JSON and back to rows. Lines have a checksum as their last field."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import orjson
 import polars as pl
@@ -116,3 +119,26 @@ def _refuse_misfit(column: str, value: object) -> None:
         raise SchemaMismatch(f"`responses.{column}` cannot hold a number of {value.bit_length()} bits")
     if isinstance(value, bool) or not isinstance(value, _TYPES[column]):
         raise SchemaMismatch(f"`responses.{column}` cannot hold a {type(value).__name__}: {value!r:.80}")
+
+
+_END = re.compile(rb',"checksum":"([0-9a-f]{8})"\}')
+
+
+def seal(text: bytes) -> bytes:
+    """A JSON object, not empty, as a line with its checksum."""
+    return b'%b,"checksum":"%08x"}\n' % (text[:-1], crc32(text))
+
+
+def unseal(line: bytes) -> bytes | None:
+    """The object of a line as it was sealed, or a line without a checksum as it is; None if it is damaged."""
+    end = _END.search(line, max(0, len(line) - 28))
+    if end is None:
+        return line
+    text = line[: end.start()] + b"}"
+    return text if crc32(text) == int(end[1], 16) else None
+
+
+def split_sealed(line: bytes) -> list[bytes]:
+    """The lines in a line whose ends were damaged."""
+    ends = [0, *(end.end() for end in _END.finditer(line)), len(line)]
+    return [piece for start, stop in pairwise(ends) if (piece := line[start:stop]).strip()]

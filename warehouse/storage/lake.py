@@ -3,6 +3,7 @@
 ```
 <root>/lake/<table>/run_id=<id>/<name>.parquet
 <root>/lake/plans/<hash>.parquet
+<root>/lake/manifests/run_id=<id>/manifest.json
 <root>/journal/run_id=<id>/<cell_id>.jsonl
 <root>/locks/
 <root>/sessions/<run>/
@@ -18,24 +19,37 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
+import filelock
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.warehouse.schema_check import SchemaMismatch, conform, declared_schema, polars_schema, refuse_newer
-from biasgrid.warehouse.schemas import EVENTS
+from biasgrid.warehouse.schema_check import (
+    SchemaMismatch,
+    conform,
+    declared_schema,
+    fit,
+    polars_schema,
+    refuse_newer,
+    stamp_version,
+)
+from biasgrid.warehouse.schemas import EVENTS, TABLES
 from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.disk_reserve import Reserve
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
+from biasgrid.warehouse.storage.manifest import FILE as MANIFEST
+from biasgrid.warehouse.storage.manifest import MANIFESTS, Entry, Manifest, key_of, log_landed
 from biasgrid.warehouse.storage.objects.address import WHERE, Address
 from biasgrid.warehouse.storage.objects.mirror import SharedStorage
 from biasgrid.warehouse.storage.objects.uploader import Uploader
+from biasgrid.warehouse.storage.pack_file import PREFIX, find_rows, is_pack, read_parts, select_current
 
 PARTS = frozenset({"lake", "journal"})
 """At least one of these exists if anything has been stored."""
@@ -116,15 +130,38 @@ class Lake:
     def journal_folder(self, run_id: str) -> Path:
         return self.root / "journal" / f"run_id={check_name(run_id)}"
 
+    def manifest_folder(self, run_id: str) -> Path:
+        return self.root / "lake" / MANIFESTS / f"run_id={check_name(run_id)}"
+
+    def manifest(self, run_id: str) -> Manifest:
+        """The manifest of a run, empty before it has one. Raises `LakeDamaged`."""
+        folder = self.manifest_folder(run_id)
+        self._bring_of_run(folder, run_id)
+        return Manifest.read(folder)
+
     def files(self, table: str, run_id: str | None = None, name: str | None = None) -> list[Path]:
-        """The Parquet files of `table`, sorted; `name` may be a glob such as `cell-*`."""
-        pattern = f"{name or '*'}.parquet"
+        """The Parquet files of `table` whose rows count, compacted ones first in each run; `name` may be a glob
+        such as `cell-*`, and then a compacted file may have other rows as well. Raises `LakeDamaged`."""
         if run_id is not None:
-            self._bring_of_run(self.folder(table, run_id), run_id)
-            return _visible(self.folder(table, run_id), pattern)
-        declared_schema(table)
-        self.bring(self.root / "lake" / table)
-        return _visible(self.root / "lake" / table, f"run_id=*/{pattern}")
+            folder = self.folder(table, run_id)
+            self._bring_of_run(folder, run_id)
+            self._bring_of_run(self.manifest_folder(run_id), run_id)
+            found = self._current(folder)
+        else:
+            declared_schema(table)
+            self.bring(self.root / "lake" / MANIFESTS)
+            self.bring(self.root / "lake" / table)
+            folders = sorted((self.root / "lake" / table).glob("run_id=*"))
+            found = [path for folder in folders for path in self._current(folder)]
+        return found if name is None else [path for path in found if _has_part(path, name)]
+
+    def _current(self, folder: Path) -> list[Path]:
+        found = visible_files(folder)
+        if len(found) < 2 or not any(map(is_pack, found)):
+            return found
+        # read before the folder, so that separate files are there if a compacted file no longer counts
+        retired = Manifest.read(self.root / "lake" / MANIFESTS / folder.name).retired
+        return select_current(visible_files(folder), retired)
 
     def bring(self, path: Path) -> None:
         """Updates `path` from the shared storage, if any. Raises `StorageTrouble`."""
@@ -166,6 +203,7 @@ class Lake:
         reserve = Reserve.of(self.journal_folder(run_id))
         if table not in EVENTS:
             reserve.refuse_more()
+        self._make_way(table, run_id, name)
         try:
             self._write(path, table_rows)
         except StorageTrouble as trouble:
@@ -176,12 +214,89 @@ class Lake:
 
     def _write(self, path: Path, rows: pa.Table) -> None:
         with self.landing(path) as partial:
-            pq.write_table(rows, partial, compression="zstd")
+            pq.write_table(rows, partial, compression="zstd", write_page_checksum=True)
+            if self.shared is None:  # there a file can have no lines added
+                folder = self.root / "lake" / MANIFESTS / path.parent.name
+                log_landed(folder, key_of(path), Entry.of(partial, rows.num_rows), replaces=path.exists())
+
+    def _make_way(self, table: str, run_id: str, name: str) -> None:
+        """Lets a file replace one that is signed, or a part of a compacted file, whose parts then get files of
+        their own."""
+        path = self.folder(table, run_id) / f"{check_name(name)}.parquet"
+        if not (files := self.manifest(run_id).files):
+            return
+        if key_of(path) in files:
+            self.change_manifest(run_id, lambda own: replace(own, files=_without(own.files, path)))
+        if any(key.startswith(f"{table}/{PREFIX}") for key in files) and self._find_packs(table, run_id, name):
+            with self._manifest_lock(run_id):
+                for pack in self._find_packs(table, run_id, name):
+                    self._unpack(pack, run_id)
+
+    def _find_packs(self, table: str, run_id: str, name: str) -> list[Path]:
+        return [path for path in self.files(table, run_id, name) if is_pack(path)]
+
+    def _unpack(self, pack: Path, run_id: str) -> None:
+        for name, rows in read_parts(pack):
+            self._write(pack.with_name(f"{name}.parquet"), stamp_version(fit(pack.parent.parent.name, rows)))
+        self._change_manifest(
+            run_id,
+            lambda own: Manifest(_without(own.files, pack), own.retired | {key_of(pack)}),
+        )
+
+    def separate(self, run_id: str) -> None:
+        """Gives all rows of a run that may be replaced files of their own again, so that several processes can
+        each write a part of the run. The caller holds the run's lock."""
+        for pack in [path for table in TABLES for path in self.files(table, run_id) if is_pack(path)]:
+            self._unpack(pack, run_id)
+        self.change_manifest(run_id, lambda own: replace(own, files=_of_events(own.files)))
+
+    def change_manifest(self, run_id: str, change: Callable[[Manifest], Manifest]) -> None:
+        """Replaces the manifest of a run by what `change` makes of it; one process at a time on this machine."""
+        with self._manifest_lock(run_id):
+            self._change_manifest(run_id, change)
+
+    def _change_manifest(self, run_id: str, change: Callable[[Manifest], Manifest]) -> None:
+        path = self.manifest_folder(run_id) / MANIFEST
+        before = self.manifest(run_id)
+        after = change(before)
+        if after == before:
+            return
+        with storing(path), replace_atomically(path) as partial:
+            partial.write_bytes(after.as_bytes())
+            if self.shared:
+                self.shared.replace(partial, path)
+
+    @contextmanager
+    def _manifest_lock(self, run_id: str) -> Iterator[None]:
+        # one lock object per thread: threads of a process wait for each other as well
+        self.locks.mkdir(parents=True, exist_ok=True)
+        with filelock.FileLock(self.locks / f"manifest-{check_name(run_id)}.lock"):
+            yield
+
+    def remove(self, path: Path) -> None:
+        """Removes a file, from the shared storage first. Raises `StorageTrouble`."""
+        if self.shared:
+            self.shared.bucket.remove(self.shared.name(path))
+        with storing(path):
+            path.unlink(missing_ok=True)
 
     def scan(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.LazyFrame:
         """`table` with its declared schema, empty without files; columns missing in older files are null. Raises
         `LakeTooNew` for files of a newer biasgrid."""
-        return scan_files(table, self.files(table, run_id, name))
+        if name is None:
+            return scan_files(table, self.files(table, run_id))
+        return pl.concat([scan_files(table, []), *self._scan_parts(table, self.files(table, run_id, name), name)])
+
+    def _scan_parts(self, table: str, files: Iterable[Path], name: str) -> Iterator[pl.LazyFrame]:
+        separate = []
+        for path in files:
+            if not is_pack(path):
+                separate.append(path)
+                continue
+            for first, rows in find_rows(path, name):
+                yield scan_files(table, [path]).slice(first, rows)
+        if separate:
+            yield scan_files(table, separate)
 
     def read(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.DataFrame:
         """Like `scan`, in memory."""
@@ -257,8 +372,22 @@ def newest(events: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return events.sort("event_id").unique(list(keys), keep="last", maintain_order=True)
 
 
-def _visible(folder: Path, pattern: str) -> list[Path]:
-    return sorted(path for path in folder.glob(pattern) if not path.name.startswith("."))
+def visible_files(folder: Path) -> list[Path]:
+    """The Parquet files in a folder, also those that no longer count, sorted."""
+    return sorted(path for path in folder.glob("*.parquet") if not path.name.startswith("."))
+
+
+def _has_part(path: Path, pattern: str) -> bool:
+    return bool(find_rows(path, pattern)) if is_pack(path) else fnmatchcase(path.stem, pattern)
+
+
+def _of_events(files: Mapping[str, Entry]) -> Mapping[str, Entry]:
+    """Those that nothing replaces."""
+    return {name: entry for name, entry in files.items() if name.partition("/")[0] in EVENTS}
+
+
+def _without(files: Mapping[str, Entry], path: Path) -> Mapping[str, Entry]:
+    return {name: entry for name, entry in files.items() if name != key_of(path)}
 
 
 def _refuse_other_runs(table: str, run_id: str, rows: pa.Table) -> None:

@@ -19,6 +19,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -26,6 +27,7 @@ import pyarrow.parquet as pq
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.warehouse.storage.lake import Lake, check_name
+from biasgrid.warehouse.storage.manifest import Entry, Manifest, key_of
 
 FOLDER = "forgotten"
 REMOVED = ("cases", "responses", "verdicts", "assessments", "controls")
@@ -106,6 +108,18 @@ def remove_replies(lake: Lake, run_id: str) -> None:
             lake.shared.bucket.remove_all(lake.shared.name(folder))
         if folder.exists():
             shutil.rmtree(folder)
+    lake.change_manifest(run_id, partial(_sign_kept, lake, run_id))
+
+
+def _sign_kept(lake: Lake, run_id: str, before: Manifest) -> Manifest:
+    """The manifest without what was removed, and with what is kept."""
+    left = {name: entry for name, entry in before.files.items() if name.partition("/")[0] not in REMOVED}
+    kept = [path for path in folder_of(lake, run_id).glob("[!.]*") if path.is_file()]
+    return Manifest(left | {key_of(path): Entry.of(path, _count_rows(path)) for path in kept})
+
+
+def _count_rows(path: Path) -> int:
+    return int(pq.read_metadata(path).num_rows) if path.suffix == ".parquet" else 0
 
 
 def has_replies(lake: Lake, run_id: str) -> bool:
@@ -121,7 +135,7 @@ def _files_of(lake: Lake, table: str, run_id: str) -> Iterator[Path]:
 def _describe(lake: Lake, path: Path) -> Mapping[str, str | int]:
     with path.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
-    place, rows = path.relative_to(lake.root).as_posix(), pq.read_metadata(path).num_rows
+    place, rows = path.relative_to(lake.root).as_posix(), _count_rows(path)
     return {"path": place, "bytes": path.stat().st_size, "rows": rows, "sha256": digest}
 
 

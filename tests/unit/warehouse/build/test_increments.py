@@ -16,6 +16,7 @@ from biasgrid.warehouse.build.kept_rows import FREE_TEXTS, keep_rows
 from biasgrid.warehouse.build.models import UndeclaredRelation, load_models
 from biasgrid.warehouse.build.text_views import ALL
 from biasgrid.warehouse.schemas import TABLES
+from biasgrid.warehouse.storage.compaction import compact_run
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.tombstones import Tombstone, find_tombstones, remove_replies
 
@@ -45,7 +46,7 @@ class History:
     def change(self) -> None:
         ways = [self.run, self.run, self.run_other_kind]
         of_runs = [self.resume, self.judge_again, self.overrule, self.land_twice, self.move_away, self.forget]
-        ways += of_runs if self.cells else []
+        ways += [*of_runs, self.compact] if self.cells else []
         self.chance.choice(ways)()
 
     def run(self) -> None:
@@ -107,8 +108,11 @@ class History:
     def move_away(self) -> None:
         run_id = self._benchmark()
         del self.cells[run_id]
-        for table in TABLES:
-            shutil.rmtree(self.lake.folder(table, run_id), ignore_errors=True)
+        for folder in (self.lake.root / "lake").glob(f"*/run_id={run_id}"):
+            shutil.rmtree(folder)
+
+    def compact(self) -> None:
+        compact_run(self.lake, self._benchmark())
 
     def _benchmark(self) -> str:
         return self.chance.choice(sorted(self.cells))

@@ -156,7 +156,7 @@ def test_a_later_backup_copies_what_is_new_and_forgets_what_was_forgotten(biasgr
     assert ", 0 new" in biasgrid("backup", folder, *at).out
     (run,) = all_runs(lake)
     run.record(lake, "completed")
-    assert ", 1 new" in biasgrid("backup", folder, *at).out
+    assert ", 2 new" in biasgrid("backup", folder, *at).out  # with the log of what has landed
     reply = lake.files("responses")[0].read_bytes()
     assert reply in [path.read_bytes() for path in (folder / "files").rglob("*") if path.is_file()]
     biasgrid("runs", "forget", run.run_id, "--why", "x", "--yes", *at)
