@@ -65,11 +65,12 @@ def make_app(word: str = "") -> typer.Typer:
         rich_markup_mode="markdown",
     )
     made.callback()(biasgrid)
+    is_known = word in COMMANDS or word in GROUPS
     for name, place in COMMANDS.items():
-        if word in (name, "") or word not in COMMANDS:
+        if word == name or not is_known:
             made.command(name)(_load(place))
     for name, place in GROUPS.items():
-        if word not in COMMANDS:
+        if word == name or not is_known:
             made.add_typer(_load(place), name=name)
     return made
 

@@ -47,12 +47,15 @@ from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.manifest import FILE as MANIFEST
 from biasgrid.warehouse.storage.manifest import MANIFESTS, Entry, Manifest, key_of, log_landed
 from biasgrid.warehouse.storage.objects.address import WHERE, Address
-from biasgrid.warehouse.storage.objects.mirror import SharedStorage
+from biasgrid.warehouse.storage.objects.mirror import CACHE, SharedStorage
 from biasgrid.warehouse.storage.objects.uploader import Uploader
 from biasgrid.warehouse.storage.pack_file import PREFIX, find_rows, is_pack, read_parts, select_current
 
 PARTS = frozenset({"lake", "journal"})
 """At least one of these exists if anything has been stored."""
+
+UNUSABLE = frozenset("?\\")
+"""DuckDB reads what follows a question mark as parameters, and a backslash as a slash."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
@@ -87,8 +90,12 @@ class Lake:
 
     @classmethod
     def open(cls, named: Path | str) -> Lake:
-        """Like `at`, for writing. Raises `UserError` if it is not writable, and leaves no files behind."""
+        """Like `at`, for writing. Raises `UserError` if it is not writable, or if DuckDB cannot open files there.
+        Leaves no files behind."""
         lake = cls.at(named)
+        if found := UNUSABLE.intersection(str(lake.root)):
+            what = f"the path `{lake.root}` has a `{min(found)}`, with which DuckDB cannot open files"
+            raise UserError(Problem(what, CACHE if lake.shared else WHERE, "name another directory"))
         if lake.shared:
             lake.shared.refuse_unwritable()
         _refuse_unwritable(lake.root)

@@ -4,12 +4,14 @@ counts."""
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, Literal
 
 import orjson
@@ -18,10 +20,12 @@ from ulid import ULID
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.schema.entries import SEVERAL
-from biasgrid.warehouse.schemas import BENCHMARK, CELL_KEYS
-from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.schemas import BENCHMARK, CELL_KEYS, EVENTS
+from biasgrid.warehouse.storage.lake import Lake, newest, scan_files
 from biasgrid.warehouse.storage.tombstones import find_tombstones, refuse_forgotten
 
+_DATED = re.compile(r"(?:all~)?([0-9A-HJKMNP-TV-Z]{26})")
+"""Name of a file of events: the id of its event, or when it was made of earlier files."""
 CELL = [name for name, _ in CELL_KEYS]
 
 
@@ -150,8 +154,17 @@ def versions() -> dict[str, str]:
 
 def all_runs(lake: Lake) -> list[Run]:
     """All runs, oldest first."""
-    rows = lake.newest("runs").sort("run_id").select(Run.__slots__)
+    events = scan_files("runs", _find_newest(lake.files("runs"))).collect()
+    rows = newest(events, EVENTS["runs"]).sort("run_id").select(Run.__slots__)
     return [Run(**row) for row in rows.iter_rows(named=True)]
+
+
+def _find_newest(files: Sequence[Path]) -> list[Path]:
+    """Of each run the last file by the ULID in its name, which the newest event is in, and files of other names: a
+    year of nights has thousands of files."""
+    dated = {file: found[1] for file in files if (found := _DATED.fullmatch(file.stem))}
+    last = {file.parent: file for file in sorted(dated, key=lambda file: dated[file])}
+    return [file for file in files if file not in dated or last[file.parent] == file]
 
 
 def find_run(lake: Lake, run_id: str | None, states: tuple[str, ...] | None = None, needs: str = "") -> Run:

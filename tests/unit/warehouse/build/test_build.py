@@ -301,11 +301,14 @@ def test_files_older_than_a_column_are_built_too(lake: Lake, hand_made: Any, cel
 
 
 def test_a_root_with_odd_characters_is_built_from(tmp_path: Path) -> None:
-    lake = Lake.open(tmp_path / "it's [a] *b")
+    lake = Lake.open(tmp_path / "it's [a] *b #1 100%20 añó")
     hand = {"run_id": "R1", "event_id": "1"}
     lake.write("runs", "R1", "1", pl.DataFrame([hand]))
+    reply = {"run_id": "R1", "response_id": "r", "request_key": "k", "purpose": "subject", "model": "a/b"}
+    lake.write("responses", "R1", "1", pl.DataFrame([reply]))
     build(lake)
     assert query(lake, COUNT_RUNS)["runs"].to_list() == [1]
+    assert query(lake, "select response_id from staging.stg_responses", texts_of="R1").height == 1
 
 
 def test_text_of_any_kind_reaches_the_warehouse_unchanged(lake: Lake) -> None:

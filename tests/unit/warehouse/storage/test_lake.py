@@ -163,9 +163,16 @@ def test_runs_are_listed_oldest_first(lake):
 
 
 def test_odd_characters_in_the_root_are_only_characters(tmp_path):
-    lake = Lake.open(tmp_path / "it's [a] *b?")
+    lake = Lake.open(tmp_path / "it's [a] *b #1 100%20 añó")
     lake.write("cases", "R1", "cell", pl.DataFrame([CASE]))
     assert lake.read("cases").height == 1
+
+
+@pytest.mark.parametrize("name", ["why?", "back\\slash"])
+def test_a_root_in_which_no_warehouse_can_be_written_is_refused(tmp_path, name):
+    with pytest.raises(UserError, match="with which DuckDB cannot open files"):
+        Lake.open(tmp_path / name / "data")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_opening_names_the_remedy_for_a_directory_that_cannot_be_written(tmp_path):

@@ -70,7 +70,7 @@ def test_a_table_in_which_nothing_has_landed_is_an_empty_view(runs):
 
 @pytest.mark.parametrize("name", ["it's", "a[b]*c?", "with space"])
 def test_a_folder_of_any_name_can_be_read(tmp_path, hand_made_in, name, cell, expected):
-    lake = Lake.open(tmp_path / name)
+    lake = Lake(tmp_path / name)
     hand_made_in(lake).land("R1", [cell(expected("t1", "passed"))])
     assert session(lake).sql("select outcome from lake.verdicts").fetchall() == [("passed",), ("passed",)]
 
