@@ -30,6 +30,8 @@ class Limits(Frozen):
     """Sent and received together, as the provider counts them."""
     timeout_s: float = Field(default=60, gt=0)
     """How long one attempt may take."""
+    max_reply_mb: float = Field(default=16, gt=0, le=1000)
+    """Most megabytes of a reply's body, decompressed; a longer one is not read."""
 
 
 class Batching(Frozen):

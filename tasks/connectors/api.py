@@ -159,6 +159,9 @@ class ConnectorFactory(Protocol):
 class ConnectorError(Exception):
     """An error whose message states what failed and the remedy; picklable, as all its data are in `args`."""
 
+    body: str | None = None
+    """A reply that could not be understood; it is stored."""
+
 
 class Transient(ConnectorError):
     """Retried within the retry budget."""
@@ -179,6 +182,10 @@ class ServerFault(Transient):
     """5xx, or a malformed or empty body."""
 
 
+class WebPage(ServerFault):
+    """A web page in place of a reply, of a gateway or a sign-in; a few in a row stop the model."""
+
+
 class TimedOut(Transient):
     """No answer in time."""
 
@@ -196,7 +203,7 @@ class RequestRejected(Terminal):
 
 
 class ReplyMisplaced(RequestRejected):
-    """Well-formed, but no text at the path that the endpoint's file names."""
+    """Well-formed, but no text where the protocol or the endpoint's file expects it; `body` is stored."""
 
 
 class ModelStopped(Terminal):

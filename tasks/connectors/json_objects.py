@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final, Never
+from typing import Any, Final, NamedTuple, Never
 
 import orjson
 
@@ -45,8 +45,21 @@ def parse_object(text: str) -> dict[str, Any]:
     return found
 
 
+class Body(NamedTuple):
+    """The document in a JSON body, and its bytes."""
+
+    document: Mapping[str, Any]
+    raw: bytes
+
+
+MOST_VALUES: Final = 1_000_000
+"""Values in a body of more than a megabyte: each takes up to a hundred bytes of memory."""
+
+
 def parse_body(body: bytes) -> object:
-    """The document in a JSON body, NaN as None. Raises ValueError if there is none."""
+    """The document in a JSON body, NaN as None. Raises ValueError if there is none, or if it holds too much."""
+    if len(body) > 10**6 and sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise ValueError("too many values")
     # Unlike orjson, Python's own parser accepts NaN, the lone surrogate of a truncated emoji, a byte order mark,
     # and UTF-16.
     try:

@@ -122,6 +122,7 @@ def response_row(case: Case, target: Target, answer: Answer, *, purpose: str = "
         "finish_reason": reply.finish_reason if reply else None,
         "host": reply.host if reply else None,
         "note": reply.note if reply else None,
+        "raw": error.body if error else None,
         "input_tokens": reply.input_tokens if reply else None,
         "output_tokens": reply.output_tokens if reply else None,
         "cost_usd": cost_usd(reply, target.prices) if reply and not answer.shared else None,

@@ -94,7 +94,7 @@ class SideFields:
         """A text, cut if it is long; None for an empty one, and with a note for another type."""
         if isinstance(value, str):
             text = self._clean(value)
-            return (text if len(text) <= LONGEST else cut(text, LONGEST)) or None
+            return cut(text, LONGEST) or None
         self._leave_out(name, "no text", value)
         return None
 
@@ -111,7 +111,9 @@ class SideFields:
 
 
 def cut(text: str, length: int) -> str:
-    """The beginning of a text, with its length and the beginning of its hash."""
+    """A text of at most `length` characters, or its beginning with its length and the beginning of its hash."""
+    if len(text) <= length:
+        return text
     digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{text[:length]}… ({len(text):,} characters, sha256 {digest})"
 
@@ -123,4 +125,4 @@ def _quote(value: object) -> str:
     if isinstance(value, dict | list):
         return f"{type(value).__name__} of {len(value)}"
     shown = value if isinstance(value, str) else repr(value)
-    return shown if len(shown) <= QUOTED else cut(shown, QUOTED)
+    return cut(shown, QUOTED)

@@ -115,6 +115,25 @@ class Loopback:
 
         return behaviour
 
+    def streams(self, piece: bytes, times: int, pause_s: float = 0.0, **headers: str) -> Behaviour:
+        """Sends `piece` so many times, without a length."""
+
+        async def behaviour(incoming: ReceivedRequest) -> web.StreamResponse:
+            response = web.StreamResponse(headers={"Content-Type": "application/json"} | headers)
+            await response.prepare(incoming.web)
+            for _ in range(times):
+                await response.write(piece)
+                await asyncio.sleep(pause_s)
+            return response
+
+        return behaviour
+
+    def redirects(self, location: str, status: int = 307) -> Behaviour:
+        async def behaviour(incoming: ReceivedRequest) -> web.StreamResponse:
+            return web.Response(status=status, headers={"Location": location.replace("{path}", incoming.path)})
+
+        return behaviour
+
     def breaks_off(self) -> Behaviour:
         """Announces more than it sends."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import openai
 import yarl
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.tasks.connectors.api import ConnectorError
 from biasgrid.tasks.connectors.batch.lines import ENDPOINT, Batch, BatchLines
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
@@ -24,7 +24,7 @@ from biasgrid.tasks.connectors.providers.openai import OWN, open_client
 from biasgrid.tasks.connectors.side_fields import read_count, read_label, read_object
 from biasgrid.warehouse.storage.errors import storing
 
-Document = dict[str, Any]
+Document = Mapping[str, Any]
 RUN, JOB = "biasgrid_run", "biasgrid_job"
 """Metadata keys that identify a batch."""
 SKEW = timedelta(hours=6)
@@ -51,14 +51,14 @@ def connect(target: Target, key: str | None) -> BatchApi:
 class FileTransport(Transport):
     """Transport of a batch API; requests other than files must end within `timeout_s`."""
 
-    def __init__(self, faults: ErrorMapper, timeout_s: float) -> None:
-        super().__init__(HTTPX, faults, FILE_S)
-        self._calls = Transport(HTTPX, faults, timeout_s)
-        self._pause_s = timeout_s
+    def __init__(self, faults: ErrorMapper, limits: Limits) -> None:
+        super().__init__(HTTPX, faults, limits.model_copy(update={"timeout_s": FILE_S}))
+        self._calls = Transport(HTTPX, faults, limits)
+        self._pause_s = limits.timeout_s
 
     async def handle_async_request(self, request: HttpRequest) -> Any:
         if request.headers.get("content-type", "").startswith("multipart/"):
-            return await super().handle_async_request(_Upload(request))
+            await super().handle_async_request(_Upload(request))
         if request.method == "GET" and str(request.url).endswith("/content"):
             return await self._download(request)
         return await self._calls.handle_async_request(request)
@@ -71,17 +71,18 @@ class FileTransport(Transport):
         """A response whose body is still to be read."""
         fault: ConnectorError
         try:
-            response = await self._session(request).request(
+            url = yarl.URL(str(request.url), encoded=True)
+            response = await self._open(url).request(
                 request.method,
-                yarl.URL(str(request.url), encoded=True),
+                url,
                 headers=request.headers,
                 allow_redirects=False,
-                auto_decompress=False,
-                timeout=aiohttp.ClientTimeout(sock_connect=self._pause_s, sock_read=self._pause_s),
+                proxy=self._proxy(url),
+                timeout=aiohttp.ClientTimeout(FILE_S, sock_connect=self._pause_s, sock_read=self._pause_s),
             )
             if response.status >= 300:
                 async with response:
-                    fault = self._faults.status(response.status, response.headers, await response.read())
+                    fault = self._faults.status(response.status, response.headers, await self._read(response))
             else:
                 body = _Pieces(response, self)
                 return httpx2.Response(response.status, headers=response.raw_headers, stream=body)
@@ -129,7 +130,7 @@ class JobApi:
 
     def __init__(self, target: Target, key: str | None) -> None:
         self._faults = ErrorMapper(target, key)
-        self._client = open_client(target, key, FileTransport(self._faults, target.limits.timeout_s))
+        self._client = open_client(target, key, FileTransport(self._faults, target.limits))
 
     async def close(self) -> None:
         await self._client.close()
@@ -150,7 +151,7 @@ class JobApi:
         try:
             await call()
         except Received as received:
-            return received.document
+            return received.body.document
         except (openai.OpenAIError, httpx2.HTTPError, ValueError) as unforeseen:
             fault = self._faults.unforeseen(unforeseen)
         else:

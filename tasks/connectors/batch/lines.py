@@ -20,7 +20,7 @@ from biasgrid.tasks.connectors.api import (
     withheld_reply,
 )
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, Withheld
-from biasgrid.tasks.connectors.json_objects import parse_body
+from biasgrid.tasks.connectors.json_objects import Body, parse_body
 from biasgrid.tasks.connectors.providers.chat import NEW, OLD, chat_body, read_completion
 
 ENDPOINT: Final = "/v1/chat/completions"
@@ -130,7 +130,10 @@ class BatchLines:
     def _read_response(self, status: int, body: object) -> Outcome:
         try:
             if status < 300:
-                return read_completion(body, self._faults)
+                raw = json.dumps(body).encode()
+                if isinstance(body, dict):
+                    return read_completion(Body(body, raw), self._faults)
+                return self._faults.no_object(raw, "a batch's line")
         except ConnectorError as unreadable:
             return unreadable.with_traceback(None)
         error = self._faults.status(status, {}, json.dumps(body).encode())

@@ -5,8 +5,9 @@ from __future__ import annotations
 import email.utils
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from biasgrid.catalogs.schema.models import Target
@@ -15,6 +16,7 @@ from biasgrid.tasks.connectors.api import (
     ConnectorError,
     Disconnected,
     KeyRejected,
+    ModelStopped,
     ModelUnknown,
     QuotaSpent,
     RateLimited,
@@ -22,12 +24,28 @@ from biasgrid.tasks.connectors.api import (
     RequestRejected,
     ServerFault,
     TimedOut,
+    WebPage,
 )
 from biasgrid.tasks.connectors.json_objects import parse_body
+from biasgrid.tasks.connectors.side_fields import cut
+
+E = TypeVar("E", bound=ConnectorError)
+LONGEST_PAGE = 4096
+"""Bytes in which the beginning and the title of a web page are looked for."""
+LONGEST_BODY = 1_000_000
+"""Characters that are stored of a body that could not be understood."""
 
 
 class Withheld(RequestRejected):
     """A content filter stopped the request; chat connectors return a reply without text instead."""
+
+
+class ReplyTooLong(RequestRejected):
+    """The body has more bytes than are read; a second request would bring as many."""
+
+
+class NoApi(ModelStopped):
+    """A web page of something else than the API, such as a proxy, refuses the request."""
 
 
 BY_STATUS: Mapping[int, type[ConnectorError]] = {
@@ -46,18 +64,50 @@ BY_STATUS: Mapping[int, type[ConnectorError]] = {
 """Other 4xx reject the request; every other status is a server fault."""
 
 BY_CODE: Mapping[str, type[ConnectorError]] = {
-    "insufficient_quota": QuotaSpent,
-    "billing_hard_limit_reached": QuotaSpent,
-    "billing_not_active": QuotaSpent,
-    "invalid_api_key": KeyRejected,
-    "model_not_found": ModelUnknown,
-    "model_not_supported": ModelUnknown,
-    "deploymentnotfound": ModelUnknown,
-    "content_filter": Withheld,
-    "content_policy_violation": Withheld,
-    "context_length_exceeded": RequestRejected,
+    **dict.fromkeys(
+        (
+            *("insufficient_quota", "quota_exceeded", "quotaexceeded", "insufficientquota", "billing_error"),
+            *("billing_hard_limit_reached", "billing_not_active", "billing_disabled", "insufficient_credits"),
+        ),
+        QuotaSpent,
+    ),
+    **dict.fromkeys(
+        (
+            *("invalid_api_key", "api_key_invalid", "authentication_error", "permission_error", "unauthenticated"),
+            *("permission_denied", "account_deactivated", "access_terminated", "invalid_organization"),
+        ),
+        KeyRejected,
+    ),
+    **dict.fromkeys(("model_not_found", "model_not_supported", "deploymentnotfound"), ModelUnknown),
+    **dict.fromkeys(
+        (
+            *("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "moderation"),
+            *("flagged", "prohibited_content", "safety"),
+        ),
+        Withheld,
+    ),
+    **dict.fromkeys(("rate_limit_error", "rate_limit_exceeded", "resource_exhausted"), RateLimited),
+    **dict.fromkeys(("overloaded_error", "api_error", "timeout_error"), ServerFault),
+    **dict.fromkeys(("context_length_exceeded", "request_too_large"), RequestRejected),
 }
-"""Error codes in a body, which are more exact than the status: a spent quota is also a 429."""
+"""Codes in errors of OpenAI, Azure, Anthropic, Google and OpenRouter, more exact than the status: a spent quota is
+also a 429."""
+
+QUOTA = re.compile(
+    r"insufficient (?:quota|credit|balance|funds)|credit balance is too low|out of (?:credits|call volume quota)"
+    r"|exceeded your (?:current quota|monthly)|(?:spend|spending|billing|hard) limit|payment required"
+    r"|(?:requests?|quota)s? ?per ?day",
+    re.IGNORECASE,
+)
+"""Words of a spent quota, for providers without a code for it: Anthropic, Hugging Face, Replicate, Google."""
+NESTED = ("error", "errors", "detail", "details", "innererror", "metadata", "violations")
+CODES = ("code", "type", "error_type", "error_code", "status", "statusCode", "reason", "quotaId", "title")
+WORDS = ("message", "detail", "error", "error_message", "msg", "title")
+MOST_PARTS = 20
+PAGE = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{0,500}?-->\s*)*<(?:!doctype html|html|head|body)\b", re.I | re.S
+)
+TITLE = re.compile(rb"<title[^>]*>(.{1,200}?)</title>", re.I | re.S)
 
 QUOTE = 300  # characters of a provider's message that are quoted
 SHORTEST_KEY = 8
@@ -88,16 +138,62 @@ class ErrorMapper:
 
     def status(self, status: int, headers: Mapping[str, str], body: bytes) -> ConnectorError:
         """The error for an HTTP status of 300 or more."""
-        codes, words = _read_error(body, headers.get("content-type", ""))
-        wait_s = retry_after_s(headers)
-        kind = _error_class(status, codes, asks_to_wait=wait_s is not None)
-        if kind is KeyRejected:
-            return KeyRejected(f"`{self._model}`: the key was rejected (HTTP {status}); {self._where}")
+        if is_page(body) and status not in (408, 429):
+            return self.page(status, body)
+        codes, words = _read_error(body)
+        return self._stated_error(status, codes, words, retry_after_s(headers))
+
+    def reported(self, document: object) -> ConnectorError | None:
+        """The error that a document reports under whatever status it came, or None."""
+        outer = next(_error_parts(document), {})
+        is_error = "error" in (outer.get("object"), outer.get("type"))
+        if not (is_error or outer.get("error") or outer.get("errors")):
+            return None
+        codes, words = _describe(document)
+        return self._stated_error(200, codes, words, None)
+
+    def _stated_error(
+        self, status: int, codes: tuple[str, ...], words: str, wait_s: float | None
+    ) -> ConnectorError:
+        kind = _error_class(status, codes, words, asks_to_wait=wait_s is not None)
         quoted = f": {redact(words, *self._keys)}" if words else ""
         message = f"`{self._model}`: {OPENING.get(kind, 'the request failed')} (HTTP {status}){quoted}"
         if kind is RateLimited:
             return RateLimited(message, wait_s)
+        if kind is KeyRejected:
+            return KeyRejected(f"{message}; {self._where}")
         return kind(message + self._remedies.get(kind, ""))
+
+    def page(self, status: int, body: bytes) -> ConnectorError:
+        """The error for a web page in place of a reply: of a gateway that fails, or of anything but the API."""
+        title = TITLE.search(body[:LONGEST_PAGE])
+        named = f", “{redact(title[1].decode(errors='replace'), *self._keys)}”" if title else ""
+        where = "the `url` of the endpoint's file" if self._address else "base_url"
+        what = f"a web page{named} instead of an API (HTTP {status})"
+        words = f"`{self._model}`: {what}: is {where} right? is a proxy between?"
+        return NoApi(words) if 400 <= status < 500 else WebPage(words)
+
+    def too_long(self, what: str) -> ReplyTooLong:
+        return ReplyTooLong(f"`{self._model}`: the reply {what}")
+
+    def no_object(self, body: bytes, label: str) -> ServerFault:
+        """The error for a body that is no JSON object, with the body."""
+        what = "no JSON object" if body.strip() else "nothing"
+        return self.keep_body(self.server(f"answered with {what} ({label})"), body)
+
+    def keep_body(self, error: E, body: bytes) -> E:
+        """The error with the body that could not be understood, so that it can be read later."""
+        if body.strip():
+            error.body = cut(self.without_keys(body[: 2 * LONGEST_BODY].decode(errors="replace")), LONGEST_BODY)
+        return error
+
+    def elsewhere(self, where: str) -> ModelUnknown:
+        """The error for a redirect to another host, which could be a sign-in page's."""
+        file = "write it as the `url` of the endpoint's file" if self._address else "write it as the base_url"
+        return self.unknown(
+            f"redirects to {where}, and nothing is sent to another host; if it is the provider's, {file}; "
+            "otherwise a proxy or a sign-in page may be between"
+        )
 
     def server(self, what: str) -> ServerFault:
         return ServerFault(f"`{self._model}`: {redact(what, *self._keys)}")
@@ -105,9 +201,11 @@ class ErrorMapper:
     def reject(self, what: str) -> RequestRejected:
         return RequestRejected(f"`{self._model}`: {redact(what, *self._keys)}")
 
-    def misplace(self, what: str, body: str) -> ReplyMisplaced:
-        """The error for a reply without text at the expected path; quotes the beginning of `body`."""
-        return ReplyMisplaced(f"`{self._model}`: {what}; it answered: {redact(body, *self._keys)}")
+    def misplace(self, what: str, body: bytes) -> ReplyMisplaced:
+        """The error for a reply without text where it is expected; quotes the beginning of `body` and keeps it."""
+        beginning = body.strip()[:1000].decode(errors="replace")
+        error = ReplyMisplaced(f"`{self._model}`: {what}; it answered: {redact(beginning, *self._keys)}")
+        return self.keep_body(error, body)
 
     def unknown(self, what: str) -> ModelUnknown:
         return ModelUnknown(f"`{self._model}`: {redact(what, *self._keys)}")
@@ -127,6 +225,7 @@ class ErrorMapper:
 
 
 OPENING: Mapping[type[ConnectorError], str] = {
+    KeyRejected: "the key was rejected",
     RateLimited: "too many requests",
     ServerFault: "the server failed",
     TimedOut: "the server gave up waiting",
@@ -145,27 +244,59 @@ OVERLOADED = (503, 529)
 """With Retry-After the request was refused, as with 429; without it, it failed."""
 
 
-def _error_class(status: int, codes: tuple[str, ...], *, asks_to_wait: bool) -> type[ConnectorError]:
-    if 400 <= status < 500:
-        by_code = next((BY_CODE[code] for code in codes if code in BY_CODE), None)
-        return by_code or BY_STATUS.get(status, RequestRejected)
-    return RateLimited if status in OVERLOADED and asks_to_wait else ServerFault
+def _error_class(status: int, codes: tuple[str, ...], words: str, *, asks_to_wait: bool) -> type[ConnectorError]:
+    numbers = [int(code) for code in codes if re.fullmatch("[45][0-9]{2}", code)]
+    stated = numbers[0] if status < 400 and numbers else status
+    by_code = next((BY_CODE[code] for code in codes if code in BY_CODE), None)
+    by_words = QuotaSpent if stated < 500 and not asks_to_wait and QUOTA.search(words) else None
+    if by_code in (Withheld, QuotaSpent):
+        return by_code
+    if stated < 500:
+        found = by_words or by_code or BY_STATUS.get(stated)
+        return found or (RequestRejected if stated >= 400 else ServerFault)
+    return RateLimited if stated in OVERLOADED and asks_to_wait else ServerFault
 
 
-def _read_error(body: bytes, content_type: str) -> tuple[tuple[str, ...], str]:
+def is_page(body: bytes) -> bool:
+    """Whether a body is a whole web page."""
+    return body[:1] in b"< \r\n\t" and PAGE.match(body[:LONGEST_PAGE]) is not None
+
+
+def _read_error(body: bytes) -> tuple[tuple[str, ...], str]:
     """Codes and message of an error body, in any of the formats that providers use."""
     try:
         document = parse_body(body)
     except ValueError:
-        page = "html" in content_type or body.lstrip()[:1] == b"<"
-        return (), "an HTML page" if page else body.decode(errors="replace")
-    if not isinstance(document, dict):
+        return (), "a page" if body.lstrip()[:1] == b"<" else body.decode(errors="replace")
+    if not isinstance(document, dict | list):
         return (), str(document)
-    error = document.get("error")
-    inner = error if isinstance(error, dict) else document
-    codes = tuple(str(inner[name]).lower() for name in ("code", "type", "error_type") if inner.get(name))
-    words = error if isinstance(error, str) else None
-    return codes, str(words or inner.get("message") or inner.get("detail") or inner.get("title") or "")
+    return _describe(document)
+
+
+def _describe(document: object) -> tuple[tuple[str, ...], str]:
+    """Codes, inner ones last, and the first message in an error object and the objects within it."""
+    codes, words = list[str](), ""
+    parts = list(_error_parts(document))
+    inner = parts[0].get("error") if parts else None
+    for part in sorted(parts, key=lambda part: part is not inner):
+        codes += [str(part[name]).lower() for name in CODES if isinstance(part.get(name), str | int)]
+        codes += ["flagged"] if part.get("reasons") or part.get("flagged_input") else []
+        words = words or next((part[name] for name in WORDS if part.get(name) and isinstance(part[name], str)), "")
+    return tuple(codes), words
+
+
+def _error_parts(document: object) -> Iterator[Mapping[str, Any]]:
+    """The objects of an error, outer ones first: under `NESTED`, in lists, and in choices."""
+    left = [document]
+    for _ in range(MOST_PARTS):
+        if not left:
+            return
+        part = left.pop(0)
+        if isinstance(part, list):
+            left += part[:MOST_PARTS]
+        elif isinstance(part, dict):
+            yield part
+            left += [part[name] for name in NESTED if isinstance(part.get(name), dict | list)]
 
 
 def without_query(address: str) -> str:

@@ -20,6 +20,7 @@ from biasgrid.tasks.connectors.api import (
     RequestRejected,
     Terminal,
     Transient,
+    WebPage,
 )
 
 START = 20.0
@@ -68,7 +69,7 @@ class CircuitBreaker:
         if isinstance(outcome, Reply):
             self._rejections = self._failures = 0
             return None
-        if isinstance(outcome, RequestRejected):
+        if isinstance(outcome, RequestRejected | WebPage):
             self._rejections += 1
             return self._stop(self._rejections, REJECTIONS, "rejected", outcome)
         if isinstance(outcome, Terminal):

@@ -6,33 +6,40 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Protocol
+import zlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from http.cookies import SimpleCookie
+from typing import Any, NoReturn, Protocol
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import orjson
 import yarl
 
-from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.tasks.connectors.api import ConnectorError, HeaderListener, Reply, Request, withheld_reply
-from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, Withheld
-from biasgrid.tasks.connectors.json_objects import parse_body
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, Withheld, is_page
+from biasgrid.tasks.connectors.json_objects import Body, parse_body
 
-Exchange = tuple[int, tuple[tuple[bytes, bytes], ...], bytes]
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+MOST_REDIRECTS = 5
+ENCODINGS = "gzip, deflate"
+"""What servers may compress replies by: both are read piece by piece, within bounds."""
+LONGEST_ERROR = 1 << 16
+"""Bytes that are read of an error's body."""
 
 
 class HttpLibrary(Protocol):
-    """The names that httpx and httpx2 share, though not the classes."""
-
-    @property
-    def Response(self) -> Callable[..., Any]: ...  # noqa: N802
+    """The name that httpx and httpx2 share, though not the classes."""
 
     @property
     def create_ssl_context(self) -> Callable[..., ssl.SSLContext]: ...
 
 
 class HttpRequest(Protocol):
+    """A request of an SDK."""
+
     method: str
     headers: Any
 
@@ -40,17 +47,54 @@ class HttpRequest(Protocol):
     def url(self) -> Any: ...
 
     @property
-    def content(self) -> bytes: ...
+    def content(self) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    method: str
+    url: yarl.URL
+    headers: list[tuple[str, str]]
+    content: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpReply:
+    """A complete reply, its body decompressed."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "no content type")
+
+    @property
+    def beginning(self) -> str:
+        return self.body.strip()[:1000].decode(errors="replace")
+
+
+class Cookies(Protocol):
+    """What a conversation stores between requests."""
+
+    def cookie(self, url: yarl.URL) -> str: ...
+
+    def take_cookies(self, url: yarl.URL, cookies: SimpleCookie) -> None: ...
 
 
 class HttpSession:
-    """One HTTP session of a model, opened at its first request."""
+    """One HTTP session of a model, opened at its first request; reads bodies within `max_reply_mb`."""
 
-    def __init__(self, faults: ErrorMapper, timeout_s: float, library: HttpLibrary, **options: Any) -> None:
-        self._faults, self._timeout_s = faults, timeout_s
+    def __init__(self, faults: ErrorMapper, limits: Limits, library: HttpLibrary, **options: Any) -> None:
+        self._faults, self._timeout_s = faults, limits.timeout_s
+        self._most = int(limits.max_reply_mb * 1_000_000)
         self._library, self._options = library, options
         self._listen: HeaderListener | None = None
         self._opened: aiohttp.ClientSession | None = None
+        self._proxies: dict[tuple[str, str], str | None] = {}
+        self.host: str | None = None
+        """The server that replied last; a redirect stays within it."""
 
     def overhear(self, listen: HeaderListener) -> None:
         """Reports the headers of every reply, whatever its status."""
@@ -60,18 +104,119 @@ class HttpSession:
         if self._opened is not None:
             await self._opened.close()
 
-    def _open(self, scheme: str, **options: Any) -> aiohttp.ClientSession:
+    async def fetch(self, outgoing: Outgoing, cookies: Cookies | None = None) -> HttpReply:
+        """The reply, after redirects within one origin. Raises a ConnectorError for every status but success."""
+        for _ in range(1 + MOST_REDIRECTS):
+            reply = await self._exchange(outgoing, cookies)
+            if reply.status not in REDIRECTS or "location" not in reply.headers:
+                break
+            outgoing = self._redirect(outgoing, reply)
+        else:
+            raise self._faults.unknown("redirects without end: a redirect loop; check the address")
+        self.host = outgoing.url.authority
+        if reply.status >= HTTPStatus.MULTIPLE_CHOICES:
+            raise self._faults.status(reply.status, reply.headers, reply.body)
+        if is_page(reply.body):
+            raise self._faults.page(reply.status, reply.body)
+        return reply
+
+    def parse_object(self, reply: HttpReply) -> dict[str, Any]:
+        """The document of a reply; detected by content, as some servers send text/plain."""
+        try:
+            document = parse_body(reply.body)
+        except ValueError:
+            document = None
+        if isinstance(document, dict):
+            return document
+        if isinstance(document, list) and document and isinstance(document[0], dict):
+            return document[0]  # Google reports an error as the only entry of a list
+        raise self._faults.no_object(reply.body, reply.content_type)
+
+    async def _exchange(self, outgoing: Outgoing, cookies: Cookies | None) -> HttpReply:
+        fault: ConnectorError
+        url = outgoing.url
+        headers = outgoing.headers if cookies is None else _add_cookie(outgoing, cookies.cookie(url))
+        try:
+            async with self._open(url).request(
+                outgoing.method,
+                url,
+                headers=headers,
+                data=outgoing.content or None,
+                allow_redirects=False,
+                proxy=self._proxy(url),
+            ) as response:
+                # lists and polls of an SDK have their own limits
+                if self._listen is not None and (outgoing.method == "POST" or cookies is not None):
+                    self._listen(response.headers)
+                if cookies is not None:
+                    cookies.take_cookies(url, response.cookies)
+                return HttpReply(response.status, response.headers, await self._read(response))
+        except (aiohttp.ClientError, TimeoutError, OSError) as broken:
+            fault = self._map_failure(broken)
+        except zlib.error:
+            fault = self._faults.server(
+                "the reply cannot be decompressed: it is not what its Content-Encoding states"
+            )
+        # outside the handlers: aiohttp's exceptions contain the request's headers, and so the key
+        raise fault
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        """The body, decompressed; of an error only the beginning."""
+        failed = response.status >= HTTPStatus.MULTIPLE_CHOICES
+        most, length = LONGEST_ERROR if failed else self._most, response.content_length
+        encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+        if encoding == "identity" and length is not None and length <= most:
+            return await response.read()
+        if encoding not in ("identity", "gzip", "x-gzip", "deflate"):
+            raise self._faults.server(
+                f"the reply is compressed by `{encoding[:40]}`, and only {ENCODINGS} are read"
+            )
+        body, inflate = bytearray(), None if encoding == "identity" else Inflater()
+        async for piece in response.content.iter_any():
+            body += inflate.read(piece, most + 1 - len(body)) if inflate else piece
+            if inflate and inflate.is_complete:
+                break
+            if len(body) > most:
+                if failed:
+                    break
+                raise self._faults.too_long(f"has more than {most / 1_000_000:g} MB, which `max_reply_mb` sets")
+        if inflate and not inflate.is_complete and not failed:
+            raise self._faults.server("the reply broke off within its compressed body")
+        return bytes(body[:most])
+
+    def _redirect(self, outgoing: Outgoing, reply: HttpReply) -> Outgoing:
+        """The request at the address to which a reply points. Raises ModelUnknown for another host."""
+        url = outgoing.url
+        try:
+            wanted = url.join(yarl.URL(reply.headers["location"]))
+        except ValueError:
+            wanted = yarl.URL()
+        is_same = wanted.origin() == url.origin() if wanted.absolute else False
+        is_safer = wanted.host == url.host and (url.scheme, wanted.scheme) == ("http", "https")
+        if not (is_same or is_safer):
+            raise self._faults.elsewhere(f"`{wanted.host}`" if wanted.host else "no address")
+        if reply.status == HTTPStatus.SEE_OTHER:
+            return replace(outgoing, url=wanted, method="GET", content=None)
+        return replace(outgoing, url=wanted)
+
+    def _open(self, url: yarl.URL) -> aiohttp.ClientSession:
         if self._opened is None:
             self._opened = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(  # the limiter bounds it
-                    limit=0, ssl=self._library.create_ssl_context() if scheme == "https" else True
+                    limit=0, ssl=self._library.create_ssl_context() if url.scheme == "https" else True
                 ),
                 timeout=aiohttp.ClientTimeout(total=self._timeout_s),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
                 **self._options,
-                **options,
             )
         return self._opened
+
+    def _proxy(self, url: yarl.URL) -> str | None:
+        at = (url.scheme, url.host or "")
+        if at not in self._proxies:
+            self._proxies[at] = find_proxy(*at)
+        return self._proxies[at]
 
     def _map_failure(
         self, broken: Exception, what: str = "the reply broke off or was no HTTP", timeout_s: float | None = None
@@ -79,145 +224,99 @@ class HttpSession:
         """The error for a failed exchange, to be raised outside the handler: aiohttp's exceptions contain keys."""
         if isinstance(broken, TimeoutError):
             return self._faults.timed_out(timeout_s or self._timeout_s)
+        if isinstance(broken, aiohttp.ClientHttpProxyError):
+            return self._faults.unknown(
+                f"the proxy refused the connection (HTTP {broken.status}); check its address"
+            )
         if isinstance(broken, aiohttp.ClientPayloadError | aiohttp.ClientResponseError):
             return self._faults.server(what)
         return self._faults.disconnect(broken)
 
 
+class Inflater:
+    """Decompresses gzip and deflate, with or without a header of zlib, piece by piece."""
+
+    def __init__(self) -> None:
+        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)  # recognises both headers
+        self._begins = True
+
+    @property
+    def is_complete(self) -> bool:
+        return self._inflate.eof
+
+    def read(self, piece: bytes, most: int) -> bytes:
+        """At most `most` bytes of the text. Raises zlib.error for anything else."""
+        try:
+            text = self._inflate.decompress(piece, most)
+        except zlib.error:
+            if not self._begins:
+                raise
+            self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+            text = self._inflate.decompress(piece, most)
+        self._begins = False
+        return text
+
+
+def _add_cookie(outgoing: Outgoing, cookie: str) -> dict[str, str]:
+    """The headers with a conversation's cookies added; without a body they have no content type."""
+    own = {"Accept-Encoding": ENCODINGS} | dict(outgoing.headers)
+    if outgoing.content is None:
+        own = {name: value for name, value in own.items() if name.lower() != "content-type"}
+    sent = next((name for name in own if name.lower() == "cookie"), "Cookie")
+    cookies = "; ".join(part for part in (own.get(sent, ""), cookie) if part)
+    return own | ({sent: cookies} if cookies else {})
+
+
 class Received(Exception):
-    """The document of a successful reply, raised past the SDK, which fails on what it does not expect in it."""
+    """A successful reply with its document, raised past the SDK, which fails on what it does not expect in it."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, body: Body) -> None:
         super().__init__()
-        self.document = document
+        self.body = body
 
 
-async def receive(call: Awaitable[object]) -> dict[str, Any]:
-    """The document with which a server answered an SDK's request."""
+async def receive(call: Awaitable[object]) -> Body:
+    """The reply to an SDK's request."""
     try:
         await call
     except Received as received:
-        return received.document
+        return received.body
     raise ValueError("the SDK sent no request")
 
 
 class Transport(HttpSession):
-    """A duck-typed async transport, one per model; reads each reply whole and raises its document."""
+    """A duck-typed async transport, one per model; reads each reply whole and raises it as `Received`."""
 
-    def __init__(self, library: HttpLibrary, faults: ErrorMapper, timeout_s: float) -> None:
-        super().__init__(faults, timeout_s, library)
-        self._asked: tuple[str, yarl.URL] | None = None
-        self._posted: HttpRequest | None = None
-        self._followed: tuple[HttpRequest, list[tuple[str, str]]] | None = None
-        self._is_redirected = False
+    def __init__(self, library: HttpLibrary, faults: ErrorMapper, limits: Limits) -> None:
+        super().__init__(faults, limits, library)
+        self._posted: Outgoing | None = None
 
-    async def handle_async_request(self, request: HttpRequest) -> Any:
-        """Raises `Received` if the server replied, a ConnectorError otherwise; returns a redirect only."""
-        status, headers, body = await self._exchange(request)
-        self._is_redirected |= 300 <= status < 400
-        response = self._respond(request, status, headers, body)
-        if status >= 400:
-            raise self._faults.status(status, response.headers, response.content)
-        if status < 300:
-            document = self._object(response.headers, response.content)
-            if request.method == "POST" and not self._is_redirected:
-                self._posted = request
-            raise Received(document)
-        return response
+    async def handle_async_request(self, request: HttpRequest) -> NoReturn:
+        """Raises `Received` if the server replied, a ConnectorError otherwise."""
+        outgoing = Outgoing(
+            request.method, yarl.URL(str(request.url), encoded=True), _headers(request), request.content
+        )
+        received = await self._receive(outgoing)
+        if request.method == "POST":
+            # of another length: aiohttp computes it for the next body
+            kept = [pair for pair in outgoing.headers if pair[0].lower() != "content-length"]
+            self._posted = replace(outgoing, headers=kept, content=None)
+        raise Received(received)
 
-    async def post_again(self, content: bytes) -> dict[str, Any] | None:
-        """Repeats the SDK's last request with another body; returns the document, None if the SDK must send it."""
+    async def post_again(self, content: bytes) -> Body | None:
+        """Repeats the SDK's last request with another body; None if the SDK must send it."""
         # Building a request in the SDK costs twice as much as sending it.
-        if self._posted is None:
-            return None
-        status, raw_headers, body = await self._exchange(self._posted, content)
-        if status == 200 and (document := _plain_object(raw_headers, body)) is not None:
-            return document
-        if 300 <= status < 400:
-            self._is_redirected, self._posted = True, None
-            return None
-        response = self._respond(self._posted, status, raw_headers, body)
-        if status >= 400:
-            raise self._faults.status(status, response.headers, response.content)
-        return self._object(response.headers, response.content)
+        return None if self._posted is None else await self._receive(replace(self._posted, content=content))
 
-    async def _exchange(self, request: HttpRequest, content: bytes | None = None) -> Exchange:
-        fault: ConnectorError
-        try:
-            async with self._session(request).request(
-                request.method,
-                self._address(str(request.url)),
-                headers=self._headers(request) if content is None else self._without_length(request),
-                data=content or await _read_content(request) or None,
-                allow_redirects=False,
-                auto_decompress=False,
-            ) as response:
-                if self._listen is not None and request.method == "POST":  # lists and polls have their own limits
-                    self._listen(response.headers)
-                return response.status, response.raw_headers, await response.read()
-        except (aiohttp.ClientError, TimeoutError, OSError) as broken:
-            fault = self._map_failure(broken)
-        # outside the handlers: aiohttp's exceptions contain the request's headers, and so the key
-        raise fault
-
-    def _headers(self, request: HttpRequest) -> list[tuple[str, str]]:
-        return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw]
-
-    def _without_length(self, request: HttpRequest) -> list[tuple[str, str]]:
-        """The headers without Content-Length, which aiohttp computes for the new body."""
-        if self._followed is None or self._followed[0] is not request:
-            kept = [pair for pair in self._headers(request) if pair[0].lower() != "content-length"]
-            self._followed = request, kept
-        return self._followed[1]
-
-    def _address(self, url: str) -> yarl.URL:
-        """The parsed address, cached as a model nearly always uses the same one."""
-        if self._asked is None or self._asked[0] != url:
-            self._asked = url, yarl.URL(url, encoded=True)
-        return self._asked[1]
-
-    def _session(self, request: HttpRequest) -> aiohttp.ClientSession:
-        if self._opened is not None:
-            return self._opened
-        return self._open(request.url.scheme, proxy=find_proxy(request.url.scheme, request.url.host))
-
-    def _respond(self, request: HttpRequest, status: int, headers: Any, body: bytes) -> Any:
-        fault: ConnectorError
-        try:
-            return self._library.Response(status, headers=headers, content=body, request=request)
-        except ValueError as unreadable:
-            fault = self._faults.unforeseen(unreadable)
-        raise fault
-
-    def _object(self, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-        """The document; detected by content, as some servers send text/plain."""
-        if body:
-            try:
-                document = parse_body(body)
-                if isinstance(document, dict):
-                    return document
-            except ValueError:
-                pass
-        label = headers.get("content-type", "no content type")
-        raise self._faults.server(f"answered with {'no JSON object' if body else 'nothing'} ({label})")
+    async def _receive(self, outgoing: Outgoing) -> Body:
+        reply = await self.fetch(outgoing)
+        return Body(self.parse_object(reply), reply.body)
 
 
-async def _read_content(request: Any) -> Any:
-    try:
-        return request.content
-    except RuntimeError:  # after a redirect the body is a stream again
-        return await request.aread()
-
-
-def _plain_object(raw_headers: Iterable[tuple[bytes, bytes]], body: bytes) -> dict[str, Any] | None:
-    """The JSON object in an uncompressed reply, the usual case; None if the reply needs further checks."""
-    if any(name.lower() == b"content-encoding" for name, _ in raw_headers):
-        return None
-    try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-    return document if isinstance(document, dict) else None
+def _headers(request: HttpRequest) -> list[tuple[str, str]]:
+    """The SDK's headers, with the encodings that are read within bounds."""
+    pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw]
+    return [*(pair for pair in pairs if pair[0].lower() != "accept-encoding"), ("Accept-Encoding", ENCODINGS)]
 
 
 def find_proxy(scheme: str, host: str) -> str | None:
@@ -234,7 +333,7 @@ class SdkConnector:
 
     def __init__(self, target: Target, key: str | None, library: HttpLibrary) -> None:
         self._faults = ErrorMapper(target, key)
-        self._wire: Any = Transport(library, self._faults, target.limits.timeout_s)
+        self._wire: Any = Transport(library, self._faults, target.limits)
         self._name = target.name
         self._accepted = frozenset(target.parameters)
 
@@ -242,7 +341,7 @@ class SdkConnector:
         """The reply; one without text if a content filter stopped the prompt."""
         fault: ConnectorError
         try:
-            return await self._send(request)
+            return replace(await self._send(request), host=self._wire.host)
         except Withheld:
             return withheld_reply()
         except self.unforeseen as error:

@@ -11,6 +11,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Message, Reply, Request
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
+from biasgrid.tasks.connectors.json_objects import Body
 from biasgrid.tasks.connectors.side_fields import build_reply
 
 OLD, NEW = "max_tokens", "max_completion_tokens"
@@ -54,34 +55,41 @@ def chat_body(request: Request, name: str, accepted: frozenset[str], spelling: s
     return {"model": name, "messages": as_dicts(request.messages), **parameters}
 
 
-def read_completion(body: object, faults: ErrorMapper) -> Reply:
-    """The reply in a chat completion; a content filter is a finish reason. Raises ServerFault otherwise."""
-    if not isinstance(body, Mapping):
-        raise faults.server("the reply is no JSON object")
-    choices = body.get("choices")
+def read_completion(body: Body, faults: ErrorMapper) -> Reply:
+    """The reply in a chat completion; a content filter is a finish reason. Raises the error that it reports, and
+    ReplyMisplaced for another shape."""
+    choices = body.document.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise faults.server("the reply holds no choices")
+        within = choice if isinstance(choice, dict) else {}
+        raise faults.reported(body.document) or faults.reported(within) or faults.misplace(NO_CHOICE, body.raw)
     finish = choice.get("finish_reason")
     return build_reply(
-        _read_text(message, finish, faults),
+        _read_text(message, finish, body, faults),
         finish_reason=finish,
-        usage=body.get("usage"),
-        model_reported=body.get("model"),
+        usage=body.document.get("usage"),
+        model_reported=body.document.get("model"),
         clean=faults.without_keys,
     )
 
 
-def _read_text(message: Mapping[str, Any], finish: object, faults: ErrorMapper) -> str:
+NO_CHOICE = "the reply holds no choices with a message"
+
+
+def _read_text(message: Mapping[str, Any], finish: object, body: Body, faults: ErrorMapper) -> str:
     content = message.get("content")
     if content is None:
         content = message.get("refusal")
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        known = [text for text in texts if isinstance(text, str)]
+        content = "".join(known) if known and len(known) == len(texts) else content
     if isinstance(content, str):
         return content
     if content is None and isinstance(finish, str):
         return ""
-    raise faults.server("the reply's message holds no text")
+    raise faults.reported(body.document) or faults.misplace("the reply's message holds no text", body.raw)
 
 
 USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from email.message import Message as Label
 from typing import Any
 from urllib.parse import quote, quote_plus, urlencode
 from xml.sax.saxutils import escape
 
 import orjson
+import yarl
 
 from biasgrid.catalogs.schema.endpoint_request import (
     EARLIER,
@@ -29,6 +29,7 @@ from biasgrid.catalogs.schema.endpoints import Endpoint, Turns, found_at, steps
 from biasgrid.catalogs.text_safety import is_one_line
 from biasgrid.tasks.connectors.api import ConnectorError, Reply, Request
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
+from biasgrid.tasks.connectors.client.transport import HttpReply, Outgoing
 from biasgrid.tasks.connectors.json_objects import parse_body
 from biasgrid.tasks.connectors.providers.chat import sampling_parameters
 from biasgrid.tasks.connectors.side_fields import CHAT, build_reply
@@ -37,32 +38,6 @@ Values = Mapping[str, Any]
 """Values by placeholder: texts, numbers, lists of messages; None if unknown or not set."""
 RESERVED = "%/:?[]@!$&'()*+,;=~{}"
 QUOTES = {'"': "&quot;", "'": "&apos;"}
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointReply:
-    """A complete reply with status 200 to 299."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def content_type(self) -> str:
-        return self.headers.get("content-type", "")
-
-    @property
-    def beginning(self) -> str:
-        return self.body.strip()[:1000].decode(errors="replace")
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointRequest:
-    method: str
-    url: str
-    """Percent-encoded."""
-    headers: Mapping[str, str]
-    content: bytes | None
 
 
 def placeholder_values(
@@ -86,12 +61,12 @@ def placeholder_values(
     return known | texts | sampling_parameters(request, accepted)
 
 
-def build_request(call: Call, values: Values, variables: Mapping[str, str]) -> EndpointRequest:
+def build_request(call: Call, values: Values, variables: Mapping[str, str]) -> Outgoing:
     """The request with all values filled in. Raises ValueError or TypeError for text that is not valid Unicode."""
     url = fill_request(quote(call.url, safe=RESERVED), lambda name: quote(_as_text(values.get(name)), safe=""))
     content = None if call.body is None else _build_content(call, values)
-    headers = dict(_build_headers(call, values, variables))
-    return EndpointRequest(call.method, url, headers, content)
+    headers = list(_build_headers(call, values, variables))
+    return Outgoing(call.method, yarl.URL(url, encoded=True), headers, content)
 
 
 def _build_headers(call: Call, values: Values, variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -150,18 +125,15 @@ def _as_text(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-PAGE = (b"<!doctype html", b"<html")
 LONGEST_ID = 4096
 LONGEST_NUMBER = 256
 """Bits; Python refuses to write numbers of thousands of digits."""
 
 
-def read_reply(
-    endpoint: Endpoint, answered: EndpointReply, faults: ErrorMapper, clean: Callable[[str], str]
-) -> Reply:
-    """The reply in a body. Raises ServerFault for a page or broken JSON, ReplyMisplaced if the text is missing."""
+def read_reply(endpoint: Endpoint, answered: HttpReply, faults: ErrorMapper, clean: Callable[[str], str]) -> Reply:
+    """The reply in a body. Raises ServerFault for broken JSON, ReplyMisplaced if the text is missing."""
     if endpoint.reply is None:
-        return build_reply(_decode_text(answered, faults), clean=clean)
+        return build_reply(_decode_text(answered), clean=clean)
     document = _parse_document(answered, faults)
     counts = (_find(document, endpoint.input_tokens), _find(document, endpoint.output_tokens))
     return build_reply(
@@ -172,19 +144,17 @@ def read_reply(
     )
 
 
-def read_session_id(path: str, answered: EndpointReply, faults: ErrorMapper) -> str:
+def read_session_id(path: str, answered: HttpReply, faults: ErrorMapper) -> str:
     """The id that the chatbot gave to a conversation. Raises as `read_reply`."""
     document = _parse_document(answered, faults)
     found = _read_scalar(document, path)
     if found is None or not is_one_line(found) or len(found) > LONGEST_ID:
         what = f"no id of a conversation stands at `session_from: {path}`"
-        raise faults.misplace(what, answered.beginning)
+        raise faults.misplace(what, answered.body)
     return found
 
 
-def _decode_text(answered: EndpointReply, faults: ErrorMapper) -> str:
-    if answered.body.lstrip()[:20].lower().startswith(PAGE):
-        raise faults.server("answered with a page of HTML in place of a reply")
+def _decode_text(answered: HttpReply) -> str:
     label = Label()
     label["content-type"] = answered.content_type
     try:
@@ -193,20 +163,18 @@ def _decode_text(answered: EndpointReply, faults: ErrorMapper) -> str:
         return answered.body.decode(errors="replace")
 
 
-def _parse_document(answered: EndpointReply, faults: ErrorMapper) -> object:
+def _parse_document(answered: HttpReply, faults: ErrorMapper) -> object:
     fault: ConnectorError
     try:
         return parse_body(answered.body)
     except ValueError:
-        label, shown = answered.content_type or "no content type", answered.beginning
-        kind = "a page in place of JSON" if shown.startswith("<") or "html" in label else "no JSON"
-        fault = faults.server(
-            f"answered with {kind} ({label}): {shown}" if shown else f"answered with nothing ({label})"
-        )
+        label, shown = answered.content_type, answered.beginning
+        words = f"answered with no JSON ({label}): {shown}" if shown else f"answered with nothing ({label})"
+        fault = faults.keep_body(faults.server(words), answered.body)
     raise fault
 
 
-def _read_text(document: object, path: str, answered: EndpointReply, faults: ErrorMapper) -> str:
+def _read_text(document: object, path: str, answered: HttpReply, faults: ErrorMapper) -> str:
     try:
         values = list(found_at(document, steps(path)))
     except LookupError as lost:
@@ -215,7 +183,7 @@ def _read_text(document: object, path: str, answered: EndpointReply, faults: Err
         if all(isinstance(value, str | int | float) for value in values):
             return "\n".join(value if isinstance(value, str) else json.dumps(value) for value in values)
         what = f"what stands at `reply: {path}` is no text"
-    raise faults.misplace(f"{what}; correct the endpoint's file", answered.beginning)
+    raise faults.reported(document) or faults.misplace(f"{what}; correct the endpoint's file", answered.body)
 
 
 def _read_scalar(document: object, path: str | None) -> str | None:

@@ -13,6 +13,7 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, RequestRejected
 from biasgrid.tasks.connectors.client.transport import SdkConnector, receive
+from biasgrid.tasks.connectors.json_objects import Body
 from biasgrid.tasks.connectors.providers.chat import (
     NEW,
     NO_KEY,
@@ -89,10 +90,10 @@ class ChatCompletions(SdkConnector):
 
     async def _send(self, request: Request) -> Reply:
         body = chat_body(request, self._name, self._accepted, self._spelling)
-        document: object = await self._wire.post_again(orjson.dumps(body))
-        if document is None:
-            document = await receive(self._client.post(PATH, cast_to=httpx2.Response, body=body))
-        return read_completion(document, self._faults)
+        received: Body | None = await self._wire.post_again(orjson.dumps(body))
+        if received is None:
+            received = await receive(self._client.post(PATH, cast_to=httpx2.Response, body=body))
+        return read_completion(received, self._faults)
 
 
 class ListedChatCompletions(ChatCompletions):
@@ -100,7 +101,7 @@ class ListedChatCompletions(ChatCompletions):
 
     async def is_listed(self) -> bool:
         try:
-            listing = await receive(self._client.get(MODELS, cast_to=httpx2.Response))
+            listing = (await receive(self._client.get(MODELS, cast_to=httpx2.Response))).document
         except (openai.OpenAIError, httpx2.HTTPError, ValueError):
             return False
         cards = listing.get("data")

@@ -18,6 +18,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request, Transient
 from biasgrid.tasks.connectors.client.retry import requested_wait_s, retry_transient
 from biasgrid.tasks.connectors.client.transport import SdkConnector, receive
+from biasgrid.tasks.connectors.json_objects import Body
 from biasgrid.tasks.connectors.providers.chat import NO_KEY, as_prompt, base_address, sampling_parameters
 from biasgrid.tasks.connectors.side_fields import build_reply
 
@@ -30,7 +31,6 @@ POLL_TIMEOUT_S = 10.0
 POLL_PAUSES_S = (0.2, 0.4, 0.8)  # before a failed poll is repeated: giving up would pay for a second prediction
 CANCEL_TIMEOUT_S = 2.0
 RUNNING = ("starting", "processing")
-Prediction = dict[str, Any]
 REJECTIONS = ("nsfw", "flagged", "sensitive", "content policy", "too long", "context length", "maximum context")
 
 
@@ -72,29 +72,29 @@ class Replicate(SdkConnector):
             parameters["max_new_tokens"] = parameters["max_tokens"]
         return {"prompt": as_prompt(request.messages), **parameters}
 
-    async def _create(self, inputs: dict[str, Any]) -> Prediction:
+    async def _create(self, inputs: dict[str, Any]) -> Body:
         shared: dict[str, Any] = {"input": inputs, "wait": self._wait_s}
         if self._version:
             return await receive(self._client.predictions.async_create(version=self._version, **shared))
         return await receive(self._client.models.predictions.async_create(model=self._owner_and_name, **shared))
 
-    async def _settle(self, prediction: Prediction) -> Prediction:
+    async def _settle(self, prediction: Body) -> Body:
         """The prediction after it has ended, as the output of `processing` may be incomplete."""
-        if prediction.get("status") not in RUNNING:
+        if prediction.document.get("status") not in RUNNING:
             return prediction
         prediction_id, pause = self._id(prediction), FIRST_POLL_S
         try:
-            while prediction.get("status") in RUNNING:
+            while prediction.document.get("status") in RUNNING:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_POLL_S)
                 prediction = await retry_transient(partial(self._poll, prediction_id), self._poll_wait_s)
             return prediction
         finally:
-            if prediction.get("status") in RUNNING:
+            if prediction.document.get("status") in RUNNING:
                 await self._cancel(prediction_id)
 
-    def _id(self, prediction: Prediction) -> str:
-        found = prediction.get("id")
+    def _id(self, prediction: Body) -> str:
+        found = prediction.document.get("id")
         if isinstance(found, str) and ID.fullmatch(found):
             return found
         raise self._faults.server("the prediction is not finished, and has no id under which to ask for it")
@@ -106,7 +106,7 @@ class Replicate(SdkConnector):
             return None
         return max(POLL_PAUSES_S[attempts - 1], asked_s)
 
-    async def _poll(self, prediction_id: str) -> Prediction:
+    async def _poll(self, prediction_id: str) -> Body:
         try:
             async with asyncio.timeout(self._poll_s):
                 return await receive(self._client.predictions.async_get(prediction_id))
@@ -120,23 +120,28 @@ class Replicate(SdkConnector):
             async with asyncio.timeout(CANCEL_TIMEOUT_S):
                 await receive(self._client.predictions.async_cancel(prediction_id))
 
-    def _read(self, prediction: Prediction) -> Reply:
-        if prediction.get("status") != "succeeded":
-            raise self._failure(str(prediction.get("status")), str(prediction.get("error") or "no reason given"))
+    def _read(self, prediction: Body) -> Reply:
+        status, reason = prediction.document.get("status"), prediction.document.get("error")
+        if not isinstance(status, str):
+            reported = self._faults.reported(prediction.document)
+            raise reported or self._faults.misplace("the reply is no prediction with a status", prediction.raw)
+        if status != "succeeded":
+            raise self._failure(status, str(reason or "no reason given"))
         return build_reply(
-            self._text(prediction.get("output")),
-            usage=prediction.get("metrics"),
+            self._text(prediction),
+            usage=prediction.document.get("metrics"),
             counted=("input_token_count", "output_token_count"),
-            model_reported=prediction.get("model"),
+            model_reported=prediction.document.get("model"),
             clean=self._faults.without_keys,
         )
 
-    def _text(self, output: object) -> str:
+    def _text(self, prediction: Body) -> str:
+        output = prediction.document.get("output")
         if isinstance(output, str):
             return output
         if isinstance(output, list) and all(isinstance(piece, str) for piece in output):
             return "".join(output)
-        raise self._faults.server("the prediction's output is no text")
+        raise self._faults.misplace("the prediction's output is no text", prediction.raw)
 
     def _failure(self, status: str, reason: str) -> ConnectorError:
         if any(word in reason.lower() for word in REJECTIONS):

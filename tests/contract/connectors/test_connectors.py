@@ -19,6 +19,7 @@ from biasgrid.tasks.connectors.api import (
     RequestRejected,
     ServerFault,
     TimedOut,
+    WebPage,
 )
 
 pytestmark = pytest.mark.parametrize("provider", ["openai", "azure", "huggingface", "replicate", "http"])
@@ -184,7 +185,9 @@ async def test_connectors_do_not_show_their_key(provider, reach, key):
 )
 async def test_a_body_that_is_no_json_is_the_servers_fault(provider, server, reach, body, content_type, refusal):
     server.then(server.sends(body, content_type))
-    assert type(await refusal(reach(provider))) is ServerFault
+    error = await refusal(reach(provider))
+    assert type(error) is (WebPage if b"html" in body else ServerFault)
+    assert (error.body or "").strip() == ("" if b"html" in body else body.decode(errors="replace").strip())
 
 
 @pytest.mark.parametrize(
@@ -201,14 +204,16 @@ async def test_a_body_that_is_no_json_is_the_servers_fault(provider, server, rea
 )
 async def test_json_that_is_no_completion_is_an_error_of_its_kind(provider, server, reach, body, refusal):
     server.then(server.sends(body))
-    expected = ReplyMisplaced if provider == "http" else ServerFault  # there a file stated what to expect
-    assert type(await refusal(reach(provider))) is expected
+    is_object = body.startswith(b"{") or provider == "http"  # there a file stated what to expect
+    error = await refusal(reach(provider))
+    assert type(error) is (ReplyMisplaced if is_object else ServerFault)
+    assert error.body == body.decode()
 
 
 @pytest.mark.parametrize("body", [b"", b"[1]", b'"no"', b'{"errors": [1]}', b"\xff", b"<html>bad gateway</html>"])
 async def test_an_error_page_in_any_shape_is_still_its_status(provider, server, reach, body, refusal):
     server.then(server.sends(body, status=503))
-    assert type(await refusal(reach(provider))) is ServerFault
+    assert type(await refusal(reach(provider))) is (WebPage if b"html" in body else ServerFault)
 
 
 async def test_a_reply_that_breaks_off_is_the_servers_fault(provider, server, reach, refusal):

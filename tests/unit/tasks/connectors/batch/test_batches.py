@@ -22,6 +22,7 @@ from biasgrid.tasks.connectors.api import (
     QuotaSpent,
     RateLimited,
     Reply,
+    ReplyMisplaced,
     RequestRejected,
     ServerFault,
     TimedOut,
@@ -309,7 +310,7 @@ def test_a_line_with_a_completion_is_its_reply(lines):
 @pytest.mark.parametrize(
     ("line", "kind"),
     [
-        (response_line(200, {"choices": []}), ServerFault),
+        (response_line(200, {"choices": []}), ReplyMisplaced),
         (response_line(200, None), ServerFault),
         (failed_line(429, "rate_limit_exceeded"), RateLimited),
         (failed_line(500, ""), ServerFault),

@@ -12,6 +12,7 @@ from biasgrid.tasks.connectors.api import (
     RequestRejected,
     ServerFault,
     TimedOut,
+    WebPage,
 )
 
 again = pytest.mark.parametrize("provider", ["openai", "azure"])
@@ -66,7 +67,7 @@ async def test_bodies_that_are_none_and_connections_that_break_are_distinguished
         server.stalls(),
     )
     kinds = [type(await refusal(connector)) for _ in range(6)]
-    assert kinds == [ServerFault, ServerFault, ServerFault, ServerFault, Disconnected, TimedOut]
+    assert kinds == [ServerFault, WebPage, ServerFault, ServerFault, Disconnected, TimedOut]
 
 
 @again

@@ -24,7 +24,9 @@ from biasgrid.tasks.connectors.api import (
     Request,
     ServerFault,
     TimedOut,
+    WebPage,
 )
+from biasgrid.tasks.connectors.client.error_mapping import ReplyTooLong
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.keys import find_key, missing_keys
 from biasgrid.tasks.connectors.rows import fingerprint
@@ -171,7 +173,7 @@ async def test_without_a_path_the_body_is_the_text_in_its_own_charset(server, bo
 @pytest.mark.parametrize(
     ("kind", "error"),
     [
-        ("html", ServerFault),
+        ("html", WebPage),
         ("empty", ServerFault),
         ("500", ServerFault),
         ("shape", ReplyMisplaced),
@@ -195,7 +197,7 @@ async def test_errors_say_what_to_look_at(chatbot, bot, refusal, key):
 
 async def test_a_page_in_place_of_a_text_reply_is_the_servers_fault(chatbot, bot, refusal):
     chatbot.fails("html")
-    assert type(await refusal(bot({"url": f"{chatbot.url}/plain", "body": "{message}"}))) is ServerFault
+    assert type(await refusal(bot({"url": f"{chatbot.url}/plain", "body": "{message}"}))) is WebPage
 
 
 async def test_a_misplaced_reply_names_the_path_and_quotes_what_came_without_escapes(server, bot, refusal):
@@ -232,7 +234,7 @@ async def test_a_body_without_end_is_cut_off(server, bot, refusal):
 
     server.then(endless)
     error = await refusal(bot({"url": server.url + "/x", "body": {"m": "{message}"}, "reply": "a"}))
-    assert type(error) is ServerFault
+    assert type(error) is ReplyTooLong  # a second request would bring as many
     assert "16 MB" in str(error)
 
 

@@ -13,6 +13,7 @@ from biasgrid.tasks.connectors.api import (
     ModelUnknown,
     Parameters,
     RateLimited,
+    ReplyMisplaced,
     Request,
     RequestRejected,
     ServerFault,
@@ -104,9 +105,9 @@ async def test_output_may_be_one_text(server, reach, ask):
         ({"status": "failed", "error": "the input was flagged as sensitive"}, RequestRejected),
         ({"status": "canceled"}, ServerFault),
         ({"status": "unheard of"}, ServerFault),
-        ({"output": None}, ServerFault),
-        ({"output": {"a": 1}}, ServerFault),
-        ({"output": ["a", 1]}, ServerFault),
+        ({"output": None}, ReplyMisplaced),
+        ({"output": {"a": 1}}, ReplyMisplaced),
+        ({"output": ["a", 1]}, ReplyMisplaced),
     ],
 )
 async def test_a_prediction_without_text_is_an_error(server, reach, refusal, stage, kind):
