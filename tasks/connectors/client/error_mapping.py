@@ -143,7 +143,7 @@ class ErrorMapper:
         codes, words = _read_error(body)
         return self._stated_error(status, codes, words, retry_after_s(headers))
 
-    def reported(self, document: object) -> ConnectorError | None:
+    def find_error(self, document: object) -> ConnectorError | None:
         """The error that a document reports under whatever status it came, or None."""
         outer = next(_error_parts(document), {})
         is_error = "error" in (outer.get("object"), outer.get("type"))

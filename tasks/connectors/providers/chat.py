@@ -63,7 +63,7 @@ def read_completion(body: Body, faults: ErrorMapper) -> Reply:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         within = choice if isinstance(choice, dict) else {}
-        raise faults.reported(body.document) or faults.reported(within) or faults.misplace(NO_CHOICE, body.raw)
+        raise faults.find_error(body.document) or faults.find_error(within) or faults.misplace(NO_CHOICE, body.raw)
     finish = choice.get("finish_reason")
     return build_reply(
         _read_text(message, finish, body, faults),
@@ -89,7 +89,7 @@ def _read_text(message: Mapping[str, Any], finish: object, body: Body, faults: E
         return content
     if content is None and isinstance(finish, str):
         return ""
-    raise faults.reported(body.document) or faults.misplace("the reply's message holds no text", body.raw)
+    raise faults.find_error(body.document) or faults.misplace("the reply's message holds no text", body.raw)
 
 
 USERINFO = re.compile(r"^([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)

@@ -183,7 +183,7 @@ def _read_text(document: object, path: str, answered: HttpReply, faults: ErrorMa
         if all(isinstance(value, str | int | float) for value in values):
             return "\n".join(value if isinstance(value, str) else json.dumps(value) for value in values)
         what = f"what stands at `reply: {path}` is no text"
-    raise faults.reported(document) or faults.misplace(f"{what}; correct the endpoint's file", answered.body)
+    raise faults.find_error(document) or faults.misplace(f"{what}; correct the endpoint's file", answered.body)
 
 
 def _read_scalar(document: object, path: str | None) -> str | None:

@@ -123,7 +123,7 @@ class Replicate(SdkConnector):
     def _read(self, prediction: Body) -> Reply:
         status, reason = prediction.document.get("status"), prediction.document.get("error")
         if not isinstance(status, str):
-            reported = self._faults.reported(prediction.document)
+            reported = self._faults.find_error(prediction.document)
             raise reported or self._faults.misplace("the reply is no prediction with a status", prediction.raw)
         if status != "succeeded":
             raise self._failure(status, str(reason or "no reason given"))
