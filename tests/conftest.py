@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 pytest.register_assert_rewrite("support")
 
 from support.assessed_runs import attacked, probed, talked
+from support.azure_server import _azure
 from support.chatbot import chatbot
 from support.earlier_duckdb import earlier_duckdb
 from support.s3_server import _google, _s3, s3

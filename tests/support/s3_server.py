@@ -140,6 +140,11 @@ class GoogleServer(S3Server):
         return {"STORAGE_EMULATOR_HOST": self.url, "BIASGRID_CACHE": str(cache)}
 
 
+on_azure = pytest.param("_azure", marks=pytest.mark.drill)
+on_both = pytest.mark.parametrize("s3", ["_s3", on_azure], indirect=True)
+on_all = pytest.mark.parametrize("s3", ["_s3", "refused", "ignored", "_google", on_azure], indirect=True)
+
+
 @pytest.fixture(scope="session")
 def _s3() -> Iterator[S3Server]:
     with S3Server().listening() as server:

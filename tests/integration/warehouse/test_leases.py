@@ -11,6 +11,7 @@ import pytest
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.objects import leases
 from biasgrid.warehouse.storage.objects.leases import Lease, LeaseTaken, Machine
+from support.s3_server import on_azure
 
 Taker = Callable[..., Lease]
 
@@ -56,7 +57,7 @@ def test_a_renewal_is_one_request_if_the_server_obeys_conditions(lease, s3, requ
     assert s3.names() == []
 
 
-@pytest.mark.parametrize("s3", ["_s3", "_google"], indirect=True)
+@pytest.mark.parametrize("s3", ["_s3", "_google", on_azure], indirect=True)
 @pytest.mark.parametrize("is_expired", [False, True])
 def test_of_machines_that_take_a_lease_at_once_one_gets_it(lease, s3, is_expired):
     if is_expired:
@@ -77,7 +78,7 @@ def test_machines_that_give_way_never_hold_a_lease_together(lease, s3, monkeypat
         assert list(threads.map(take, wanted)).count(True) <= 1
 
 
-@pytest.mark.parametrize("s3", ["_s3", "_google"], indirect=True)
+@pytest.mark.parametrize("s3", ["_s3", "_google", on_azure], indirect=True)
 @pytest.mark.parametrize(
     ("held", "wanted"), [("run-R1", "run-R1"), ("run-R1", "run-R1+part"), ("run-R1+part", "run-R1")]
 )

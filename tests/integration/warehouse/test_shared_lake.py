@@ -27,10 +27,10 @@ from biasgrid.warehouse.storage.objects.leases import Machine as MachineOf
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
 from biasgrid.warehouse.storage.runs import all_runs
 from biasgrid.warehouse.storage.tombstones import find_tombstones
+from support.s3_server import on_all, on_azure, on_both
 
 WHERE = "s3://lakes/team"
 Machine = Callable[[str], Lake]
-on_all_storage = pytest.mark.parametrize("s3", ["_s3", "refused", "ignored", "_google"], indirect=True)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def ids(lake: Lake) -> list[str]:
     return sorted(lake.read("responses")["response_id"])
 
 
-@on_all_storage
+@on_all
 def test_what_one_machine_writes_another_reads(machine, s3):
     here, there = machine("here"), machine("there")
     here.write("runs", "R1", "1", event(1))
@@ -72,7 +72,7 @@ def test_what_one_machine_writes_another_reads(machine, s3):
     assert here.root != there.root
 
 
-@on_all_storage
+@on_all
 def test_what_another_machine_replaces_is_read_anew(machine):
     here, there = machine("here"), machine("there")
     here.write("runs", "R1", "1", event(1))
@@ -91,7 +91,7 @@ def test_what_has_been_fetched_or_written_here_is_not_fetched_again(machine, s3)
     assert [method for method, path in s3.requests if path.endswith(".parquet")] == []
 
 
-@on_all_storage
+@on_all
 def test_what_was_deleted_from_the_bucket_goes_from_the_mirror(machine):
     here, there = machine("here"), machine("there")
     path = here.write("runs", "R1", "1", event(1))
@@ -108,6 +108,7 @@ def test_two_addresses_or_servers_never_share_a_mirror(s3, monkeypatch):
     assert len(roots | {Lake.at("s3://lakes/a").root}) == 4
 
 
+@on_both
 def test_plans_and_the_warehouse_are_shared_too(machine):
     here, there = machine("here"), machine("there")
     here.write_plan("p1", pl.DataFrame({"a": [1]}))
@@ -143,6 +144,7 @@ def test_a_backup_of_shared_storage_has_the_replies_under_way(machine, tmp_path)
     assert ids(restored) == ["r1", "r2"]
 
 
+@on_both
 @pytest.mark.drill
 def test_an_open_warehouse_stays_while_a_new_one_is_published(machine):
     here, there = machine("here"), machine("there")
@@ -187,7 +189,7 @@ def test_an_upload_that_breaks_off_in_the_midst_never_shows(machine, s3, tmp_pat
     assert here.shared.bucket.read("biasgrid.duckdb") == b"old"
 
 
-@on_all_storage
+@on_all
 def test_a_journal_is_sent_in_segments_which_go_when_it_lands(machine, s3, monkeypatch):
     monkeypatch.setattr(uploader, "EVERY_S", 0.05)
     here = machine("here")
@@ -244,7 +246,7 @@ def lost(machine: Machine, s3: Any) -> Lake:
     return here
 
 
-@on_all_storage
+@on_all
 def test_what_a_lost_machine_had_sent_lands_from_another(lost, machine, s3):
     s3.age("team/locks/", 61)
     there = machine("there")
@@ -253,14 +255,14 @@ def test_what_a_lost_machine_had_sent_lands_from_another(lost, machine, s3):
     assert (s3.names("team/journal"), s3.names("team/locks")) == ([], [])
 
 
-@on_all_storage
+@on_all
 def test_what_it_had_not_sent_lands_when_it_is_back(lost, s3):
     assert recover(lost, "R1") == 3
     assert ids(lost) == ["r1", "r2", "r3"]
     assert s3.names("team/journal") == []
 
 
-@on_all_storage
+@on_all
 def test_what_was_asked_again_meanwhile_is_not_doubled(lost, machine, s3):
     s3.age("team/locks/", 61)
     there = machine("there")
@@ -273,7 +275,7 @@ def test_what_was_asked_again_meanwhile_is_not_doubled(lost, machine, s3):
     assert ids(lost) == ["again", "r1", "r2"]
 
 
-@on_all_storage
+@on_all
 def test_a_run_is_written_by_one_machine_at_a_time(machine):
     here, there = machine("here"), machine("there")
     with RunLock(here, "R1"), RunLock(there, "R2"):
@@ -284,7 +286,7 @@ def test_a_run_is_written_by_one_machine_at_a_time(machine):
         pass
 
 
-@on_all_storage
+@on_all
 def test_a_lost_machine_keeps_a_run_for_a_minute(lost, machine, s3):
     there = machine("there")
     assert is_busy(RunLock(there, "R1"))
@@ -293,14 +295,14 @@ def test_a_lost_machine_keeps_a_run_for_a_minute(lost, machine, s3):
         pass
 
 
-@on_all_storage
+@on_all
 def test_a_machine_goes_on_at_once_where_its_own_process_was_killed(lost):
     with RunLock(lost, "R1"):
         pass
 
 
 @pytest.mark.drill
-@on_all_storage
+@on_all
 def test_parts_of_a_run_are_written_side_by_side_and_no_one_gets_the_whole(machine):
     parent, one, other = machine("parent"), machine("one"), machine("other")
     with RunLock(parent, "R1"):
@@ -310,6 +312,7 @@ def test_parts_of_a_run_are_written_side_by_side_and_no_one_gets_the_whole(machi
         assert is_busy(RunLock(parent, "R1"))
 
 
+@on_both
 def test_who_recovers_a_part_leaves_the_cells_of_others_alone(machine, s3, monkeypatch):
     here, there = machine("here"), machine("there")
     assert here.shared
@@ -337,7 +340,7 @@ def test_a_server_that_goes_stops_the_run_and_keeps_its_replies_here(machine, s3
     assert len(ids(here)) == kept
 
 
-@on_all_storage
+@on_all
 def test_a_machine_that_was_offline_notices_that_another_has_its_run(machine, s3, monkeypatch):
     here, there = machine("here"), machine("there")
     monkeypatch.setattr(uploader, "EVERY_S", 0.05)
@@ -349,6 +352,7 @@ def test_a_machine_that_was_offline_notices_that_another_has_its_run(machine, s3
             ask_for_long(here)
 
 
+@on_both
 @pytest.mark.drill
 def test_machines_build_one_after_the_other(machine, monkeypatch):
     monkeypatch.setattr(leases, "PAUSE_S", 0.01)
@@ -362,7 +366,7 @@ def test_machines_build_one_after_the_other(machine, monkeypatch):
     assert here.has_database()
 
 
-@on_all_storage
+@on_all
 def test_a_machine_that_was_offline_publishes_no_warehouse(machine, s3, monkeypatch):
     monkeypatch.setattr(leases, "RENEWED_S", 0.2)
     here = machine("here")
@@ -421,9 +425,64 @@ def test_storage_that_cannot_be_used_is_one_mistake(s3, monkeypatch, setting, va
     assert "swordfish" not in str(refused.value)
 
 
+@on_all
 def test_a_bucket_that_is_not_there_is_a_mistake(s3):
-    with pytest.raises(UserError, match="no such bucket"):
-        Lake.open("s3://another/team")
+    with pytest.raises(UserError, match=r"there is no such (bucket|container)"):
+        Lake.open(s3.address.replace("lakes", "another"))
+
+
+@pytest.mark.parametrize("s3", [on_azure], indirect=True)
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("AZURE_STORAGE_ACCOUNT_KEY", "c3dvcmRmaXNo", "access is denied"),
+        ("AZURE_STORAGE_ACCOUNT_KEY", "swordfish!", "keys or settings of the environment are invalid"),
+        ("AZURE_STORAGE_ENDPOINT", "http://127.0.0.1:9/anna", "does not answer"),
+    ],
+)
+def test_a_container_that_cannot_be_used_is_one_mistake(s3, monkeypatch, setting, value, expected):
+    monkeypatch.setenv(setting, value)
+    with pytest.raises(UserError, match=expected) as refused:
+        Lake.open(s3.address)
+    assert value not in str(refused.value) or setting.endswith("ENDPOINT")
+
+
+@pytest.mark.parametrize(
+    ("address", "environment", "expected"),
+    [
+        ("az://lakes/team", {}, "no keys for Azure Blob Storage: `AZURE_STORAGE_ACCOUNT_NAME` not set"),
+        (
+            "az://lakes/team",
+            {"AZURE_STORAGE_ACCOUNT_NAME": "anna", "AZURE_STORAGE_ENDPOINT": "http://127.0.0.1:9/anna"},
+            "no keys for Azure Blob Storage: `AZURE_STORAGE_ACCOUNT_KEY` not set",
+        ),
+        ("gs://lakes/team", {"STORAGE_EMULATOR_HOST": "http://127.0.0.1:9"}, "the server does not answer"),
+        ("gs://lakes/team", {"STORAGE_EMULATOR_HOST": "127.0.0.1:9"}, "no address of a server"),
+        (
+            "gs://lakes/team",
+            {"GOOGLE_SERVICE_ACCOUNT": "/nowhere/anna.json"},
+            "settings of the environment are invalid",
+        ),
+    ],
+)
+def test_clouds_without_keys_or_servers_are_one_mistake(monkeypatch, address, environment, expected):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UserError, match=expected):
+        Lake.open(address)
+
+
+def test_the_keys_of_a_profile_are_used(s3, monkeypatch, tmp_path):
+    s3.knows = "anna"
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setenv("AWS_PROFILE", "work")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    with pytest.raises(UserError, match="the profile `work` has no keys of its own"):
+        Lake.open(WHERE)
+    keys = "aws_access_key_id = anna\naws_secret_access_key = swordfish\n"
+    (tmp_path / "credentials").write_text(f"[work]\n{keys}")
+    assert not Lake.open(WHERE).exists
 
 
 def test_a_bucket_that_cannot_be_written_can_be_read(machine, s3):

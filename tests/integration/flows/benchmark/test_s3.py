@@ -1,4 +1,4 @@
-"""Drills: runs whose lake is on S3-compatible storage, by processes that are machines of their own."""
+"""Drills: runs whose lake is on object storage, by processes that are machines of their own."""
 
 from collections import Counter
 from typing import Any
@@ -8,10 +8,10 @@ import pytest
 
 from biasgrid.warehouse.storage.lake import Lake
 from support.run_processes import wait_for_requests
+from support.s3_server import on_both
 
 pytestmark = pytest.mark.drill
 
-WHERE = "s3://lakes/team"
 PATIENCE_S = 240.0
 
 
@@ -20,7 +20,7 @@ def machine(shell: Any, s3: Any) -> Any:
     """A shell with a mirror of its own: `machine(name)`."""
 
     def make(name: str) -> Any:
-        mine = shell(name, place=WHERE)
+        mine = shell(name, place=s3.address)
         mine.environment["BIASGRID_CACHE"] = str(mine.folder / "mirrors")
         return mine
 
@@ -29,13 +29,14 @@ def machine(shell: Any, s3: Any) -> Any:
 
 def sent_keys(s3: Any) -> set[str]:
     """The request keys of the replies that lie in the bucket, as Parquet or as segments of journals."""
-    lake = Lake.at(WHERE)
+    lake = Lake.at(s3.address)
     assert lake.shared
     segments = (lake.shared.bucket.read(name) for name in lake.shared.bucket.list_objects("journal"))
     lines = [orjson.loads(line) for segment in segments for line in segment.splitlines()]
     return {*lake.read("responses")["request_key"], *(row["request_key"] for row in lines)}
 
 
+@on_both
 def test_a_run_finds_the_same_there_as_on_a_disk(machine, shell, scenario_file):
     models = ["simulated/fair", "simulated/biased", "simulated/refuser"]
     path = scenario_file(models, templates=4)
@@ -48,6 +49,7 @@ def test_a_run_finds_the_same_there_as_on_a_disk(machine, shell, scenario_file):
     assert (code, out.split()) == (0, ["n", str(len(models) * 2)]), err
 
 
+@on_both
 def test_a_run_goes_on_at_another_machine_after_the_first_is_lost(machine, s3, slow, asked):
     lost, there = machine("lost"), machine("there")
     lost.kill(slow, 120, "run", asked)

@@ -14,7 +14,7 @@ import typer.main
 
 from biasgrid.flows.cli import app
 
-HEAVY = {"prefect", "polars", "duckdb", "pyarrow", "openai", "huggingface_hub", "replicate", "pydantic"}
+HEAVY = {"prefect", "polars", "duckdb", "pyarrow", "obstore", "openai", "huggingface_hub", "replicate", "pydantic"}
 
 
 def test_the_version_is_reported_without_importing_anything_heavy():
