@@ -144,9 +144,9 @@ def _is_doubted(warehouse: duckdb.DuckDBPyConnection, flaw: Flaw) -> bool:
 
 
 def _rows(warehouse: duckdb.DuckDBPyConnection, flaw: Flaw) -> list[Row]:
-    found = warehouse.execute(f"from ({flaw.rows}) order by all limit {COUNTED}")
-    names = [column[0] for column in found.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    found = warehouse.sql(f"from ({flaw.rows}) order by all limit {COUNTED}")
+    rows: list[Row] = found.to_arrow_table().to_pylist()
+    return rows
 
 
 def find_unsettled(warehouse: duckdb.DuckDBPyConnection) -> None:

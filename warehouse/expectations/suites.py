@@ -32,6 +32,8 @@ class Reference(Frozen):
 
     columns: tuple[str, ...]
     to: str
+    except_for: tuple[str, ...] = ()
+    """Marts that list what others name."""
 
 
 class Invariant(Frozen):
@@ -139,7 +141,7 @@ def _expected_of_mart(model: Model) -> Iterator[Expectation]:
         if set(rule.columns) <= columns.keys():
             yield _invariant(rule.sentence, rule.holds)
     for reference in rules.references:
-        if set(reference.columns) <= columns.keys():
+        if set(reference.columns) <= columns.keys() and model.relation not in reference.except_for:
             yield expect_reference(model.relation, model.about.grain, reference.columns, reference.to)
     if key := rules.complete.get(model.relation):
         yield _complete(model.relation, key)

@@ -16,10 +16,11 @@ from importlib import resources
 from importlib.resources import files
 from pathlib import Path
 
+from biasgrid.warehouse.build.materialize import STORAGE
 from biasgrid.warehouse.build.models import SCHEMAS, Column, Model, load_models
-from biasgrid.warehouse.build.text_views import column_types
+from biasgrid.warehouse.build.text_views import EXCEPTIONS, column_types
 from biasgrid.warehouse.queries.example_queries import shown_in
-from biasgrid.warehouse.schemas import KEYS, SHOWN, TABLES
+from biasgrid.warehouse.schemas import KEYS, SHOWN, SUPERSEDED, TABLES, UNITS
 
 _COLUMN = re.compile(r'\s*\("(\w+)",')
 _ASSIGNED = re.compile(r"(\w+)\s*(?::[^=]+)?=")
@@ -91,17 +92,35 @@ HEAD = """# The warehouse, table by table
 Marts first, then the intermediate models, which join and aggregate, the staging models, which rename and remove
 duplicates, and the lake's Parquet tables. In each part a table is below those that it reads. What is now
 `intermediate.int_<name>` was `staging.stg_<name>` in release 0.1: views of these names remain for one release.
-`lake.repeated_<table>` names what landed twice, by the hash of what a row
-is the only one of, `lake.superseded_verdicts` what another verdict replaces: both are mostly empty. Times are UTC.
+Times are UTC.
+
+Tables named `lake.…` are Parquet files, not part of the warehouse: models read them while they are built, and
+`biasgrid warehouse views` shows them to a DuckDB of your own. What the finished warehouse reads of them is in the
+schema `storage`, which `biasgrid sql` can query as well:
+
+| table | holds |
+| --- | --- |
+{storage}
+
 How to ask them: [analysts.md](analysts.md).
 """
+
+
+STORED: Mapping[str, str] = {
+    **{table: f"What models read of `lake.{table}`: cases, verdicts of benchmarks" for table in UNITS},
+    **{f"repeated_{table}": f"What landed twice in `lake.{table}`, by the hash of its unit" for table in UNITS},
+    SUPERSEDED: "Verdicts that another one of their evaluation replaces",
+    **{f"found_{name}": f"The rows of `{STORAGE}.{name}`, mostly none" for name in EXCEPTIONS},
+    "run_marks": "Of each run, a hash of the files that its rows were computed from",
+}
+"""Relations in the schema `storage` of the finished file."""
 
 
 def as_markdown() -> str:
     """The dictionary as Markdown."""
     marts_first = sorted(load_models(), key=lambda model: -SCHEMAS.index(model.schema))
     parts = [
-        HEAD,
+        HEAD.format(storage="\n".join(f"| {STORAGE}.{name} | {meaning} |" for name, meaning in STORED.items())),
         _contents(marts_first),
         *(_model(model) for model in marts_first),
         *(_lake_table(table) for table in TABLES),
@@ -157,7 +176,7 @@ def _lake_table(table: str) -> str:
     ]
     lines = [
         f"## lake.{table}\n",
-        f"{_text(table_meaning(table))}. Stored at `lake/{table}/run_id=…/*.parquet`.\n",
+        f"{_text(table_meaning(table))}. Stored at `lake/{table}/run_id=…/*.parquet`; not in `biasgrid sql`.\n",
         _table(("column", "type", "meaning", "unit", "values"), rows),
     ]
     return "\n".join(lines)

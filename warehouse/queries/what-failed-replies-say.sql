@@ -12,7 +12,9 @@ from staging.stg_verdicts as verdicts
 inner join staging.stg_cases as cases using (run_id, cell_id, case_id)
 inner join staging.stg_responses as replies using (run_id, response_id)
 where
-    run_id = (select max(run_id) from staging.stg_runs where kind = 'benchmark')
+    run_id = (
+        select max(run_id) from staging.stg_verdicts where level = 'instance' and outcome in ('passed', 'failed')
+    )
     and verdicts.level = 'instance'
     and verdicts.outcome = 'failed'
 qualify row_number() over (partition by cases.model, cases.concern order by cases.case_id) <= 3

@@ -11,7 +11,7 @@ with tests as (
     from intermediate.int_template_tests as tests
     inner join staging.stg_cases as cases using (run_id, cell_id, template_id, sample)
     where
-        run_id = (select max(run_id) from staging.stg_runs where kind = 'benchmark')
+        run_id = (select max(run_id) from intermediate.int_template_tests where outcome in ('passed', 'failed'))
         -- a refusal does not concern the template
         and tests.outcome in ('passed', 'failed')
     group by all

@@ -11,7 +11,9 @@ with replies as (
     from staging.stg_cases as cases
     inner join staging.stg_verdicts as verdicts using (run_id, cell_id, case_id)
     where
-        run_id = (select max(run_id) from staging.stg_runs where kind = 'benchmark')
+        run_id = (
+            select max(run_id) from staging.stg_verdicts where level = 'instance' and outcome in ('passed', 'failed')
+        )
         and verdicts.level = 'instance'
         and verdicts.outcome in ('passed', 'failed')
         and len(cases.communities) > 0

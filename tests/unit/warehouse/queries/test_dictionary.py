@@ -1,11 +1,13 @@
 """The data dictionary: fresh, whole, and the same on every machine."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
+from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.build.models import load_models
 from biasgrid.warehouse.queries.dictionary import DICTIONARY, as_markdown, column_meanings, table_meaning
 from biasgrid.warehouse.schemas import TABLES
@@ -72,6 +74,15 @@ def test_marts_come_first_and_each_table_below_those_that_it_reads(dictionary):
 
 
 PARTS = ("marts.", "intermediate.", "staging.", "lake.")
+
+
+def test_what_it_names_outside_of_the_lake_can_be_queried(dictionary, lake):
+    build(lake)
+    relations = "select table_schema || '.' || table_name as name from information_schema.tables"
+    names = set(re.findall(r"\b(?:marts|intermediate|staging|storage)\.\w+", dictionary))
+    found = set(query(lake, relations)["name"])
+    assert names - found == {"intermediate.int_", "staging.stg_"}
+    assert {name for name in found if name.startswith("storage.")} <= names
 
 
 @pytest.mark.parametrize("table", TABLES)
