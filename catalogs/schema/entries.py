@@ -380,6 +380,8 @@ class RequestSettings(Frozen):
     """US dollars that the run may spend, resumed or not; it then stops and is incomplete."""
     max_requests: int | None = Field(default=None, ge=1)
     """Requests that the run may send, retries and a judge's included; it then stops and is incomplete."""
+    max_reply_mb: float | None = Field(default=None, gt=0, le=1000)
+    """Most megabytes of a reply's body; by default what models.yaml sets, mostly 16. A longer one is not read."""
 
 
 class ScenarioSettings(RequestSettings):

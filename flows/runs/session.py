@@ -102,6 +102,7 @@ def _model_pool(prepared: Prepared[Any], lake: Lake) -> ModelPool:
     run_budget.notify = pause_reporter()
     shares = settings.reuse != "none"
     model_pool = ModelPool(prepared.resolved.catalog, prepared.secrets, run_budget=run_budget, shares=shares)
+    model_pool.max_reply_mb = prepared.resolved.settings.max_reply_mb
     model_pool.keep_sessions(lake.root / "conversations")
     return model_pool
 

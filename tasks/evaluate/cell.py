@@ -16,6 +16,7 @@ from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.connectors.api import Answer, Message
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
+from biasgrid.tasks.connectors.rereading import reread
 from biasgrid.tasks.connectors.rows import fingerprint, response_row, sent_parameters, to_request
 from biasgrid.tasks.connectors.workers import Workers
 from biasgrid.tasks.evaluate.controls import TABLE as CONTROLS
@@ -111,9 +112,17 @@ class _Cell:
         if (rules := self.evaluation.rules) is not None:
             self._land_changes(find_changes(cases, rules))
             cases = with_rules(cases, rules)
-        replies = self.lake.read("responses", self.run_id, f"{self.cell_id}-*")
+        replies = self._read_replies()
+        if replies["raw"].null_count() < replies.height and self._reread():
+            replies = self._read_replies()
         languages, evaluation_id = self.evaluation.catalog.languages, self.evaluation.evaluation_id
         return cases, replies, judge_cell(cases, replies, languages, evaluation_id, self.now)
+
+    def _read_replies(self) -> pl.DataFrame:
+        return self.lake.read("responses", self.run_id, f"{self.cell_id}-*")
+
+    def _reread(self) -> int:
+        return reread(self.lake, self.run_id, self.cell_id, self.evaluation.catalog.target)
 
     def _land_changes(self, changes: pl.DataFrame) -> None:
         if changes.height:

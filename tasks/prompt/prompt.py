@@ -16,6 +16,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, ModelStopped
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
+from biasgrid.tasks.connectors.rereading import reread
 from biasgrid.tasks.connectors.rows import Case, response_row, to_request
 from biasgrid.tasks.connectors.workers import SLACK, Workers, request_slots
 from biasgrid.tasks.prompt.reuse import read_landed
@@ -75,6 +76,9 @@ async def prompt_cell(
     run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
     under_way = under_way or CellSlots(request_slots(target))
     before = await asyncio.to_thread(read_landed, lake, run_id, cell_id)
+    if before["error_class"].null_count() < before.height:
+        await asyncio.to_thread(reread, lake, run_id, cell_id, lambda _: target)
+        before = await asyncio.to_thread(read_landed, lake, run_id, cell_id)
     desk = _CellRecorder(target, Journal(lake, run_id, cell_id), Tally(cases.height), under_way.watch)
     for row in before.iter_rows(named=True):
         desk.count(row, kept=row["reused_from"] is None)

@@ -52,11 +52,16 @@ REPLY_COLUMNS = [
 ]
 
 
+CAME = pl.col("text").is_not_null() | (pl.col("raw").is_not_null() & (pl.col("error_class") == "ReplyMisplaced"))
+"""A reply came and was paid for; one of another shape is stored, and is read again rather than asked for again."""
+
+
 def read_landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
-    """The cases of a cell with a reply in this run, one row each, with their cost."""
+    """The cases of a cell with a reply in this run, understood or not, one row each, with their cost."""
     own = lake.scan("responses", run_id, name=f"{cell_id}-*")
-    replies = own.filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject")
-    first = replies.sort("received_at").unique("case_id", keep="first", maintain_order=True)
+    replies = own.filter(CAME, pl.col("purpose") == "subject")
+    ordered = replies.sort(pl.col("text").is_null(), "received_at")
+    first = ordered.unique("case_id", keep="first", maintain_order=True)
     return first.select(REPLY_COLUMNS).collect()
 
 
@@ -101,9 +106,7 @@ def open_models(lake: Lake, run_id: str) -> set[str]:
 
 
 def _unanswered_cases(lake: Lake, run_id: str) -> pl.DataFrame:
-    answered = lake.scan("responses", run_id).filter(
-        pl.col("error_class").is_null(), pl.col("purpose") == "subject"
-    )
+    answered = lake.scan("responses", run_id).filter(CAME, pl.col("purpose") == "subject")
     cases = lake.scan("cases", run_id).select(*CASE_COLUMNS, "model")
     return cases.join(answered, on=["case_id", "cell_id"], how="anti").collect()
 

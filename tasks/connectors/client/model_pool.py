@@ -141,6 +141,8 @@ class ModelPool:
         self.run_budget = run_budget
         """The caps of the whole run; None for no caps."""
         self.shares = shares
+        self.max_reply_mb: float | None = None
+        """Of all models, in place of their own limits; None: as models.yaml has it."""
         self._sessions: Path | None = None
         self._connect = connect
         self._senders: dict[str, Sender] = {}
@@ -213,16 +215,22 @@ class ModelPool:
 
     def open_api(self, target: Target, connect: Callable[[Target, str | None], A]) -> A:
         """The API of a target's provider, closed with the pool. Raises UserError if it cannot be used."""
-        made = connect(target, find_key(target, self._secrets))
+        made = connect(self._limit(target), find_key(target, self._secrets))
         self._closing.push_async_callback(made.close)
         return made
+
+    def _limit(self, target: Target) -> Target:
+        if self.max_reply_mb is None:
+            return target
+        limits = target.limits.model_copy(update={"max_reply_mb": self.max_reply_mb})
+        return target.model_copy(update={"limits": limits})
 
     def _open(self, target: Target) -> Connector:
         """The connector of a target. Raises UserError if it cannot be used, whatever a user's own one raises."""
         key = find_key(target, self._secrets)
         try:
             with attribute_bugs(target, self._connect):
-                return self._connect(target, key, self._catalog)
+                return self._connect(self._limit(target), key, self._catalog)
         except ConnectorBroken as broken:
             what = str(broken)
         raise UserError(Problem(what, f"model `{target.model}`"))

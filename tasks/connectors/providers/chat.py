@@ -11,7 +11,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Message, Reply, Request
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
-from biasgrid.tasks.connectors.json_objects import Body
+from biasgrid.tasks.connectors.json_objects import Body, parse_body
 from biasgrid.tasks.connectors.side_fields import build_reply
 
 OLD, NEW = "max_tokens", "max_completion_tokens"
@@ -53,6 +53,14 @@ def chat_body(request: Request, name: str, accepted: frozenset[str], spelling: s
         named = {"name": str(schema.get("title", "reply")), "strict": True, "schema": schema}
         parameters["response_format"] = {"type": "json_schema", "json_schema": named}
     return {"model": name, "messages": as_dicts(request.messages), **parameters}
+
+
+def read_body(target: Target, raw: bytes) -> Reply:
+    """The reply in a stored body. Raises as `read_completion`, and ValueError if it is no JSON object."""
+    document = parse_body(raw)
+    if not isinstance(document, dict):
+        raise ValueError("no JSON object")  # noqa: TRY004 - of what a server sent, not of an argument
+    return read_completion(Body(document, raw), ErrorMapper(target))
 
 
 def read_completion(body: Body, faults: ErrorMapper) -> Reply:

@@ -26,6 +26,7 @@ from biasgrid.catalogs.schema.endpoint_request import (
     placeholders,
 )
 from biasgrid.catalogs.schema.endpoints import Endpoint, Turns, found_at, steps
+from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.text_safety import is_one_line
 from biasgrid.tasks.connectors.api import ConnectorError, Reply, Request
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
@@ -128,6 +129,12 @@ def _as_text(value: Any) -> str:
 LONGEST_ID = 4096
 LONGEST_NUMBER = 256
 """Bits; Python refuses to write numbers of thousands of digits."""
+
+
+def read_body(target: Target, raw: bytes) -> Reply:
+    """The reply in a stored body, as the endpoint's file of today describes it. Raises as `read_reply`."""
+    assert target.endpoint is not None  # noqa: S101 - the connector has one
+    return read_reply(target.endpoint, HttpReply(200, {}, raw), ErrorMapper(target), str)
 
 
 def read_reply(endpoint: Endpoint, answered: HttpReply, faults: ErrorMapper, clean: Callable[[str], str]) -> Reply:

@@ -16,9 +16,10 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request, Transient
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 from biasgrid.tasks.connectors.client.retry import requested_wait_s, retry_transient
 from biasgrid.tasks.connectors.client.transport import SdkConnector, receive
-from biasgrid.tasks.connectors.json_objects import Body
+from biasgrid.tasks.connectors.json_objects import Body, parse_body
 from biasgrid.tasks.connectors.providers.chat import NO_KEY, as_prompt, base_address, sampling_parameters
 from biasgrid.tasks.connectors.side_fields import build_reply
 
@@ -63,7 +64,7 @@ class Replicate(SdkConnector):
         self._wait_s = max(1, min(LONGEST_WAIT_S, int(target.limits.timeout_s)))
 
     async def _send(self, request: Request) -> Reply:
-        return self._read(await self._settle(await self._create(self._inputs(request))))
+        return read_prediction(await self._settle(await self._create(self._inputs(request))), self._faults)
 
     def _inputs(self, request: Request) -> dict[str, Any]:
         """The inputs of a prediction, with both names of the token limit, as unknown inputs are ignored."""
@@ -120,30 +121,42 @@ class Replicate(SdkConnector):
             async with asyncio.timeout(CANCEL_TIMEOUT_S):
                 await receive(self._client.predictions.async_cancel(prediction_id))
 
-    def _read(self, prediction: Body) -> Reply:
-        status, reason = prediction.document.get("status"), prediction.document.get("error")
-        if not isinstance(status, str):
-            reported = self._faults.find_error(prediction.document)
-            raise reported or self._faults.misplace("the reply is no prediction with a status", prediction.raw)
-        if status != "succeeded":
-            raise self._failure(status, str(reason or "no reason given"))
-        return build_reply(
-            self._text(prediction),
-            usage=prediction.document.get("metrics"),
-            counted=("input_token_count", "output_token_count"),
-            model_reported=prediction.document.get("model"),
-            clean=self._faults.without_keys,
-        )
 
-    def _text(self, prediction: Body) -> str:
-        output = prediction.document.get("output")
-        if isinstance(output, str):
-            return output
-        if isinstance(output, list) and all(isinstance(piece, str) for piece in output):
-            return "".join(output)
-        raise self._faults.misplace("the prediction's output is no text", prediction.raw)
+def read_body(target: Target, raw: bytes) -> Reply:
+    """The reply in a stored prediction. Raises ConnectorError, and ValueError if it is no JSON object."""
+    document = parse_body(raw)
+    if not isinstance(document, dict):
+        raise ValueError("no JSON object")  # noqa: TRY004 - of what a server sent, not of an argument
+    return read_prediction(Body(document, raw), ErrorMapper(target))
 
-    def _failure(self, status: str, reason: str) -> ConnectorError:
-        if any(word in reason.lower() for word in REJECTIONS):
-            return self._faults.reject(f"the request was rejected: {reason}")
-        return self._faults.server(f"the prediction ended as {status}: {reason}")
+
+def read_prediction(prediction: Body, faults: ErrorMapper) -> Reply:
+    """The output of a prediction. Raises the error with which it ended, ReplyMisplaced for another shape."""
+    status, reason = prediction.document.get("status"), prediction.document.get("error")
+    if not isinstance(status, str):
+        reported = faults.find_error(prediction.document)
+        raise reported or faults.misplace("the reply is no prediction with a status", prediction.raw)
+    if status != "succeeded":
+        raise _failure(status, str(reason or "no reason given"), faults)
+    return build_reply(
+        _read_output(prediction, faults),
+        usage=prediction.document.get("metrics"),
+        counted=("input_token_count", "output_token_count"),
+        model_reported=prediction.document.get("model"),
+        clean=faults.without_keys,
+    )
+
+
+def _read_output(prediction: Body, faults: ErrorMapper) -> str:
+    output = prediction.document.get("output")
+    if isinstance(output, str):
+        return output
+    if isinstance(output, list) and all(isinstance(piece, str) for piece in output):
+        return "".join(output)
+    raise faults.misplace("the prediction's output is no text", prediction.raw)
+
+
+def _failure(status: str, reason: str, faults: ErrorMapper) -> ConnectorError:
+    if any(word in reason.lower() for word in REJECTIONS):
+        return faults.reject(f"the request was rejected: {reason}")
+    return faults.server(f"the prediction ended as {status}: {reason}")

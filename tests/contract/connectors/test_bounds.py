@@ -54,6 +54,14 @@ async def test_a_length_beyond_the_bound_is_refused_before_the_body(provider, se
     assert type(await refusal(reach(provider, limits=SMALL))) is ReplyTooLong
 
 
+async def test_a_scenarios_bound_holds_in_place_of_the_models(provider, server, target, catalog, quick, ask, key):
+    server.then(server.sends(b" " * 30_000))
+    async with ModelPool(catalog, backoff=quick) as pool:
+        pool.max_reply_mb = 0.02
+        answer = await pool.answer(target(provider, server.url), ask(), 3)
+    assert (type(answer.error), answer.attempts) == (ReplyTooLong, 1)
+
+
 async def test_a_body_that_drips_is_timed_out_as_a_whole(provider, server, reach, refusal):
     server.then(server.streams(b" ", 100, 0.05))
     started = time.monotonic()

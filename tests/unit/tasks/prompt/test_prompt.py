@@ -13,10 +13,12 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.api import KeyRejected, Reply, Request, RequestRejected, ServerFault
+from biasgrid.tasks.connectors.api import KeyRejected, Reply, ReplyMisplaced, Request, RequestRejected, ServerFault
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 from biasgrid.tasks.connectors.client.model_pool import Answer
 from biasgrid.tasks.connectors.rows import response_row, to_request
 from biasgrid.tasks.connectors.workers import request_slots
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
 from biasgrid.tasks.prompt.prompt import CellSlots, prompt_cell
 from biasgrid.tasks.prompt.reuse import repeated_requests, reuse_replies
 from biasgrid.warehouse.storage.journal import Journal
@@ -274,3 +276,40 @@ def test_a_case_becomes_the_request_that_it_describes(planned: Plan) -> None:
     ]
     assert (request.parameters.temperature, request.parameters.seed) == (0.5, 7)
     assert (request.request_key, request.sample) == (case["request_key"], 1)
+
+
+BODY = b'{"choices": [{"finish_reason": "stop", "message": {"content": "No"}}], "usage": {"prompt_tokens": 3}}'
+
+
+async def test_a_reply_that_was_not_understood_is_read_later_and_not_asked_again(
+    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any, catalog: Catalog
+) -> None:
+    named = target.model_copy(update={"model": "openai/gpt-4o-mini", "connector": "openai"})
+    cases = planned(model=named)
+
+    def misread(request: Request) -> ReplyMisplaced | str:
+        if request.request_key != cases["request_key"][0]:
+            return "No"
+        return ErrorMapper(named).misplace("another shape", body)
+
+    body = b'{"candidates": []}'
+    for asked in (cases.height, 0):
+        own = model(misread)
+        async with open_pool(own) as pool:
+            tally = await prompt_cell(lake, cases, named, pool, retries=3)
+        assert len(own.asked) == asked
+        assert (tally.answered, tally.failed) == (cases.height - 1, 1)
+    (kept,) = landed_rows(lake).filter(pl.col("raw").is_not_null()).to_dicts()
+    assert (kept["raw"], kept["text"], kept["error_class"]) == (body.decode(), None, "ReplyMisplaced")
+    # a better reader comes: here the body becomes one that today's reader understands
+    (path,) = [path for path in lake.files("responses") if "raw" in pl.read_parquet(path).columns]
+    rows = pl.read_parquet(path).with_columns(raw=pl.when(pl.col("raw").is_not_null()).then(pl.lit(BODY.decode())))
+    lake.write("responses", RUN, path.stem, rows)
+    await evaluate_cell(lake, RUN, cases["cell_id"][0], Evaluation("01E", catalog))
+    read = landed_rows(lake).filter(pl.col("case_id") == kept["case_id"], pl.col("text").is_not_null())
+    assert read.select("text", "input_tokens", "attempts", "error_class").row(0) == ("No", 3, 0, None)
+    verdicts = lake.read("verdicts", RUN).filter(pl.col("case_id") == kept["case_id"])
+    assert "error" not in verdicts["outcome"].to_list()
+    async with open_pool(own) as pool:
+        tally = await prompt_cell(lake, cases, named, pool, retries=3)
+    assert (own.asked, tally.answered, tally.failed) == ([], cases.height, 0)
