@@ -12,7 +12,7 @@ object; a start on any machine converts all segments to Parquet.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import polars as pl
 import pyarrow.parquet as pq
 from ulid import ULID
 
+from biasgrid.catalogs.errors import Problem
 from biasgrid.warehouse.schemas import TABLES, UNITS
 from biasgrid.warehouse.storage.atomic_file import remove_partial_files
 from biasgrid.warehouse.storage.compaction import sign_unsigned_packs
@@ -200,13 +201,40 @@ def _land(lake: Lake, run_id: str, journal: Path, *, left_over: bool = False) ->
     # a kill between writing Parquet and removing the journal leaves a journal whose rows are already stored
     landed = lake.scan("responses", run_id, f"{cell_id}-*")
     ids = landed.select("response_id").collect()
-    rows = read_lines(journal).join(ids, on="response_id", how="anti", maintain_order="left")
+    lines = read_lines(journal)
+    _keep_damaged(journal, lines.damaged)
+    rows = lines.rows.join(ids, on="response_id", how="anti", maintain_order="left")
     if left_over and lake.shared:
         rows = rows.join(_find_answered(landed), on=UNIT, how="anti", maintain_order="left", nulls_equal=True)
     path = lake.write("responses", run_id, f"{cell_id}-{ULID()}", rows) if rows.height else None
     with storing(journal):
         journal.unlink()
     return path
+
+
+DAMAGED = ".damaged"
+"""Suffix of files with the lines of a journal that are not as they were written."""
+
+
+def _keep_damaged(journal: Path, lines: Sequence[bytes]) -> None:
+    """Keeps lines that cannot be read, since someone may be able to; their replies are requested again."""
+    if lines:
+        kept = journal.with_name(f"{_cell_of(journal)}{DAMAGED}")
+        with storing(kept), kept.open("ab") as file:
+            file.writelines(line + b"\n" for line in lines)
+
+
+def find_damaged_lines(lake: Lake, run_id: str = "*") -> list[Problem]:
+    """The journals with damaged lines, of all runs by default."""
+    found = []
+    for path in sorted((lake.root / "journal").glob(f"run_id={run_id}/*{DAMAGED}")):
+        owner = path.parent.name.removeprefix("run_id=")
+        count = path.read_bytes().count(b"\n")
+        lines = "1 line is" if count == 1 else f"{count} lines are"
+        what = f"the journal of cell `{path.stem}` of run `{owner}` was damaged: {lines} not as written"
+        remedy = f"`biasgrid resume {owner}` requests the replies again; then delete this file"
+        found.append(Problem(what, str(path), remedy))
+    return found
 
 
 def _find_answered(landed: pl.LazyFrame) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import orjson
@@ -33,44 +33,77 @@ def line(row: Row) -> bytes:
         if row.get(column) is None:
             raise SchemaMismatch(f"`responses.{column}` is missing")
     try:
-        return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+        return seal(orjson.dumps(row))
     except orjson.JSONEncodeError:
-        return orjson.dumps(_valid(row), option=orjson.OPT_APPEND_NEWLINE)
+        return seal(orjson.dumps(_valid(row)))
 
 
-def read_lines(journal: Path) -> pl.DataFrame:
-    """The complete lines of a journal in the columns of `responses`, without duplicates. Lines cut off by a kill
-    or a full disk are skipped. Other threads can run meanwhile."""
-    rows = _parse(journal)
-    frame = pl.from_arrow(rows)
+class Lines(NamedTuple):
+    """What is in a journal."""
+
+    rows: pl.DataFrame
+    """In the columns of `responses`, without duplicates."""
+    damaged: list[bytes]
+    """Lines that are not as they were written."""
+
+
+def read_lines(journal: Path) -> Lines:
+    """The lines of a journal. Lines cut off by a kill or a full disk are skipped. Other threads can run meanwhile."""
+    sound, damaged = _check_lines(journal.read_bytes())
+    frame = pl.from_arrow(_parse(sound))
     assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
-    return frame.drop_nulls(KEYS["responses"]).unique("response_id", keep="first", maintain_order=True)
+    rows = frame.drop_nulls(KEYS["responses"]).unique("response_id", keep="first", maintain_order=True)
+    return Lines(rows, damaged)
 
 
-def _parse(journal: Path) -> pa.Table:
-    size = journal.stat().st_size
-    for block in (BLOCK_BYTES, size):
+def _check_lines(text: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Lines as they were written, and damaged ones."""
+    sound: list[bytes] = []
+    damaged: list[bytes] = []
+    *lines, rest = text.split(b"\n")
+    for written in lines:
+        for one in [written] if _is_sound(written) else split_sealed(written):
+            if _is_sound(one):
+                sound.append(one)
+            elif not _is_cut_off(one):
+                damaged.append(one)
+    if _is_sound(rest):
+        sound.append(rest)
+    return sound, damaged
+
+
+def _is_sound(text: bytes) -> bool:
+    """Whether a line has its checksum, or is JSON of a release without them."""
+    unsealed = unseal(text)
+    return unsealed is not None and (len(unsealed) < len(text) or _parse_line(text) is not None)
+
+
+def _is_cut_off(text: bytes) -> bool:
+    """Whether the end of a line was never written."""
+    return b'"checksum"' not in text[-28:] and not text.endswith(b'"}')
+
+
+def _parse(lines: list[bytes]) -> pa.Table:
+    text = b"\n".join(lines)
+    for block in (BLOCK_BYTES, len(text)):
         try:
-            return _parse_blocks(journal, min(block, size))
+            return _parse_blocks(text, min(block, len(text)))
         except pa.ArrowInvalid:
             continue
-    return _parse_lines(journal)
+    rows = [row for row in map(_parse_line, lines) if row is not None]
+    return pa.Table.from_pylist(rows, schema=RESPONSES)
 
 
-def _parse_blocks(journal: Path, block: int) -> pa.Table:
-    """Raises ArrowInvalid if a line is incomplete or longer than a block."""
+def _parse_blocks(text: bytes, block: int) -> pa.Table:
+    """Raises ArrowInvalid if a line is longer than a block."""
     options = pj.ParseOptions(
         explicit_schema=RESPONSES, newlines_in_values=False, unexpected_field_behavior="ignore"
     )
-    rows = pj.read_json(journal, read_options=pj.ReadOptions(block_size=block), parse_options=options)
+    rows = pj.read_json(
+        pa.BufferReader(text), read_options=pj.ReadOptions(block_size=block), parse_options=options
+    )
     rows.validate(full=True)  # the parser accepts invalid UTF-8
     return rows
-
-
-def _parse_lines(journal: Path) -> pa.Table:
-    with journal.open("rb") as lines:
-        rows = [row for row in map(_parse_line, lines) if row is not None]
-    return pa.Table.from_pylist(rows, schema=RESPONSES)
 
 
 def _parse_line(text: bytes) -> dict[str, Any] | None:
@@ -141,4 +174,6 @@ def unseal(line: bytes) -> bytes | None:
 def split_sealed(line: bytes) -> list[bytes]:
     """The lines in a line whose ends were damaged."""
     ends = [0, *(end.end() for end in _END.finditer(line)), len(line)]
-    return [piece for start, stop in pairwise(ends) if (piece := line[start:stop]).strip()]
+    return [
+        line[line.find(b"{", start, stop) : stop] for start, stop in pairwise(ends) if b"{" in line[start:stop]
+    ]

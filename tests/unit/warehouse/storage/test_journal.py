@@ -1,14 +1,16 @@
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
 from datetime import UTC, datetime
 
+import orjson
 import pytest
 
 from biasgrid.warehouse.schema_check import SchemaMismatch
-from biasgrid.warehouse.storage.journal import Journal, recover
+from biasgrid.warehouse.storage.journal import Journal, find_damaged_lines, recover
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
 from support.paths import ROOT
@@ -114,6 +116,40 @@ def test_going_on_after_a_torn_line_spoils_no_other(lake):
     again.append(row(2))
     again.land()
     assert ids(lake) == ["r1", "r2"]
+
+
+def test_a_line_with_a_flipped_bit_is_named_and_its_neighbours_survive(lake):
+    chance = random.Random(3)
+    for number in range(150):
+        run_id = f"R{number}"
+        journal = Journal(lake, run_id, "cell")
+        for own in range(4):
+            journal.append(
+                row(own, text="reply", messages=[{"role": "user", "content": "¿?"}]) | {"run_id": run_id}
+            )
+        journal.close()
+        before = journal.path.read_bytes()
+        data = bytearray(before)
+        place = chance.randrange(len(data) - 1)
+        data[place] ^= 1 << chance.randrange(8)
+        journal.path.write_bytes(data)
+        recover(lake, run_id)
+        struck = before[:place].count(b"\n")
+        found = lake.read("responses", run_id)
+        assert {*range(4)} - {int(own[1:]) for own in found["response_id"]} <= {struck}
+        assert set(found["text"]) == {"reply"}
+        named = find_damaged_lines(lake, run_id)
+        assert bool(named) == (found.height < 4)
+        assert all(f"run `{run_id}` was damaged" in str(problem) for problem in named)
+
+
+def test_lines_without_checksums_are_read(lake):
+    journal = Journal(lake, "R1", "cell")
+    journal.path.parent.mkdir(parents=True)
+    journal.path.write_bytes(orjson.dumps(row(1, text="old")) + b"\n")
+    journal.append(row(2, text="new"))
+    journal.land()
+    assert sorted(lake.read("responses")["text"]) == ["new", "old"]
 
 
 def test_a_kill_between_landing_and_unlinking_leaves_no_double(lake):
