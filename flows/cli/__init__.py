@@ -127,8 +127,25 @@ def _report_crash(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in LOST and error.filename is None:
         report_lost_output(error)
         return UNWRITTEN
+    if damage := _find_damage_behind(error):
+        return _report_error(damage)
     traceback.print_exception(error)
     return 3
+
+
+def _find_damage_behind(error: Exception) -> UserError | None:
+    """The damage of the data that was read, if a library that reads files failed."""
+    if type(error).__module__.partition(".")[0] not in ("polars", "pyarrow", "duckdb", "_duckdb"):
+        return None
+    from biasgrid.flows.runs.prepare import opened_lakes
+    from biasgrid.warehouse.storage.verification import list_files, refuse_damaged
+
+    try:
+        for lake in opened_lakes:
+            refuse_damaged(lake, list_files(lake))
+    except UserError as damage:
+        return damage
+    return None
 
 
 def _report_error(mistake: UserError) -> int:

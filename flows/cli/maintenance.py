@@ -1,4 +1,4 @@
-"""`warehouse build`, `check`, `compact` and `views`, and `doctor`, which checks the installation."""
+"""`warehouse build`, `compact`, `verify`, `check` and `views`, and `doctor`, which checks the installation."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ def build(data: Data = None, full: Full = False) -> None:
     from biasgrid.flows.results.retention import finish_forgetting
     from biasgrid.flows.runs.prepare import lake_to_change
     from biasgrid.warehouse.build.build import build as built
-    from biasgrid.warehouse.storage.journal import recover
+    from biasgrid.warehouse.storage.journal import find_damaged_lines, recover
 
     lake = lake_to_change(data)
     rescued = recover(lake)
     if rescued:
         typer.echo(f"landed {rescued} responses that a crash had left in journals")
+    for damage in find_damaged_lines(lake):
+        typer.echo(damage, err=True)
     finish_forgetting(lake)
     typer.echo(lake.display_path(built(lake, full=full)))
 
@@ -56,6 +58,28 @@ def compact(data: Data = None) -> None:
     fewer = compact_runs(lake)
     typer.echo(f"{fewer:,} files fewer")
     typer.echo(lake.display_path(built(lake)))
+
+
+@app.command()
+def verify(data: Data = None) -> None:
+    """Check every file against the size, rows and SHA-256 that were signed when it was written. Restore manifests,
+    replies that are still in journals, and the DuckDB file; name what is lost.
+
+    Exit codes: 0 all is as it was written, or restored; 3 something is damaged.
+    """
+    from biasgrid.flows.operations.lake_verification import verify_lake
+    from biasgrid.flows.results.show import patience
+    from biasgrid.flows.runs.prepare import lake_to_change
+    from biasgrid.warehouse.storage.errors import LakeDamaged
+
+    lake = lake_to_change(data)
+    with patience("checking every file"):
+        found = verify_lake(lake)
+    for restored in found.restored:
+        typer.echo(f"restored: {restored}")
+    typer.echo(f"{found.files:,} files of {found.bytes / 1e6:,.1f} MB checked")
+    if found.damage:
+        raise LakeDamaged(found.damage)
 
 
 @app.command()

@@ -13,6 +13,7 @@ from biasgrid.tasks.aggregate.trace.origin import find_other_origin
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run
 from biasgrid.warehouse.storage.tombstones import refuse_forgotten
+from biasgrid.warehouse.storage.verification import list_files, refuse_damaged
 
 
 def show(asked: Asked) -> None:
@@ -28,6 +29,7 @@ def show(asked: Asked) -> None:
 
 
 def _trace(lake: Lake, asked: Asked) -> Rendering:
+    refuse_damaged(lake, list_files(lake))
     refuse_forgotten(lake, asked.id.upper(), "trace")
     run_id = find_run(lake, asked.run, needs="trace").run_id if asked.run else None
     if origin := find_other_origin(lake, asked.id, asked.kind, run_id):

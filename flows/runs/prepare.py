@@ -71,11 +71,16 @@ def cap_problems(models: Iterable[Target], settings: ScenarioSettings) -> list[P
     return mistakes
 
 
+opened_lakes: list[Lake] = []
+"""The lakes that this process has opened: damage in one may be why a library fails."""
+
+
 def open_lake(data: str | Path | None) -> Lake:
     """Lake to write to; raises UserError if it is not writable or from a newer biasgrid."""
     place = data_place(data)
     refuse_workers_directory(place)
     lake = Lake.open(place)
+    opened_lakes.append(lake)
     refuse_newer(lake.files("runs"))
     return lake
 
@@ -86,6 +91,7 @@ def existing_lake(data: str | Path | None) -> Lake:
     if not lake.exists:
         what = f"there is no data {'at' if lake.shared else 'directory'} `{lake.named}`"
         raise UserError(Problem(what, WHERE, "run a scenario first, or name where its data is"))
+    opened_lakes.append(lake)
     refuse_newer(lake.files("runs"))
     return lake
 

@@ -11,6 +11,7 @@ import polars as pl
 from biasgrid.tasks.connectors.api import Answer, Reply
 from biasgrid.warehouse.hashing import hash_texts
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.verification import refuse_damaged
 
 
 def repeated_requests(lake: Lake, run_id: str) -> dict[str, Answer | None]:
@@ -158,6 +159,7 @@ def _split_cells(chosen: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def _land_copies(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str = "") -> None:
+    refuse_damaged(lake, (path for own in chosen["of_run"].unique() for path in lake.files("responses", own)))
     rows = _copy_rows(lake, run_id, chosen, kind)
     for (cell_id,), own in rows.partition_by("cell_id", as_dict=True).items():
         name = f"{kind}{cell_id}-reused"

@@ -43,6 +43,7 @@ from biasgrid.warehouse.build.sql_quoting import literal
 from biasgrid.warehouse.build.text_views import (
     copy_exceptions,
     fetch_texts,
+    is_damage,
     keep_texts,
     reading_texts,
     text_settings,
@@ -54,7 +55,7 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.objects.address import WHERE
 from biasgrid.warehouse.storage.objects.leases import Turn, take_turns
 from biasgrid.warehouse.storage.tombstones import FOLDER
-from biasgrid.warehouse.storage.verification import refuse_damaged
+from biasgrid.warehouse.storage.verification import list_files, refuse_damaged
 
 OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -117,11 +118,17 @@ def build(
 def _build(
     partial: Path, last: Path, lake: Lake, ordered: Sequence[Model], landed: Landed, increment: Increment
 ) -> None:
-    if increment.is_whole:
-        _build_all(partial, lake, ordered, landed, increment)
-    else:
-        shutil.copyfile(last, partial)
-        _build_changed(partial, lake, ordered, landed, increment)
+    if not increment.is_whole:
+        try:
+            shutil.copyfile(last, partial)
+            _build_changed(partial, lake, ordered, landed, increment)
+        except duckdb.Error as error:
+            if not is_damage(error):
+                raise
+            partial.unlink()  # the last file is damaged: all is computed again
+        else:
+            return
+    _build_all(partial, lake, ordered, landed, increment)
 
 
 def _last_file(lake: Lake, target: Path, full: bool) -> Path | None:
@@ -196,6 +203,7 @@ def fill(
 ) -> Mapping[str, Sequence[Path]]:
     """Builds and tests models in dependency order, from the whole lake or only the runs of `sides` or the files
     `landed`. Returns the files of each relation of the lake. Raises the errors of `build`."""
+    refuse_damaged(lake, (file for side in sides for file in list_files(lake, side.run_id)))
     try:
         files = attach_lake(warehouse, lake, sides, landed=landed)
         _make_all(warehouse, lake, ordered, {side.name: side.run_id for side in sides})

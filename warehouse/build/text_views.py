@@ -22,17 +22,19 @@ from biasgrid.warehouse.build.models import Model
 from biasgrid.warehouse.build.sql_quoting import escape_glob, literal, quote
 from biasgrid.warehouse.schema_check import declared_schema
 from biasgrid.warehouse.schemas import SUPERSEDED, UNITS
+from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.verification import list_files, refuse_damaged
 
 ALL = "*"
 """In place of a run id: texts of all runs."""
 
 
 def fetch_texts(lake: Lake, texts_of: str | None) -> None:
-    """Downloads the files that the views read, if the lake is shared. Raises `StorageTrouble`."""
-    if lake.shared and texts_of:
-        for table in UNITS:
-            lake.files(table, None if texts_of == ALL else texts_of)
+    """Checks the files that the views read; downloads them, if the lake is shared. Raises `LakeDamaged`,
+    `StorageTrouble`."""
+    if texts_of:
+        refuse_damaged(lake, list_files(lake, None if texts_of == ALL else texts_of))
 
 
 def text_settings(lake: Lake, texts_of: str | None) -> Iterator[str]:
@@ -94,13 +96,29 @@ def _show_exceptions(warehouse: duckdb.DuckDBPyConnection, name: str) -> None:
 
 @contextmanager
 def reading_texts() -> Iterator[None]:
-    """Raises `UserError` if a file has changed since the warehouse was built."""
+    """Raises `UserError` if a file has changed since the warehouse was built, or if the warehouse is damaged."""
     try:
         yield
     except duckdb.Error as error:
+        if is_damage(error):
+            raise LakeDamaged(_damaged(error)) from error
         if ".parquet" not in str(error) or isinstance(error, duckdb.PermissionException):
             raise
         raise UserError(_unread(error)) from error
+
+
+def is_damage(error: duckdb.Error) -> bool:
+    """Whether a block of a DuckDB file does not have the bytes that were written, by its checksum."""
+    return any(text in str(error).lower() for text in DAMAGE)
+
+
+DAMAGE = ("corrupt database file", "checksum", "invalidated because of a previous fatal error")
+"""Texts of DuckDB's errors about a damaged file."""
+
+
+def _damaged(error: duckdb.Error) -> Problem:
+    what = f"the warehouse file is damaged: {str(error).splitlines()[0]}"
+    return Problem(what, remedy="its rows are in the lake: `biasgrid warehouse build --full` makes it again")
 
 
 def _unread(error: duckdb.Error) -> Problem:

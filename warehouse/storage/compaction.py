@@ -143,13 +143,14 @@ def remove_superseded(lake: Lake, superseded: Iterable[Path]) -> None:
             counted = {path for table in TABLES for path in lake.files(table, run_id)}
             gone = [path for path in paths if path not in counted]
             names = frozenset(map(key_of, gone))
-            lake.change_manifest(run_id, partial(_forget_signed, names))
+            lake.change_manifest(run_id, partial(drop_signed, names))
             for path in gone:
                 lake.remove(path)
             lake.change_manifest(run_id, partial(_forget_retired, names))
 
 
-def _forget_signed(names: frozenset[str], before: Manifest) -> Manifest:
+def drop_signed(names: frozenset[str], before: Manifest) -> Manifest:
+    """The manifest without the files of these names."""
     return replace(before, files={name: entry for name, entry in before.files.items() if name not in names})
 
 

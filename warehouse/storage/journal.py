@@ -158,7 +158,7 @@ def _recover_run(lake: Lake, run_id: str, part: str | None = None, cells: Collec
             sign_unsigned_packs(lake, run_id)
         collected = _collect_segments(lake, run_id, cells)
         journals = sorted(lake.journal_folder(run_id).glob("*.jsonl"))
-        own = [journal for journal in journals if _is_of(_cell_of(journal), cells)]
+        own = [journal for journal in journals if _is_of(cell_of(journal), cells)]
         landed = [_land(lake, run_id, journal, left_over=True) for journal in own]
         _remove_segments(lake, run_id, collected)
         return sum(pq.read_metadata(path).num_rows for path in landed if path is not None)
@@ -169,7 +169,8 @@ def _is_of(name: str, cells: Collection[str] | None) -> bool:
     return cells is None or name.removeprefix(JUDGED) in cells
 
 
-def _cell_of(journal: Path) -> str:
+def cell_of(journal: Path) -> str:
+    """The cell whose replies a journal has, or `judge-` and the cell."""
     return journal.stem.partition(SEGMENT)[0]
 
 
@@ -197,7 +198,7 @@ def _remove_segments(lake: Lake, run_id: str, cells: Iterable[str]) -> None:
 def _land(lake: Lake, run_id: str, journal: Path, *, left_over: bool = False) -> Path | None:
     if not journal.exists():
         return None
-    cell_id = _cell_of(journal)
+    cell_id = cell_of(journal)
     # a kill between writing Parquet and removing the journal leaves a journal whose rows are already stored
     landed = lake.scan("responses", run_id, f"{cell_id}-*")
     ids = landed.select("response_id").collect()
@@ -219,7 +220,7 @@ DAMAGED = ".damaged"
 def _keep_damaged(journal: Path, lines: Sequence[bytes]) -> None:
     """Keeps lines that cannot be read, since someone may be able to; their replies are requested again."""
     if lines:
-        kept = journal.with_name(f"{_cell_of(journal)}{DAMAGED}")
+        kept = journal.with_name(f"{cell_of(journal)}{DAMAGED}")
         with storing(kept), kept.open("ab") as file:
             file.writelines(line + b"\n" for line in lines)
 

@@ -48,7 +48,7 @@ class Lines(NamedTuple):
 
 
 def read_lines(journal: Path) -> Lines:
-    """The lines of a journal. Lines cut off by a kill or a full disk are skipped. Other threads can run meanwhile."""
+    """The lines of a journal. Those cut off by a kill or a full disk are skipped. Other threads run meanwhile."""
     sound, damaged = _check_lines(journal.read_bytes())
     frame = pl.from_arrow(_parse(sound))
     assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series

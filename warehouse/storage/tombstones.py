@@ -29,7 +29,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.warehouse.storage.lake import Lake, check_name
 from biasgrid.warehouse.storage.manifest import Entry, Manifest, key_of
 
-FOLDER = "forgotten"
+FOLDER, TOMBSTONE = "forgotten", "tombstone.json"
 REMOVED = ("cases", "responses", "verdicts", "assessments", "controls")
 """Tables whose rows are removed. Those of others have neither prompts nor replies and stay, so that the run is
 still listed."""
@@ -68,7 +68,7 @@ def folder_of(lake: Lake, run_id: str) -> Path:
 
 
 def _path(lake: Lake, run_id: str) -> Path:
-    return folder_of(lake, run_id) / "tombstone.json"
+    return folder_of(lake, run_id) / TOMBSTONE
 
 
 def find_tombstones(lake: Lake) -> dict[str, Tombstone]:
