@@ -101,7 +101,7 @@ def reading_texts() -> Iterator[None]:
         yield
     except duckdb.Error as error:
         if is_damage(error):
-            raise LakeDamaged(_damaged(error)) from error
+            raise LakeDamaged(_describe_damage(error)) from error
         if ".parquet" not in str(error) or isinstance(error, duckdb.PermissionException):
             raise
         raise UserError(_unread(error)) from error
@@ -116,7 +116,7 @@ DAMAGE = ("corrupt database file", "checksum", "invalidated because of a previou
 """Texts of DuckDB's errors about a damaged file."""
 
 
-def _damaged(error: duckdb.Error) -> Problem:
+def _describe_damage(error: duckdb.Error) -> Problem:
     what = f"the warehouse file is damaged: {str(error).splitlines()[0]}"
     return Problem(what, remedy="its rows are in the lake: `biasgrid warehouse build --full` makes it again")
 
