@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -123,24 +124,26 @@ def start_process(
 
 @contextmanager
 def end_in_order(processes: list[Process]) -> Iterator[None]:
-    """Ends processes in reverse order, workers before their server; a second interrupt kills them."""
+    """Ends processes in reverse order, workers before their server."""
     try:
         yield
     finally:
-        try:
-            for process in reversed(processes):
-                process.end()
-        except KeyboardInterrupt:
-            for process in reversed(processes):
-                process.kill()
-            raise
+        for process in reversed(processes):
+            process.end()
 
 
-def wait_for_first_end(processes: Sequence[Process]) -> Process:
-    """Waits for the first process that ends by itself."""
-    while not (gone := [process for process in processes if process.is_gone]):
-        time.sleep(LOOK_S)
-    return gone[0]
+def kill_all(processes: Sequence[Process]) -> None:
+    """Kills processes and all that they have started."""
+    for process in reversed(processes):
+        process.kill()
+
+
+def wait_for_first_end(processes: Sequence[Process], stopping: threading.Event) -> Process | None:
+    """Waits for the first process that ends by itself; None if `stopping` is set before."""
+    while not stopping.wait(LOOK_S):
+        if gone := next((process for process in processes if process.is_gone), None):
+            return gone
+    return None
 
 
 def _children(parent: int) -> list[int]:

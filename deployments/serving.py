@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -29,15 +30,19 @@ from biasgrid.deployments.processes import (
     Process,
     end_in_order,
     hold_claim,
+    kill_all,
     start_process,
     wait_for_first_end,
 )
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS
+from biasgrid.flows.operations.interruption import interruption
 
 LEASES = {"PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem"}
 """Stores leases on disk: by default a restarted server forgets holders of limits, and never frees their slots."""
 START_S = 120.0
 """Seconds for the server to start, including creation of its database."""
+STOP_S = 240.0
+"""Seconds for the nightly run, its shards and the server to end in order."""
 Report = Callable[[str], None]
 
 
@@ -110,21 +115,38 @@ def serve(service: Service, report: Report) -> None:
         raise UserError(found)
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
     processes: list[Process] = []
-    is_ours = service.has_own_server
-    with _alone(service) as claim, end_in_order(processes), _pointed(service):
-        if is_ours:
-            report("starting Prefect's server …")
-            processes.append(_server(service, claim))
-        _wait_until_healthy(service, processes)
-        _deploy(service)
-        processes.append(_worker(service, claim, SHARDS, service.at_once))
-        processes.append(_worker(service, claim, NIGHTS))  # ends first: nightly runs cancel their shards
-        report(_welcome(service))
-        try:
-            raise Ended(wait_for_first_end(processes))
-        except KeyboardInterrupt:
-            report("stopping: what is in flight lands first; Ctrl-C once more ends everything at once")
-            raise
+    stopping = threading.Event()
+
+    def stop() -> None:
+        stopping.set()
+        report("stopping: what is in flight lands first; Ctrl-C once more ends everything at once")
+
+    with (
+        interruption.stoppable(stop, lambda: kill_all(processes), STOP_S),
+        _alone(service) as claim,
+        end_in_order(processes),
+        _pointed(service),
+    ):
+        for start in _starts(service, claim, processes, report, stopping):
+            if stopping.is_set():
+                return
+            start()
+        if gone := wait_for_first_end(processes, stopping):
+            raise Ended(gone)
+
+
+def _starts(
+    service: Service, claim: Claim, processes: list[Process], report: Report, stopping: threading.Event
+) -> Iterator[Callable[[], object]]:
+    """Steps that start the service, in order."""
+    if service.has_own_server:
+        report("starting Prefect's server …")
+        yield lambda: processes.append(_server(service, claim))
+    yield lambda: _wait_until_healthy(service, processes, stopping)
+    yield lambda: _deploy(service)
+    yield lambda: processes.append(_worker(service, claim, SHARDS, service.at_once))
+    yield lambda: processes.append(_worker(service, claim, NIGHTS))  # ends first: nightly runs cancel their shards
+    yield lambda: report(_welcome(service))
 
 
 @contextmanager
@@ -179,9 +201,9 @@ def _worker(service: Service, claim: Claim, pool: str, at_once: int | None = Non
     return start_process(f"the worker of {pool}", arguments, log, environment, claim, runs=True)
 
 
-def _wait_until_healthy(service: Service, processes: list[Process]) -> None:
+def _wait_until_healthy(service: Service, processes: list[Process], stopping: threading.Event) -> None:
     deadline = time.monotonic() + START_S
-    while not _is_healthy(service.address):
+    while not stopping.is_set() and not _is_healthy(service.address):
         if gone := next((process for process in processes if process.is_gone), None):
             raise Ended(gone)
         if not processes or time.monotonic() > deadline:

@@ -36,7 +36,7 @@ BELOW = {
 """Which rooms each may import."""
 
 OUTER_EDGES = (
-    "flows.cli.main",
+    "flows.cli.commands.main",
     "tasks.aggregate.task._may_help",
     "warehouse.expectations.__main__.answer",
     "warehouse.expectations.__main__.judge",
@@ -209,7 +209,7 @@ def breaches(rule: str, product: Tree, all_python: Tree) -> list[str]:
 
 
 def test_a_kind_of_run_is_named_by_its_own_folder_and_the_registry_alone(product):
-    places = {*(f"flows.{kind}.*" for kind in KINDS), "flows.runs.kinds", "flows.cli"}
+    places = {*(f"flows.{kind}.*" for kind in KINDS), "flows.runs.kinds", "flows.cli.commands"}
     assert house_rules.kind_names(product, KINDS, places) == []
 
 

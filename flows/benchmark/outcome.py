@@ -38,6 +38,8 @@ class Outcome(Ended):
     """Judges without a verdict on some replies: assessor, asked, n that they gave; refused, unreadable, failed."""
     unqualified: list[dict[str, Any]] = field(default_factory=list)
     """Rows of marts.judge_qualification: judges whose verdicts on replies do not count in a language."""
+    unanswered: int = 0
+    """Judge requests without a reply."""
 
     def __str__(self) -> str:
         return self.headline
@@ -81,12 +83,15 @@ def read_outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
     worst_first, unanswered, failed, silent, unqualified = read_rows(
         lake, run_id, FINDINGS, UNANSWERED, FAILURES, SILENT, UNQUALIFIED, texts=True
     )
-    complete = worst_first and not unanswered[0]["questions"] and not unqualified
+    questions = unanswered[0]["questions"]
+    complete = worst_first and not questions and not unqualified
     incomplete = not complete or not all(row["is_complete"] for row in worst_first)
     places = places_of(lake)
     if is_checked:
         places["checked"] = lake.display_path(lake.pages / "index.html")
-    return Outcome(run_id, worst_first, incomplete, counted_failures(failed), places, silent, unqualified)
+    return Outcome(
+        run_id, worst_first, incomplete, counted_failures(failed), places, silent, unqualified, questions
+    )
 
 
 FINDINGS = """

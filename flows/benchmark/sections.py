@@ -110,7 +110,8 @@ def _incomplete_lines(found: Outcome) -> list[Text]:
     if found.unqualified and not short and not found.failures:
         remedy = "name another one with `biasgrid evaluate --judge`, or set `judge_floor`"
         return [Cell(f"INCOMPLETE: the judge does not qualify; {remedy}", "doubt")]
-    lack = f"coverage below the floor for {short} of them" if short else "a judge left questions unanswered"
+    nothing = "a judge left questions unanswered" if found.unanswered else "nothing has been judged yet"
+    lack = f"coverage below the floor for {short} of them" if short else nothing
     return incomplete_lines(found.run_id, found.failures, lack)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from biasgrid.flows.cli.options import DATA
+from biasgrid.flows.operations.interruption import interruption, run_stoppable
 from biasgrid.flows.runs.options import Options, command, option, same
 from biasgrid.tasks.report.figures import format_count
 
@@ -84,12 +84,8 @@ def augment(given: AugmentOptions) -> None:
     _refuse_mixed(given)
     writer = Writer(given.model, given.temperature, given.out, given.force, given.data, secret_blocks())
     prepared = prepare(given.order, writer)
-    try:
-        found = asyncio.run(ask(prepared))
-    except KeyboardInterrupt:
-        text = "what arrived is kept: order the same again, and only the rest is asked"
-        typer.echo(f"biasgrid: interrupted; {text}", err=True)
-        raise typer.Exit(130) from None
+    interruption.advice = lambda: "what arrived is kept: order the same again, and only the rest is asked"
+    found = run_stoppable(lambda: ask(prepared))
     _show_augmented(found)
     if found.failures or found.out is None or not found.filtered.entries:
         raise typer.Exit(3)

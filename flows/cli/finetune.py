@@ -10,6 +10,7 @@ import typer
 
 from biasgrid.flows.cli.running import INTERRUPTED, early_server, remove_new_directories, run_interruptible
 from biasgrid.flows.finetuning.options import PARAMETERS, WORDS, TuningOptions
+from biasgrid.flows.operations.interruption import interruption
 from biasgrid.flows.runs.options import command, option
 
 if TYPE_CHECKING:
@@ -94,18 +95,15 @@ def _finish(**parameters: Any) -> NoReturn:
     """Run the flow, show what came of it and exit as it ended."""
     from functools import partial
 
-    from biasgrid.flows.cli.exits import leave
     from biasgrid.flows.finetuning.flow import finetune as flow
     from biasgrid.flows.finetuning.prepare import progress_listener
     from biasgrid.tasks.connectors.client.retry import Unreachable
 
     progress_listener.set(lambda words: typer.echo(words, err=True))
+    text = "nothing of it stays" if parameters["local"] else "a job that was created continues at the provider"
+    interruption.advice = lambda: f"{text}: the same command takes it up again"
     try:
         found: TuningOutcome = run_interruptible(partial(flow, **parameters))
-    except KeyboardInterrupt:
-        text = "nothing of it stays" if parameters["local"] else "the job goes on at the provider"
-        typer.echo(f"biasgrid: interrupted; {text}: the same command takes it up again", err=True)
-        leave(INTERRUPTED)
     except Unreachable as away:
         typer.echo(f"biasgrid: {away}", err=True)
         raise typer.Exit(3) from None

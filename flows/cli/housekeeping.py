@@ -25,15 +25,21 @@ class Keep(StrEnum):
 
 @runs.callback(invoke_without_command=True)
 def listing(context: typer.Context, data: Data = None) -> None:
-    """List the runs, newest first; `forget` removes prompts and replies."""
+    """List the runs, newest first; `forget` removes prompts and replies. A run that is `killed` has recorded no
+    end, and no process writes it."""
     from biasgrid.flows.runs.prepare import existing_lake
     from biasgrid.flows.terminal.tables import show_runs
+    from biasgrid.warehouse.storage.run_lock import current_state
     from biasgrid.warehouse.storage.runs import all_runs
     from biasgrid.warehouse.storage.tombstones import find_tombstones
 
     if context.invoked_subcommand is None:
         lake = existing_lake(data)
-        show_runs(all_runs(lake)[::-1], find_tombstones(lake))
+        forgotten = find_tombstones(lake)
+        states = {
+            run: "forgotten" if run.run_id in forgotten else current_state(lake, run) for run in all_runs(lake)
+        }
+        show_runs([*states.items()][::-1])
 
 
 @runs.command()

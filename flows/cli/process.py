@@ -1,12 +1,12 @@
-"""The `biasgrid` process: quick to begin, and gone as soon as it has spoken."""
+"""The `biasgrid` process: it starts fast, and ends as soon as its output is written."""
 
 from __future__ import annotations
 
 import gc
 from typing import NoReturn
 
-from biasgrid.flows.cli import main
-from biasgrid.flows.cli.exits import leave
+from biasgrid.flows.cli.exits import exit_code, leave
+from biasgrid.flows.operations.interruption import interruption
 
 PATIENT_COLLECTION = (10_000, 10, 10)
 """New objects before the garbage collector looks through them: Prefect makes a million when it is imported, and at
@@ -15,10 +15,16 @@ Python's own 700 every fifth second of a start goes into looking through what al
 
 def run() -> NoReturn:
     """The command, in a process of its own."""
+    interruption.watch()
     gc.set_threshold(*PATIENT_COLLECTION)
-    code: str | int | None = 0
+    leave(interruption.supervise(_run_command))
+
+
+def _run_command() -> int:
     try:
+        from biasgrid.flows.cli.commands import main
+
         main()
     except SystemExit as ended:
-        code = ended.code
-    leave(code if isinstance(code, int) else int(code is not None))
+        return exit_code(ended)
+    return 0

@@ -105,13 +105,17 @@ def sql(
     """
     from biasgrid.flows.results.sql import ask, read_query
     from biasgrid.flows.runs.prepare import existing_lake
+    from biasgrid.flows.runs.run_state import warn_of_unfinished
     from biasgrid.flows.terminal.tables import show_examples, show_rows
+    from biasgrid.warehouse.storage.runs import all_runs
 
     if example == "list":
         show_examples()
         return
-    asked = read_query(query, file, example)
-    show_rows(ask(existing_lake(data), asked), format.value)
+    asked, lake = read_query(query, file, example), existing_lake(data)
+    every = all_runs(lake)
+    warn_of_unfinished(lake, [run for run in every if run.run_id in asked] or every[-1:])
+    show_rows(ask(lake, asked), format.value)
 
 
 def export(

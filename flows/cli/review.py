@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from biasgrid.flows.cli.options import DATA, FORCE, RUN_ID
+from biasgrid.flows.operations.interruption import interruption
 from biasgrid.flows.runs.options import Options, command, list_options, option, same
 from biasgrid.tasks.report.figures import format_count
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from biasgrid.warehouse.storage.lake import Lake
 
 REVIEWER = "BIASGRID_REVIEWER"
-INTERRUPTED = 130
 FILTER = "Replies of this {} alone."
 
 
@@ -139,11 +139,9 @@ def _review_at_terminal(desk: Desk, draw: Draw, reviewer: str, *, adjudicate: bo
     from biasgrid.flows.review.screen import Screen
 
     screen = Screen()
-    try:
-        if adjudicate:
-            typer.echo(f"{format_count(decide(desk, reviewer, screen), 'decision')} landed; findings follow them")
-        else:
-            review(desk, draw, reviewer, screen)
-    except KeyboardInterrupt:
-        typer.echo("biasgrid: interrupted; every answer is kept", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    interruption.advice = lambda: "every answer is kept"
+    if adjudicate:
+        interruption.advice = lambda: "every decision is kept, and the same command lets findings follow them"
+        typer.echo(f"{format_count(decide(desk, reviewer, screen), 'decision')} landed; findings follow them")
+    else:
+        review(desk, draw, reviewer, screen)

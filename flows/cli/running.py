@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
-import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from biasgrid.catalogs.errors import UserError
+from biasgrid.flows.operations.interruption import interruption, run_stoppable
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.schema.entries import ScenarioSettings
     from biasgrid.flows.forecast.totals import Forecast
     from biasgrid.flows.runs.prepare import Prepared
+    from biasgrid.flows.terminal.progress import RunProgress
 
 INTERRUPTED = 130
 
@@ -30,17 +30,9 @@ def early_server() -> Iterator[None]:
     """Prefect's server starts while scenario and catalogs are read; a mistake found there ends it."""
     from biasgrid.flows.operations.prefect_server import start_early
 
-    # by default the signal ends the process at once, and the temporary server lives on; Prefect passes it to the
-    # previous handler
-    before = signal.signal(signal.SIGTERM, _as_ctrl_c)
-    try:
-        with _quiet(), start_early():
-            yield
-    except KeyboardInterrupt:
-        typer.echo("biasgrid: interrupted; nothing was sent", err=True)
-        raise typer.Exit(INTERRUPTED) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    interruption.advice = lambda: "nothing was sent"
+    with _quiet(), start_early():
+        yield
 
 
 @contextmanager
@@ -87,31 +79,30 @@ def confirm_or_exit(expected: Forecast, settings: ScenarioSettings, *, yes: bool
 
 
 def run_with_progress(prepared: Prepared[Any], flow: str, **parameters: Any) -> Any:
-    """What a flow returns that is run with progress on the terminal; the command ends where it is interrupted."""
-    from biasgrid.flows.cli.exits import leave
+    """What a flow returns that is run with progress on the terminal."""
     from biasgrid.flows.terminal.progress import RunProgress
 
     with RunProgress() as progress:
+        interruption.advice = partial(_how_to_go_on, progress, parameters["data"])
         try:
-            return _flow(flow, prepared, progress, parameters)
-        except KeyboardInterrupt:
-            typer.echo(f"biasgrid: interrupted; {progress.how_to_go_on}", err=True)
-            _report_batches(parameters["data"], progress.run_id)
-            leave(INTERRUPTED)
-        except UserError:
+            found = _flow(flow, prepared, progress, parameters)
+        except (KeyboardInterrupt, UserError):
             raise
         except Exception:
             typer.echo(f"biasgrid: the run broke off; {progress.how_to_go_on}", err=True)
             raise
+    interruption.advice = lambda: f"the run had ended: `biasgrid show {found.run_id}` shows what it found"
+    return found
 
 
-def _report_batches(data: str, run_id: str | None) -> None:
+def _how_to_go_on(progress: RunProgress, data: str) -> str:
+    """For a person who stops a run."""
     from biasgrid.flows.runs.cells import how_batches_go_on
     from biasgrid.warehouse.storage.lake import Lake
 
-    text = how_batches_go_on(Lake.at(data), run_id) if run_id else None
-    if text:
-        typer.echo(f"biasgrid: {text}", err=True)
+    progress.stop()
+    batches = how_batches_go_on(Lake.at(data), progress.run_id) if progress.run_id else None
+    return "; ".join(filter(None, (progress.how_to_go_on, batches)))
 
 
 def _flow(flow: str, prepared: Prepared[Any], progress: Any, parameters: dict[str, Any]) -> Any:
@@ -130,19 +121,11 @@ def _flow(flow: str, prepared: Prepared[Any], progress: Any, parameters: dict[st
 
 
 def run_interruptible(begin: Callable[[], Any]) -> Any:
-    """What a flow returns. Raises KeyboardInterrupt where it was stopped from outside, by any signal."""
-    from prefect.exceptions import TerminationSignal
-
+    """What a flow returns. Raises KeyboardInterrupt where Prefect cancels it."""
     from biasgrid.flows.operations.reachability import require_prefect
 
-    try:
-        with require_prefect():
-            return asyncio.run(begin())
-    except BaseException as error:
-        if not isinstance(error, asyncio.CancelledError) and not _holds(error, TerminationSignal):
-            raise
-        # from a container or a scheduler that stops the run: an interruption like any other
-        raise KeyboardInterrupt from None
+    with require_prefect():
+        return run_stoppable(begin)
 
 
 def _import_early(prepared: Prepared[Any]) -> None:
@@ -158,21 +141,3 @@ def _import_early(prepared: Prepared[Any]) -> None:
         load_warehouse()
 
     threading.Thread(target=work, name="imports", daemon=True).start()
-
-
-def _as_ctrl_c(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
-
-
-def _holds(error: BaseException, kind: type[BaseException]) -> bool:
-    """Whether an error is of a kind, is a group that has one, or came about while one was handled."""
-    waiting, seen = [error], set[int]()
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, kind):
-            return True
-        if id(one) not in seen:  # what is taken out of a group came about while that group was handled
-            seen.add(id(one))
-            waiting += one.exceptions if isinstance(one, BaseExceptionGroup) else ()
-            waiting += [one.__context__] if one.__context__ else ()
-    return False

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
+from biasgrid.flows.operations.interruption import interruption
 from biasgrid.flows.runs.options import Options, command, list_settings, option, same
 from biasgrid.flows.scheduled.options import NightOptions
 
@@ -65,34 +63,13 @@ def serve(given: ServeOptions) -> None:
     )
     for notice in prepared.resolved.notices:
         typer.echo(f"note: {notice}", err=True)
-    try:
-        with _stopped_as_by_ctrl_c():
-            serving.serve(service, typer.echo)
-    except KeyboardInterrupt:
-        typer.echo("biasgrid: stopped", err=True)
+    interruption.advice = lambda: "all is stopped; what has landed stays"
+    serving.serve(service, typer.echo)
 
 
 def _path(named: str) -> str:
     """As workers find it, who run elsewhere; what comes along has a name alone."""
     return str(Path(named).absolute()) if Path(named).exists() else named
-
-
-@contextmanager
-def _stopped_as_by_ctrl_c() -> Iterator[None]:
-    """As a service manager ends it, or a terminal that is closed, unless the signal is ignored: in order."""
-    before = {word: signal.getsignal(word) for word in (signal.SIGTERM, signal.SIGHUP)}
-    handled = [word for word, handler in before.items() if handler is not signal.SIG_IGN]
-    for word in handled:
-        signal.signal(word, _as_ctrl_c)
-    try:
-        yield
-    finally:
-        for word in handled:
-            signal.signal(word, before[word])
-
-
-def _as_ctrl_c(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 respondents = typer.Typer(help="Simulated models of known bias.", no_args_is_help=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Literal
@@ -13,6 +14,7 @@ import polars as pl
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.flows.runs.kinds import find_kind
 from biasgrid.flows.runs.prepare import existing_lake
+from biasgrid.flows.runs.run_state import warn_of_unfinished
 from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.flows.terminal.markdown import plain, render_table
 from biasgrid.flows.terminal.tables import show_sections
@@ -37,7 +39,9 @@ def show(
     UserError as biasgrid.tasks.aggregate.compare does, and for a table that there is not."""
     if part is not None and kind != "csv":
         raise UserError(Problem(f"`--table {part}` has no meaning", "--table", "add --format csv"))
-    found = compare(existing_lake(data), earlier, later, pairs)
+    lake = existing_lake(data)
+    found = compare(lake, earlier, later, pairs)
+    warn_of_unfinished(lake, {one.run.run_id: one.run for one in (found.earlier, found.later)}.values())
     if kind == "csv":
         write_data(as_csv(_part(found, part)))
     elif kind == "json":
@@ -88,9 +92,12 @@ def head(found: Comparison) -> list[str]:
 
 def _describe_side(chosen: Chosen) -> str:
     run = chosen.run
-    judged = "" if len(chosen.evaluations) == 1 else f", evaluation {chosen.evaluation_id}"
     begun = f", {run.started_at:%Y-%m-%d %H:%M} UTC" if run.started_at else ""
-    return f"{run.run_id}{judged} ({run.state}{begun})"
+    if len(chosen.evaluations) == 1:
+        return f"{run.run_id} ({run.state}{begun})"
+    judged = chosen.criteria["recorded_at"].max()
+    when = f" ({judged:%Y-%m-%d %H:%M:%S} UTC)" if isinstance(judged, datetime) else ""
+    return f"{run.run_id} ({run.state}{begun}), evaluation {chosen.evaluation_id}{when}"
 
 
 def sections(found: Comparison) -> list[Section]:

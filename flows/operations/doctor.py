@@ -151,18 +151,22 @@ def check_runs(lake: Lake) -> list[Check]:
     """Checks for unfinished runs, and journals not yet converted to Parquet."""
     import polars as pl
 
-    from biasgrid.warehouse.storage.runs import UNFINISHED, all_runs
+    from biasgrid.warehouse.storage.run_lock import current_state
+    from biasgrid.warehouse.storage.runs import UNDER_WAY, UNFINISHED, all_runs
 
     try:
-        unfinished = [run for run in all_runs(lake) if run.state in UNFINISHED]
+        states = [(run, current_state(lake, run)) for run in all_runs(lake) if run.state in UNFINISHED]
     except (pl.exceptions.PolarsError, OSError) as error:
         what = f"the lake cannot be read: {str(error).splitlines()[0]}"
         return [Check("runs", "broken", what, "restore the file, or move it out of the lake")]
     journals = len(list((lake.root / "journal").glob("run_id=*/*.jsonl")))
+    unfinished = [(run, state) for run, state in states if state not in UNDER_WAY]
     found = []
+    if len(states) > len(unfinished):
+        found.append(Check("runs", "ok", f"{len(states) - len(unfinished)} under way"))
     if unfinished:
-        newest = unfinished[-1]
-        what = f"{len(unfinished)} not finished, unless under way; the newest is {newest.run_id} ({newest.state})"
+        newest, state = unfinished[-1]
+        what = f"{len(unfinished)} not finished; the newest is {newest.run_id} ({state})"
         found.append(Check("runs", "note", what, f"resume with: biasgrid resume {newest.run_id}"))
     if journals:
         what = f"{journals} left over, or of runs under way; nothing in them is lost"

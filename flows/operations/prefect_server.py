@@ -11,12 +11,14 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+
+from biasgrid.flows.operations.interruption import SIGNALS, interruption
 
 MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
 ELSEWHERE = ("API_URL", "PROFILE", "EPHEMERAL")
@@ -27,14 +29,14 @@ PATIENCE_S = 5.0
 
 
 class EarlyServer:
-    """A starting server process that ignores Ctrl-C, until it is taken over."""
+    """A starting server process, until it is taken over."""
 
     def __init__(self) -> None:
         self.port = _free_port()
-        self._process: subprocess.Popen[Any] | None = start_server(self.port)
+        self._process: ServerProcess | None = ServerProcess(self.port)
         atexit.register(self.stop)
 
-    def hand_over(self) -> subprocess.Popen[Any] | None:
+    def hand_over(self) -> ServerProcess | None:
         """The process, which the caller has to end; None if it has ended."""
         process, self._process = self._process, None
         atexit.unregister(self.stop)
@@ -42,15 +44,8 @@ class EarlyServer:
 
     def stop(self) -> None:
         """Ends the process, unless it has been handed over."""
-        process = self.hand_over()
-        if process is None:
-            return
-        process.terminate()
-        try:
-            process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        if process := self.hand_over():
+            process.close()
 
 
 early: ContextVar[EarlyServer | None] = ContextVar("early", default=None)
@@ -88,23 +83,60 @@ def _free_port() -> int:
         return int(listening.getsockname()[1])
 
 
-def start_server(port: int, settings: Mapping[str, str] | None = None) -> subprocess.Popen[Any]:
+class ServerProcess(subprocess.Popen[bytes]):
     """A server that ends when this process does, however that ends; `settings` are variables of its environment.
 
-    Masked signals stay masked in it: a terminal sends Ctrl-C to every process.
+    No signal of a terminal or to the process group ends it: it has to answer until its client's last request.
     """
-    spec = find_spec("prefect")
-    origin = spec.origin if spec else None
-    folder = Path(origin or "").parent.parent
-    arguments = ["--app-dir", str(folder), "--factory", "prefect.server.api.server:create_app"]
-    address = ["--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on"]
-    # -P: a folder `flows` where the command was typed is not this package
-    watch = [sys.executable, "-P", "-m", "biasgrid.flows.operations.parent_watch"]
-    listens, _held = os.pipe()  # only the system closes the other end, when this process ends
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+
+    def __init__(self, port: int, settings: Mapping[str, str] | None = None) -> None:
+        spec = find_spec("prefect")
+        origin = spec.origin if spec else None
+        folder = Path(origin or "").parent.parent
+        arguments = ["--app-dir", str(folder), "--factory", "prefect.server.api.server:create_app"]
+        address = ["--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on"]
+        # -P: a folder `flows` where the command was typed is not this package
+        watch = [sys.executable, "-P", "-m", "biasgrid.flows.operations.parent_watch"]
         environment = {**os.environ, **MARKS, **(settings or {})}
-        return subprocess.Popen([*watch, "uvicorn", *arguments, *address], stdin=listens, env=environment)  # noqa: S603 - our own words
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        os.close(listens)
+        listens, self._held = os.pipe()  # the system closes the other end, too, when this process ends
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - read when it has ended
+        interruption.closes.append(self.close)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            super().__init__(
+                [*watch, "uvicorn", *arguments, *address],
+                stdin=listens,
+                stdout=self._errors,
+                stderr=self._errors,
+                env=environment,
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            os.close(listens)
+
+    def terminate(self) -> None:
+        """Lets it end in order: it has blocked the signal that asks for it."""
+        if self._held >= 0:
+            os.close(self._held)
+            self._held = -1
+
+    def wait(self, timeout: float | None = None) -> int:
+        """As of `Popen`; the file of what it wrote is then closed."""
+        code = super().wait(timeout)
+        self._errors.close()
+        return code
+
+    def close(self) -> None:
+        """Ends it in order, and waits for that."""
+        self.terminate()
+        try:
+            self.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self.wait()
+
+    @property
+    def last_words(self) -> str:
+        """The last line that it wrote, mostly empty."""
+        self._errors.seek(0)
+        return next(reversed(self._errors.read().decode(errors="replace").strip().splitlines()), "")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Provider, Target, endpoint_target
 from biasgrid.flows.operations.environment import secret_blocks
-from biasgrid.flows.operations.prefect_server import EarlyServer, early, start_server
+from biasgrid.flows.operations.prefect_server import ServerProcess, early
 from biasgrid.tasks.connectors.keys import missing_keys
 
 State = Literal["ok", "note", "broken"]
@@ -119,33 +116,27 @@ def require_prefect() -> Iterator[None]:
 
 
 def _start_temporary_server() -> None:
-    """Starts Prefect's own server if none is configured, one that ignores Ctrl-C."""
-    # a terminal sends Ctrl-C to every process, and an interrupted run would wait a minute for a server that ended
-    from prefect.settings import get_current_settings
-
-    settings = get_current_settings()
-    if settings.api.url is None and settings.server.ephemeral.enabled:
-        pool = ThreadPoolExecutor(1)  # signals are masked per thread: ours still receives them while it waits
-        starting = pool.submit(_start_without_ctrl_c, early.get())
-        pool.shutdown(wait=False)
-        starting.result()
-
-
-def _start_without_ctrl_c(begun: EarlyServer | None) -> None:
-    """Prefect's one instance waits for the process that was started early, and stops it at the end."""
+    """Starts Prefect's own server if none is configured. Prefect's one instance waits for the process that was
+    started early, and stops it at the end."""
     from prefect.server.api.server import SubprocessASGIServer
     from prefect.settings import get_current_settings
 
+    settings = get_current_settings()
+    if settings.api.url is not None or not settings.server.ephemeral.enabled:
+        return
+    begun = early.get()
+
     class Begun(SubprocessASGIServer):
-        def _run_uvicorn_command(self) -> subprocess.Popen[Any]:
+        def _run_uvicorn_command(self) -> ServerProcess:
             assert self.port is not None  # noqa: S101 - `start` has chosen one
             process = begun.hand_over() if begun else None
-            return process or start_server(
-                self.port, get_current_settings().to_environment_variables(exclude_unset=True)
-            )
+            return process or ServerProcess(self.port, settings.to_environment_variables(exclude_unset=True))
 
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     server = Begun()
     if begun is not None and not server.running:
         server.port = begun.port
-    server.start()
+    try:
+        server.start()
+    except RuntimeError as error:
+        words = server.server_process.last_words if isinstance(server.server_process, ServerProcess) else ""
+        raise RuntimeError(f"{error} {words}".strip()) from error

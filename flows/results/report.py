@@ -14,6 +14,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.results.report_formats import FORMATS
 from biasgrid.flows.runs.kinds import AnyKind, all_kinds, find_kind
 from biasgrid.flows.runs.prepare import existing_lake
+from biasgrid.flows.runs.run_state import warn_of_unfinished
 from biasgrid.flows.terminal.console import readable
 from biasgrid.tasks.report.checks import Gate
 from biasgrid.tasks.report.evidence.manifest import Newer
@@ -112,6 +113,7 @@ def write_report(
     found, chosen = find_run(lake, run, needs="report"), FORMATS[kind]
     fitting = (one.name for one in all_kinds() if chosen.is_for_all or kind in one.formats)
     refuse_other_kinds(found, chosen.name, *fitting)
+    warn_of_unfinished(lake, [found])
     options = {"language": language, "gate": gate}
     taken = {name: options[name] for name in chosen.options}
     return chosen.load()(lake, found.run_id, out or Path("reports") / found.run_id, **taken)

@@ -15,8 +15,10 @@ from rich.text import Text
 
 from biasgrid.flows.runs.kinds import find_kind
 from biasgrid.flows.runs.prepare import existing_lake
+from biasgrid.flows.runs.run_state import describe_unfinished
 from biasgrid.flows.terminal.console import STYLES, console, readable
 from biasgrid.flows.terminal.tables import Column, show_folded
+from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.expectations.report import Report
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run
@@ -40,6 +42,7 @@ def show_report(report: Report, lake: Lake) -> None:
     console().print(Text(f"pages  {lake.display_path(report.pages)}"), soft_wrap=True)
 
 
+AGGREGATED: Final = "select count(*) from marts.runs where run_id = ?"
 LENGTH: Final = 12
 """Signs of a full bar."""
 WIDEST: Final = 22
@@ -93,8 +96,15 @@ def _worst(found: Sequence[str]) -> str:
 
 
 def show_run(run: str | None, data: str | Path | None = None) -> None:
-    """Raises UserError for an unknown run, or where no warehouse has been built."""
+    """What a run found; begins with its state if it has not ended. Raises UserError for an unknown run, or where
+    no warehouse has been built."""
     lake = existing_lake(data)
     found = find_run(lake, run)
+    notice = describe_unfinished(lake, found)
+    if notice:
+        console().print(Text(notice, style="yellow"), soft_wrap=True)
+        if not (lake.has_database() and query(lake, AGGREGATED, [found.run_id]).item()):
+            return
+        console().print()
     kind = find_kind(found.kind)
     kind.show_stored(kind.outcome(lake, found.run_id))

@@ -7,6 +7,7 @@ from pkgutil import resolve_name
 from biasgrid.flows.results.trace_view import Asked, Rendering, show_trace
 from biasgrid.flows.runs.kinds import find_kind
 from biasgrid.flows.runs.prepare import existing_lake
+from biasgrid.flows.runs.run_state import warn_of_unfinished
 from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.tasks.aggregate.trace.benchmark import trace
 from biasgrid.tasks.aggregate.trace.origin import find_other_origin
@@ -33,7 +34,9 @@ def _trace(lake: Lake, asked: Asked) -> Rendering:
     refuse_forgotten(lake, asked.id.upper(), "trace")
     run_id = find_run(lake, asked.run, needs="trace").run_id if asked.run else None
     if origin := find_other_origin(lake, asked.id, asked.kind, run_id):
+        warn_of_unfinished(lake, [origin.run])
         found: Rendering = resolve_name(find_kind(origin.run.kind).trace)(lake, origin, asked)
         return found
     whole = trace(lake, asked.id, kind=asked.kind, run_id=run_id, model=asked.model, examples=asked.examples)
+    warn_of_unfinished(lake, [find_run(lake, whole.origin.run_id)])
     return Rendering(whole.as_json, whole.as_sql, lambda: show_trace(whole))

@@ -19,7 +19,7 @@ from biasgrid.tasks.prompt.run_costs import outstanding_jobs, read_run_costs
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.journal import recover
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
+from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock, lead_run
 from biasgrid.warehouse.storage.runs import Run, begin_run, find_run
 
 SESSIONS = "sessions"
@@ -53,7 +53,7 @@ async def coordinate_run(lake: Lake, prepared: Prepared[Any], run_id: str | None
     """Grid of a run whose models other processes query, without connectors and keys."""
     async with _model_pool(prepared, lake) as model_pool:
         run = find_run(lake, run_id, needs="rest to ask") if run_id else _begin_run(lake, prepared)
-        with _recorded(lake, run), _cancelled_by_sigterm():
+        with lead_run(lake, run.run_id), _recorded(lake, run), _cancelled_by_sigterm():
             await tag(run.run_id, prepared.resolved)
             yield Grid(lake, run, prepared.resolved, model_pool)
 
@@ -127,10 +127,11 @@ def _recorded(lake: Lake, run: Run) -> Iterator[None]:
     try:
         yield
     except BaseException as error:  # cancelled, too, or a signal wherever it struck
-        if run.state == "completed" or isinstance(error, RunBusy):
+        if isinstance(error, RunBusy):
             raise
         with suppress(StorageTrouble):
-            run.record(lake, "failed" if isinstance(error, Exception) else "interrupted")
+            if lake.newest("runs", run.run_id)["state"].to_list() != ["completed"]:
+                run.record(lake, "failed" if isinstance(error, Exception) else "interrupted")
         raise
 
 

@@ -45,10 +45,16 @@ class RunProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        self.stop()
+        if isinstance(error, KeyboardInterrupt):  # its one line is printed where the command ends
+            return
         for model, counts in self._outcomes.items():
             shown = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
             self._console.print(Text(f"{one_line(model)}: {shown}{self._money(model)}"), soft_wrap=True)
+
+    def stop(self) -> None:
+        """Draws the bars for the last time."""
+        self._progress.stop()
 
     @property
     def how_to_go_on(self) -> str:

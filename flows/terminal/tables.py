@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -188,11 +188,11 @@ def _folded_table(key: Column, columns: Sequence[Column]) -> RichTable:
     return table
 
 
-def show_runs(runs: Sequence[Run], forgotten: Collection[str] = ()) -> None:
+def show_runs(runs: Sequence[tuple[Run, str]]) -> None:
+    """Runs with their current states."""
     table = rich_table(*headings("run", "state", "kind", "started (UTC)", "seconds"))
-    for run in runs:
+    for run, state in runs:
         seconds = f"{(run.ended_at - run.started_at).total_seconds():.0f}" if run.ended_at else "–"
-        state = "forgotten" if run.run_id in forgotten else run.state
         described = (run.run_id, state, run.kind, f"{run.started_at:%Y-%m-%d %H:%M:%S}", seconds)
         table.add_row(*(Text(one_line(cell)) for cell in described))
     console().print(table if runs else "no run yet: start one with `biasgrid run SCENARIO`")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -13,9 +16,19 @@ from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.disk_reserve import Reserve
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
 from biasgrid.warehouse.storage.lake import Lake, check_name
-from biasgrid.warehouse.storage.objects.leases import EXPIRES_S, Lease, LeaseTaken, Machine
+from biasgrid.warehouse.storage.objects.leases import (
+    EXPIRES_S,
+    Lease,
+    LeaseTaken,
+    Machine,
+    Turn,
+    is_held_elsewhere,
+)
 from biasgrid.warehouse.storage.objects.uploader import Uploader
+from biasgrid.warehouse.storage.runs import UNDER_WAY, Run
 
+LEADER = "lead-"
+"""In the name of a lock: the process waits for others that write the run."""
 BEGINNING_S = 10.0
 """Maximum wait in seconds of a starting part for other starting parts."""
 
@@ -121,6 +134,56 @@ class RunLock:
                     pass
             except filelock.Timeout as error:
                 raise RunBusy.named(self.run_id) from error
+
+
+@contextmanager
+def lead_run(lake: Lake, run_id: str) -> Iterator[None]:
+    """Marks a run as under way while other processes, which this one waits for, may not have begun to write it.
+    Excludes no process."""
+    subject = f"{LEADER}{check_name(run_id)}"
+    with ExitStack() as held, suppress(filelock.Timeout, LeaseTaken):  # another process leads it, too
+        path = lake.locks / f"{subject}.lock"
+        with storing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(_file_lock(path))
+        if lake.shared:
+            lease = Lease(lake.shared.bucket, subject, Machine.of(lake.root))
+            lease.take()
+            turn = Turn(lake.shared, lease)
+            turn.begin()
+            held.callback(turn.end)
+        held = held.pop_all()
+    with held:
+        yield
+
+
+def is_under_way(lake: Lake, run_id: str) -> bool:
+    """Whether a process of this machine writes or leads the run, or another machine has a lease on it."""
+    whole = f"run-{check_name(run_id)}"
+    parts = lake.locks.glob(f"{whole}+*.lock")
+    if any(map(_is_held, (lake.locks / f"{whole}.lock", lake.locks / f"{LEADER}{run_id}.lock", *parts))):
+        return True
+    return lake.shared is not None and is_held_elsewhere(lake.shared, whole, f"{LEADER}{run_id}")
+
+
+def current_state(lake: Lake, run: Run) -> str:
+    """The recorded state, but `killed` for a run without an end that no process writes."""
+    is_dead = run.state in UNDER_WAY and not is_under_way(lake, run.run_id)
+    return "killed" if is_dead else run.state
+
+
+def _is_held(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _file_lock(path: Path) -> filelock.FileLock:

@@ -122,8 +122,8 @@ def test_one_command_serves_a_schedule_a_night_and_the_ui_and_ends_as_one(servin
     assert (tmp_path / "data" / "biasgrid.duckdb").exists()
 
     process.send_signal(signal.SIGTERM)
-    assert process.wait(GONE_S) == 0
-    assert "biasgrid: stopped" in text.read_text()
+    assert process.wait(GONE_S) == 143
+    assert "biasgrid: interrupted by SIGTERM; all is stopped" in text.read_text()
     assert _ours(tmp_path) == []
 
 

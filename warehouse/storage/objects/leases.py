@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -207,6 +207,18 @@ class Lease:
         except orjson.JSONDecodeError:
             return {}
         return found if isinstance(found, dict) else {}
+
+
+def is_held_elsewhere(shared: SharedStorage, *subjects: str) -> bool:
+    """Whether another machine has renewed a lease on one of these subjects or on a part of one."""
+    # by this machine's clock, since asking for the server's would take a write
+    machine, oldest = Machine.of(shared.root), datetime.now(UTC) - timedelta(seconds=EXPIRES_S)
+    of_machine = Lease(shared.bucket, "", machine)._machine_of
+    recent = (name for name, entry in shared.bucket.list_objects(FOLDER).items() if entry.written > oldest)
+    held = (
+        name for name in recent if name.removeprefix(f"{FOLDER}/").partition("~")[0].partition("+")[0] in subjects
+    )
+    return any(of_machine(name) != machine.id for name in held)
 
 
 PAUSE_S = 2.0

@@ -6,13 +6,14 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from biasgrid.warehouse.storage.runs import all_runs
-from support.processes import kill_group
+from support.processes import kill_group, wait_until
 from support.run_processes import wait_for_requests
 
 pytestmark = pytest.mark.drill
@@ -56,21 +57,36 @@ def test_ctrl_c_keeps_what_arrived_and_states_how_to_go_on(shell, slow, asked):
     assert "genders-alike" in out
 
 
-@pytest.mark.parametrize("stop", ["Ctrl-C in a terminal", "SIGTERM"])
-def test_an_interruption_ends_a_run_and_its_temporary_server_at_once(shell, slow, asked, stop):
-    """A terminal sends Ctrl-C to every process, Prefect's temporary server among them."""
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize(("word", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_ends_a_run_and_its_temporary_server_at_once(shell, slow, asked, word, code, times):
+    """To the group, as a terminal sends it to Prefect's temporary server, too; as some managers do, twice."""
     mine = shell("temporary", served=False)
     process = mine.start("run", asked)
     wait_for_requests(slow, 10, process)
-    if stop == "SIGTERM":
-        os.kill(process.pid, signal.SIGTERM)
-    else:
+    for _ in range(times):
+        os.killpg(process.pid, word)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, "Traceback" in out + err) == (code, False), err
+    assert [mine.run().run_id in line for line in err.splitlines() if "interrupted" in line] == [True]
+    assert mine.run().state == "interrupted"
+    assert len(mine.arrived_replies()) == len(slow.bodies)
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+
+
+def test_ctrl_c_at_the_end_is_reported_once_and_leaves_no_server(shell, scenario_file):
+    mine = shell("ending", served=False)
+    process = mine.start("run", scenario_file(["simulated/fair"]))
+    wait_until(lambda: all_runs(mine.lake) and mine.run().state == "completed", process)
+    os.killpg(process.pid, signal.SIGINT)
+    time.sleep(1.2)
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, "Traceback" in out + err) == (130, False), err
-    assert f"biasgrid resume {mine.run().run_id}" in err
-    assert mine.run().state == "interrupted"
-    assert len(mine.arrived_replies()) == len(slow.bodies)
+    assert err.count("biasgrid: interrupted") == 1
+    assert mine.run().state == "completed"
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
 
@@ -85,7 +101,16 @@ def test_a_killed_run_leaves_no_temporary_server_behind(shell, slow, asked, mome
     else:
         _began_another(process)
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=PATIENCE_S)  # the server has the same standard error, which ends when it has
+    process.communicate(timeout=PATIENCE_S)
+    wait_until(lambda: not _is_there(process.pid), patience_s=10)
+
+
+def _is_there(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _began_another(process: subprocess.Popen[str]) -> None:

@@ -1,6 +1,7 @@
 """The `biasgrid` process as the shell sees it: exit codes, output to the last byte, no process left behind."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -61,16 +62,28 @@ def test_a_mistake_that_no_one_can_be_reported_is_a_mistake_all_the_same():
     assert ended.returncode == 2
 
 
-def test_a_reader_that_has_gone_is_reported_nothing():
+@pytest.mark.parametrize("words", [["catalog", "stats"], ["catalog", "stats", "--format", "csv"], ["--help"]])
+def test_a_reader_that_has_gone_is_reported_nothing(words):
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        ended = subprocess.run(
-            [*BIASGRID, "catalog", "stats"], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60
-        )
+        ended = subprocess.run([*BIASGRID, *words], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60)
     finally:
         os.close(writing)
-    assert (bool(ended.returncode), ended.stderr) == (True, "")
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("word", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_before_anything_is_imported_is_one_line(word):
+    program = (
+        "import os, sys; from biasgrid.flows.cli.process import interruption, run\n"
+        f"watch = interruption.watch; interruption.watch = lambda: (watch(), os.kill(os.getpid(), {int(word)}))\n"
+        "sys.argv[1:] = ['catalog', 'check']; run()"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    name = "" if word == signal.SIGINT else f" by {word.name}"
+    assert (ended.returncode, ended.stdout) == (128 + word, "")
+    assert ended.stderr == f"biasgrid: interrupted{name}\n"
 
 
 def test_what_was_registered_for_the_end_is_done():

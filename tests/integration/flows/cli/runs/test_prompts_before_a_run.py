@@ -90,7 +90,7 @@ def test_no_one_is_asked_where_no_one_can_answer(paid):
         first = running.stderr.readline()
         running.send_signal(signal.SIGTERM)
         rest = running.stderr.read()
-    assert running.returncode == 130
+    assert running.returncode == 143
     assert first.startswith("openai/gpt-4o: ")
     assert "Go on?" not in rest
     assert not left_behind(running.pid)

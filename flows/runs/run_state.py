@@ -1,0 +1,63 @@
+"""Whether a run has ended, and if not, whether it is running or was killed, and which command continues it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+import orjson
+import polars as pl
+import typer
+
+from biasgrid.flows.operations.environment import data_place
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.run_lock import current_state
+from biasgrid.warehouse.storage.runs import UNDER_WAY, Run, planned_cells
+from biasgrid.warehouse.storage.tombstones import find_tombstones
+
+WHAT = {
+    "running": "is running",
+    "killed": "was killed",
+    "interrupted": "was interrupted",
+    "failed": "broke off",
+    "incomplete": "is incomplete",
+}
+CAPS = ("max_requests", "max_cost")
+
+
+def describe_unfinished(lake: Lake, run: Run) -> str | None:
+    """What became of a run that is not complete, its replies so far, and the command for it; None for others."""
+    state = current_state(lake, run)
+    if state == "completed" or run.run_id in find_tombstones(lake):
+        return None
+    landed = lake.scan("responses", run.run_id).select("request_key", "text", "error_class", "purpose").collect()
+    planned = planned_cells(lake, run.run_id)["planned"].sum()
+    answered = landed.filter(pl.col("text").is_not_null(), pl.col("purpose") == "subject")[
+        "request_key"
+    ].n_unique()
+    cap = _reached_cap(run) if "CapReached" in landed["error_class"] else ""
+    what = WHAT["running" if state in UNDER_WAY else state]
+    why = f" since `{cap}` was reached" if cap and state == "incomplete" else ""
+    share = f": {answered:,} of {planned:,} replies have landed" if planned else ""
+    return f"run {run.run_id} {what}{why}{share}; {_command(lake, run, state, cap)}"
+
+
+def _command(lake: Lake, run: Run, state: str, cap: str) -> str:
+    place = "" if lake.named == Lake.at(data_place()).named else f" --data {shlex.quote(lake.named)}"
+    if state in UNDER_WAY:
+        return f"when it has ended: biasgrid show {run.run_id}{place}"
+    raised = f" --{cap.replace('_', '-')} MORE" if cap else ""
+    return f"resume with: biasgrid resume {run.run_id}{raised}{place}"
+
+
+def _reached_cap(run: Run) -> str:
+    """The name of the cap, of the scenario or an option, that stopped the run."""
+    settings = orjson.loads(run.scenario_resolved).get("asking") or {}
+    return next((name for name in CAPS if settings.get(name) is not None), CAPS[0])
+
+
+def warn_of_unfinished(lake: Lake, runs: Iterable[Run], *, err: bool = True) -> None:
+    """Prints `describe_unfinished` of each."""
+    for run in runs:
+        if notice := describe_unfinished(lake, run):
+            typer.echo(notice, err=err)
