@@ -140,8 +140,7 @@ class Bucket:
 
     def put(self, file: Path, name: str) -> Entry:
         """Uploads a file atomically. Raises `StorageTrouble`."""
-        with self._asked(name, NOT_WRITTEN):
-            self._storage.put(name, file, chunk_size=PART_BYTES, max_concurrency=PARTS)
+        self.send(file, name)
         return self._verify_upload(name, file.stat().st_size)
 
     def put_bytes(self, content: bytes, name: str) -> Entry:
@@ -149,10 +148,10 @@ class Bucket:
         self.send(content, name)
         return self._verify_upload(name, len(content))
 
-    def send(self, content: bytes, name: str) -> None:
-        """Like `put_bytes`, without checking the result: one request, if small."""
+    def send(self, content: bytes | Path, name: str) -> None:
+        """Like `put_bytes` or `put`, without checking the result: one request, if small."""
         with self._asked(name, NOT_WRITTEN):
-            self._storage.put(name, content)
+            self._storage.put(name, content, chunk_size=PART_BYTES, max_concurrency=PARTS)
 
     def put_if(self, content: bytes, name: str, earlier: UpdateVersion | None) -> UpdateVersion | None:
         """Writes a small object if its version is `earlier`, or if it does not exist: the new version, or None if

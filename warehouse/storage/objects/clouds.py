@@ -5,7 +5,7 @@ from __future__ import annotations
 import configparser
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,23 +26,17 @@ ANY_REGION = "us-east-1"
 
 
 class Cloud:
-    """A kind of object storage, named by the scheme of an address."""
+    """A kind of object storage, named by the scheme of an address. Environment variables: `endpoints` with a
+    server other than the cloud's own; `keys`, needed together; `other_keys`, each in place of them; `key_files`,
+    each by the variable that may name another file than the usual one."""
 
-    scheme: ClassVar[str]
-    service: ClassVar[str]
-    bucket = "bucket"
-    """The cloud's word for it."""
-    bucket_name = re.compile(r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]")
-    endpoints: ClassVar[tuple[str, ...]]
-    """Environment variables with the address of a server other than the cloud's own, by precedence."""
-    keys: ClassVar[tuple[str, ...]]
-    """Environment variables of the usual keys, for messages."""
-    other_keys: ClassVar[tuple[str, ...]]
-    """Environment variables that each provide keys in another way."""
+    scheme = service = store = ""
+    bucket, bucket_name = "bucket", re.compile(r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]")
+    endpoints: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    other_keys = re.compile("")
+    instead = ""
     key_files: ClassVar[dict[str, str]] = {}
-    """Files with keys, below the home directory; by the environment variable that may name another file."""
-    store: ClassVar[str]
-    """The class of obstore."""
 
     @property
     def form(self) -> str:
@@ -54,7 +48,8 @@ class Cloud:
 
     def has_keys(self) -> bool:
         """Whether the environment or a file provides keys. The cloud's own machines may need neither."""
-        if all(map(os.environ.get, self.keys)) or any(map(os.environ.get, self.other_keys)):
+        others = (name for name, value in os.environ.items() if value and self.other_keys.fullmatch(name))
+        if all(map(os.environ.get, self.keys)) or any(others):
             return True
         return any(_key_file(name, usual).is_file() for name, usual in self.key_files.items())
 
@@ -71,17 +66,11 @@ class Cloud:
         from obstore import store
 
         if missing := self.missing_keys():
-            named = " and ".join(f"`{name}`" for name in missing)
-            other = f", or {self.other_keys[0]}" if set(missing) <= set(self.keys) else ""
-            remedy = f"set them in the environment{other}"
-            raise UserError(
-                Problem(f"there are no keys for {self.service}: {named} not set", "environment", remedy)
-            )
+            what = f"there are no keys for {self.service}: {' and '.join(f'`{name}`' for name in missing)} not set"
+            raise UserError(Problem(what, "environment", f"set them in the environment{self.instead}"))
         client = {**CLIENT, "allow_http": _is_plain_http(self.endpoint(), self.endpoints)}
-        connection = getattr(store, self.store)
-        made: ObjectStore = connection(
-            bucket, prefix=prefix or None, client_options=client, retry_config=retries, **self.config(bucket)
-        )
+        options = {"client_options": client, "retry_config": retries, **self.config(bucket)}
+        made: ObjectStore = getattr(store, self.store)(bucket, prefix=prefix or None, **options)
         return made
 
 
@@ -91,16 +80,9 @@ class S3(Cloud):
     endpoints = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
     regions = ("AWS_REGION", "AWS_DEFAULT_REGION")
     keys = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
-    other_keys = (
-        "AWS_PROFILE",
-        "AWS_WEB_IDENTITY_TOKEN_FILE",
-        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    )
-    key_files: ClassVar = {
-        "AWS_SHARED_CREDENTIALS_FILE": ".aws/credentials",
-        "AWS_CONFIG_FILE": ".aws/config",
-    }
+    other_keys = re.compile(r"AWS_(PROFILE|WEB_IDENTITY_TOKEN_FILE|CONTAINER_CREDENTIALS_(RELATIVE|FULL)_URI)")
+    instead = ", or name a profile (AWS_PROFILE)"
+    key_files: ClassVar = {"AWS_SHARED_CREDENTIALS_FILE": ".aws/credentials", "AWS_CONFIG_FILE": ".aws/config"}
 
     def missing_keys(self) -> list[str]:
         missing = [name for name in self.keys if not os.environ.get(name)]
@@ -116,14 +98,10 @@ class S3(Cloud):
     def _profile(self) -> dict[str, Any] | None:
         """The keys of the profile in Amazon's files. Raises `UserError` if a profile without keys is named."""
         named = os.environ.get("AWS_PROFILE")
-        for variable, usual in self.key_files.items():
-            profiles = configparser.RawConfigParser()
-            profiles.read(_key_file(variable, usual), encoding="utf-8")
-            for section in (named or "default", f"profile {named}"):
-                if profiles.has_option(section, "aws_access_key_id"):
-                    found = profiles[section]
-                    keys = {name: found.get(f"aws_{name}") for name in ("access_key_id", "secret_access_key")}
-                    return {**keys, "token": found.get("aws_session_token"), "expires_at": None}
+        for section in _sections(*(_key_file(name, usual) for name, usual in self.key_files.items())):
+            if section.name in (named or "default", f"profile {named}") and "aws_access_key_id" in section:
+                keys = {name: section.get(f"aws_{name}") for name in ("access_key_id", "secret_access_key")}
+                return {**keys, "token": section.get("aws_session_token"), "expires_at": None}
         if named:
             remedy = f"export them: aws configure export-credentials --profile {named} --format env"
             raise UserError(Problem(f"the profile `{named}` has no keys of its own", "AWS_PROFILE", remedy))
@@ -134,12 +112,7 @@ class Google(Cloud):
     scheme, service, store = "gs", "Google Cloud Storage", "GCSStore"
     endpoints = ("STORAGE_EMULATOR_HOST", "GOOGLE_BASE_URL")
     keys = ("GOOGLE_APPLICATION_CREDENTIALS",)
-    other_keys = (
-        "GOOGLE_SERVICE_ACCOUNT",
-        "GOOGLE_SERVICE_ACCOUNT_PATH",
-        "GOOGLE_SERVICE_ACCOUNT_KEY",
-        "GOOGLE_BEARER_TOKEN",
-    )
+    other_keys = re.compile(r"GOOGLE_(SERVICE_ACCOUNT(_PATH|_KEY)?|BEARER_TOKEN)")
     key_files: ClassVar = {"": ".config/gcloud/application_default_credentials.json"}
 
     def missing_keys(self) -> list[str]:
@@ -158,15 +131,10 @@ class Azure(Cloud):
     endpoints = ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT")
     accounts = ("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT")
     keys = ("AZURE_STORAGE_ACCOUNT_KEY",)
-    other_keys = (
-        "AZURE_STORAGE_SAS_TOKEN",
-        "AZURE_STORAGE_KEY",
-        "AZURE_STORAGE_ACCESS_KEY",
-        "AZURE_STORAGE_SAS_KEY",
-        "AZURE_STORAGE_TOKEN",
-        "AZURE_CLIENT_SECRET",
-        "AZURE_FEDERATED_TOKEN_FILE",
+    other_keys = re.compile(
+        r"AZURE_(STORAGE_((ACCESS_)?KEY|SAS_(KEY|TOKEN)|TOKEN)|CLIENT_SECRET|FEDERATED_TOKEN_FILE)"
     )
+    instead = ", or AZURE_STORAGE_SAS_TOKEN in place of the key"
 
     def missing_keys(self) -> list[str]:
         account = [] if _first(self.accounts) else [self.accounts[0]]
@@ -200,6 +168,16 @@ def _is_plain_http(endpoint: str, variables: Sequence[str]) -> bool:
 
 def _key_file(variable: str, usual: str) -> Path:
     return Path(os.environ.get(variable) or Path.home() / usual)
+
+
+def _sections(*files: Path) -> Iterator[configparser.SectionProxy]:
+    for file in files:
+        found = configparser.RawConfigParser()
+        try:
+            found.read(file, encoding="utf-8")
+        except (configparser.Error, UnicodeDecodeError, OSError):  # their messages repeat lines
+            raise UserError(Problem("the profiles cannot be read", str(file), "correct the file")) from None
+        yield from (found[name] for name in found.sections())
 
 
 def _region(bucket: str) -> str:
