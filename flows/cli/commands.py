@@ -53,6 +53,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 """Module of this room and function of each command, or `kind` and the kind of run that it starts."""
 GROUPS: Final[Mapping[str, str]] = {
     "catalog": "catalog:app",
+    "connector": "maintenance:connectors",
     "evidence": "result_commands:app",
     "finetune": "finetune:app",
     "respondent": "serve:respondents",

@@ -1,4 +1,4 @@
-"""`warehouse build`, `compact`, `verify`, `check` and `views`, and `doctor`, which checks the installation."""
+"""`warehouse build`, `compact`, `verify`, `check`, `views`; `connector check`; `doctor` for the installation."""
 
 from __future__ import annotations
 
@@ -122,6 +122,44 @@ def views(
 
     shown = write_views(out, data, force=force)
     write_data(shown if out is None else f"{out}\n")
+
+
+connectors = typer.Typer(help="Connections to models, your own included.", no_args_is_help=True)
+
+
+@connectors.callback()
+def connector() -> None:
+    """Connections to models, your own included."""
+
+
+@connectors.command(name="check")
+def check_connector(
+    model: Annotated[str, typer.Argument(help="`provider/model`.", metavar="MODEL", show_default=False)],
+) -> None:
+    """Test a connector by a few real requests: replies, parameters, two at once, cancelling, closing.
+
+    Exit codes: 0 it keeps the contract of docs/connectors.md, 2 it does not, or no reply came.
+    """
+    import asyncio
+    from functools import partial
+
+    from biasgrid.catalogs.loading.catalog import load_catalog
+    from biasgrid.flows.operations.environment import secret_blocks
+    from biasgrid.tasks.connectors import registry
+    from biasgrid.tasks.connectors.contract import MOST_REQUESTS, check_contract
+    from biasgrid.tasks.connectors.keys import find_key
+
+    catalog = load_catalog()
+    target = catalog.target(model)
+    key = find_key(target, secret_blocks())
+    typer.echo(f"sends up to {MOST_REQUESTS} real requests to {target.model}")
+    found = asyncio.run(check_contract(target, key, partial(registry.connect, target, key, catalog)))
+    for finding in found:
+        typer.echo(f"{'broken' if finding.breach else 'ok':<8}{finding.rule}")
+        if finding.breach:
+            typer.echo(f"        → {finding.breach}")
+    if any(finding.breach for finding in found):
+        raise typer.Exit(2)
 
 
 STYLES = {"ok": "green", "note": "yellow", "broken": "bold red"}

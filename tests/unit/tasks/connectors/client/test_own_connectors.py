@@ -2,8 +2,9 @@
 
 import pytest
 
-from biasgrid.tasks.connectors.api import ConnectorBroken, Message, Parameters, Reply, Request
+from biasgrid.tasks.connectors.api import ConnectorBroken, Message, Parameters, Reply, Request, ServerFault
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.contract import MOST_REQUESTS, check_contract
 from biasgrid.tasks.connectors.rows import response_row
 from biasgrid.warehouse.storage.journal_lines import line
 
@@ -77,3 +78,31 @@ async def test_side_fields_of_any_type_are_left_out_with_a_note(asked):
     assert (kept.text, kept.finish_reason, kept.input_tokens, kept.output_tokens) == ("Yes", None, None, None)
     assert len(kept.model_reported) < 300
     assert kept.note.count("left out") == 3
+
+
+class Unpicklable(ServerFault):
+    def __init__(self, what, where):
+        super().__init__(what)
+
+
+def fails(error):
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("connect", "rule", "named"),
+    [
+        (lambda: fails(ValueError()), "the factory makes a connector", "raised `ValueError`"),
+        (lambda: object(), "the factory makes a connector", "no method `ask`"),
+        (lambda: Own(None), "a prompt is answered by a text", "returned `NoneType`"),
+        (lambda: Own(Unpicklable("a", "b")), "a prompt is answered by a text", "give `args` all its data"),
+        (lambda: Own(ServerFault("the-key is wrong")), "a prompt is answered by a text", "holds the key"),
+        (lambda: Own(Reply("Yes", output_tokens=-1)), "a prompt is answered by a text", "left out"),
+        (lambda: Own(Reply("Yes")), "it closes", "raised `RuntimeError`"),
+    ],
+)
+async def test_what_breaks_the_contract_is_found_by_a_few_requests(target, connect, rule, named):
+    made = []
+    found = await check_contract(target("own", ""), "the-key", lambda: made.append(connect()) or made[0])
+    assert next(finding.breach for finding in found if finding.breach and finding.rule == rule).count(named) == 1
+    assert sum(getattr(own, "asked", 0) for own in made) <= MOST_REQUESTS
