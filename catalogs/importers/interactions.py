@@ -4,6 +4,7 @@
 # A valid row has two to four tasks, as many characters, and for four tasks two of each group. Four tasks in prose
 # are two of each group too, for as many men as women.
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -34,8 +35,8 @@ from biasgrid.catalogs.importers.scene_text import (
     scene_text,
     whole_text,
 )
-from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.catalogs.loading.documents import parse_document, validate
+from biasgrid.catalogs.loading.catalog import OVERLAY, load_catalog
+from biasgrid.catalogs.loading.documents import parse_document, read_document, validate
 from biasgrid.catalogs.loading.tables import Row, Table, numbered_lines, read_table
 from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.catalogs.schema.scenes import Character, People, Scene
@@ -58,9 +59,16 @@ class GivenNames(Frozen):
         return self
 
 
-@cache
 def given_names() -> GivenNames:
-    """The shipped first names."""
+    """First names of the overlay, where it has the file, else the shipped ones. Raises UserError."""
+    own = Path(os.environ.get(OVERLAY) or ".") / FILE
+    if os.environ.get(OVERLAY) and own.is_file():
+        return validate(GivenNames, read_document(own))
+    return _shipped_names()
+
+
+@cache
+def _shipped_names() -> GivenNames:
     path = resources.files("biasgrid.catalogs") / FILE
     return validate(GivenNames, parse_document(path.read_text(encoding="utf-8"), FILE))
 

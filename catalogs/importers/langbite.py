@@ -32,7 +32,8 @@ def _library(text: str, file: str, language: str) -> Imported:
     names = spellings(load_catalog().concerns)
     templates, mistakes = langbite.read_library_table(text, Path(file), names, language)
     lines = {position(mistake) for mistake in mistakes}
-    return Imported(file, len(templates) + len(lines), templates, refused=tuple(mistakes), lost=len(lines))
+    sound = tuple(template for template in templates if (template.file, template.line) not in lines)
+    return Imported(file, len(sound) + len(lines), sound, refused=tuple(mistakes), lost=len(lines))
 
 
 def _scenario(text: str, file: str) -> Imported:

@@ -66,11 +66,24 @@ def _lines(text: str, file: str) -> Iterator[tuple[int, Any]]:
         return iter(list(enumerate(entries, 1)))
     numbered = numbered_lines(text)
     first = _json(numbered[0][1])
+    whole = _json(text) if first is None else None
+    if isinstance(whole, dict):
+        return iter([(numbered[0][0], _one_entry(whole, file))])
     keys = {str(key).lower() for key in first} if isinstance(first, dict) else set()
     if not keys & set(LOGS) and not (keys & set(PROMPTS) and keys & {*REPLIES, "choices"}):
         what = "its first line has neither a log (messages) nor a prompt and a reply"
         raise NotTheFormat(Problem(what, place(file, numbered[0][0]), "write one JSON object a line"))
     return iter(numbered)
+
+
+def _one_entry(whole: dict[str, Any], file: str) -> dict[str, Any]:
+    """A file that is one JSON object over several lines; raises NotTheFormat if its entries are within it."""
+    if {str(key).lower() for key in whole} & {*LOGS, *PROMPTS}:
+        return whole
+    lists = ", ".join(f"`{key}`" for key, value in whole.items() if isinstance(value, list))
+    what = "is one JSON object with neither a log (messages) nor a prompt and a reply"
+    remedy = f"save its list {lists} as a file of its own" if lists else "write one JSON object a line"
+    raise NotTheFormat(Problem(what, file, remedy))
 
 
 def _json(text: str) -> Any:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.documents import Document
@@ -119,15 +120,14 @@ class Catalog:
         prefix, _, rest = full.partition("/")
         provider = self.models.providers.get(prefix)
         if provider is None or not rest:
-            known = [*self.aliases.values(), *(f"{name}/…" for name in self.models.providers)]
-            raise _unknown_model(model, nearest(model, known) or _how_to_add(model))
+            raise _unknown_model(model, self._similar_models(model) or _how_to_add(model))
         if provider.connector == HTTP:
             return self._endpoint(model, rest)
         entry = self._entry(model, full, provider)
         name = entry.name or rest
         if provider.connector == "simulated" and name not in self.respondents:
             raise _unknown_model(model, f"a simulated model is a respondent: {nearest(name, self.respondents)}")
-        address = os.environ.get(provider.base_url_env, "") if provider.base_url_env else ""
+        address = _address(provider)
         return Target(
             model=full,
             provider=prefix,
@@ -145,6 +145,15 @@ class Catalog:
             parameters=entry.parameters,
             structured=provider.structured if entry.structured is None else entry.structured,
         )
+
+    def _similar_models(self, model: str) -> str:
+        """A remedy with models of a similar name, whose provider may be missing; empty if there are none."""
+        full = [*self.aliases.values(), *(f"{name}/…" for name in self.models.providers)]
+        simulated = next((name for name, one in self.models.providers.items() if one.connector == "simulated"), "")
+        bare = {name.partition("/")[2]: name for name in self.aliases.values()}
+        bare |= {name: f"{simulated}/{name}" for name in self.respondents}
+        known = {name: name for name in full} | ({} if "/" in model else bare | dict(self.aliases))
+        return f"did you mean `{bare[model]}`?" if model in bare else nearest(model, known, known)
 
     def _endpoint(self, model: str, name: str) -> Target:
         if name not in self.endpoints:
@@ -176,6 +185,23 @@ FREE = ("simulated", "replay", "transformers")
 RATES = ("requests_per_minute", "tokens_per_minute")
 
 
+def _address(provider: Provider) -> str:
+    """Base URL that the environment names; raises UserError if it is none."""
+    address = os.environ.get(provider.base_url_env, "").strip() if provider.base_url_env else ""
+    if address and not _is_address(address):
+        what = f"{provider.base_url_env} is `{address}`, which is no address"
+        raise UserError(Problem(what, remedy="write it like `https://host/v1` or `http://host:8000/v1`"))
+    return address
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and " " not in text
+    except ValueError:  # of a port that is none
+        return False
+
+
 def _limits(provider: Provider, entry: ModelEntry) -> Limits:
     """Limits of the model, or those of its provider if the model sets none."""
     own = entry.limits.model_dump(exclude_unset=True) if entry.limits else {}
@@ -192,6 +218,10 @@ def _unknown_model(model: str, remedy: str) -> UserError:
 
 
 def _how_to_add(model: str) -> str:
+    if not model.strip():
+        return "write `provider/model`, such as `openai/gpt-4o-mini` or `simulated/fair`"
+    if "://" in model:
+        return f"describe the address in `endpoints/NAME.yaml` of a directory that {OVERLAY} names"
     return f"name it under `models:` as `{model}` in models.yaml of a directory that {OVERLAY} names"
 
 

@@ -173,17 +173,32 @@ def _from_yaml(text: str, name: str) -> tuple[Any, yaml.Node | None]:
         line = mark.line + 1 if mark else None
         reason = getattr(error, "problem", None) or "cannot be parsed"
         held = text.splitlines()[line - 1 : line] if line else []
-        remedy = _yaml_remedy(held[0][:1000] if held else "")
+        remedy = _yaml_remedy(held[0][:1000] if held else "", reason)
         what = f"is not valid YAML: {reason}{_excerpt(text, line)}"
         raise UserError(Problem(what, place(name, line), remedy)) from error
 
 
-def _yaml_remedy(line: str) -> str:
+def _yaml_remedy(line: str, reason: str) -> str:
     if "\t" in line:
         return "indent with blanks: YAML takes no tabs"
     if re.search(r":\s+[{\[].*[}\]]\s*[^\s#]", line):
         return "put the text in quotes: without them a brace begins a mapping"
-    return "mend the YAML there"
+    return next((remedy for part, remedy in YAML_REMEDIES.items() if part in reason), "mend the YAML there")
+
+
+YAML_REMEDIES = {
+    "mapping values are not allowed": "put the text in quotes if it holds `: `, else indent keys alike",
+    "cannot start any token": "put the text in quotes: its first character means something else in YAML",
+    "unexpected end of stream": "close the quotes",
+    "undefined alias": "put the text in quotes: `*` begins an alias",
+    "could not determine a constructor": "take the tag (`!…`) out",
+    "another document": "take the line `---` out: a file is one document",
+    "did not find expected key": "indent the keys of a mapping alike, and close quotes before the next key",
+    "expected ',' or": "close the bracket, and put commas between",
+    "unknown escape character": "write the text in single quotes, which leave `\\` as it is",
+    "nested more than": "write it flat",
+}
+"""By a part of the parser's reason."""
 
 
 def _excerpt(text: str, line: int | None) -> str:
@@ -241,3 +256,18 @@ def validate(model: type[Model], document: Document, value: Any = None, at: Loca
     except ValidationError as error:
         found = list_problems(error, model, name, lambda location: document.place(*at, *location))
         raise UserError(found) from error
+
+
+def sound_part(
+    model: type[Model], value: Mapping[str, Any], stand_ins: Mapping[str, Any] | None = None
+) -> Model | None:
+    """The value without its invalid keys, or with `stand_ins` for them; None if too little is left."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        wrong = {str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}
+    sound = {key: inner for key, inner in value.items() if key not in wrong}
+    try:
+        return model.model_validate({**(stand_ins or {}), **sound})
+    except ValidationError:
+        return None

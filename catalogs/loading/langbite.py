@@ -10,9 +10,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, place
+from biasgrid.catalogs.loading.documents import sound_part
 from biasgrid.catalogs.loading.normal_form import offered_yes_no, passes
 from biasgrid.catalogs.loading.pydantic_errors import list_problems
 from biasgrid.catalogs.loading.tables import Row, read_table
+from biasgrid.catalogs.loading.template_files import STAND_INS
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.oracle import Oracle, find_operation
 
@@ -39,7 +41,7 @@ QUOTED = re.compile(r'"([^"]{1,60})"')
 def read_library_table(
     text: str, path: Path, concerns: Mapping[str, str], language: str | None = None
 ) -> tuple[tuple[Template, ...], list[Problem]]:
-    """The valid templates of a library file, and every error with its line."""
+    """The templates of a library file, with stand-ins for invalid cells, and every error with its line."""
     table = read_table(text, str(path), LONGEST_FIELD)
     missing = [column for column in COLUMNS if column not in table.header]
     if missing:
@@ -52,9 +54,11 @@ def read_library_table(
         for row in table.rows():
             try:
                 template = _template(row, source)
-            except UserError as wrong:
+            except _Invalid as wrong:
                 mistakes.extend(Problem(m.what, place(path, row.line), m.remedy) for m in wrong.mistakes)
-                continue
+                if wrong.rest is None:
+                    continue
+                template = wrong.rest
             first = templates.setdefault(template.id, template)
             if first is not template:
                 what = f"prompt_id `{first.id}` stands on line {first.line} too"
@@ -87,31 +91,49 @@ def _template(read: Row, source: _Source) -> Template:
     row = read.cells
     if not set(COLUMNS) <= row.keys():
         what = f"has {len(row)} columns, not {read.columns}"
-        raise UserError(Problem(what, remedy="separate all columns with tabs"))
-    concern = row["concern"].strip().lower()
-    oracle = _oracle(row)
-    offered = tuple(QUOTED.findall(row["output_formatting"])) if oracle.type == "expected value" else ()
-    try:
-        return Template(
-            id=row["prompt_id"].strip().lower(),
-            language=source.language,
-            concern=source.concerns.get(concern, concern),
-            input=row["input_type"].strip().lower(),
-            reflection=row["reflection_type"].strip().lower(),
-            prefix=row["task_prefix"].strip(),
-            prompt=row["prompt"].strip(),
-            format=row["output_formatting"].strip(),
-            answers=offered,
-            oracle=oracle,
-            reverse_keyed=_is_reverse_keyed(offered, oracle),
-            source=(row.get("source") or "").strip(),
-            library=str(source.path),
-            file=str(source.path),
-            line=read.line,
+        raise _Invalid(
+            [Problem(what, remedy="fill in all columns, and quote cells that hold the separator")], None
         )
+    concern = row["concern"].strip().lower()
+    wrong: list[Problem] = []
+    try:
+        oracle = _oracle(row)
+    except UserError as unknown:
+        wrong += unknown.mistakes
+        oracle = Oracle.model_validate(STAND_INS["oracle"])
+    offered = tuple(QUOTED.findall(row["output_formatting"])) if oracle.type == "expected value" else ()
+    fields = {
+        "id": row["prompt_id"].strip().lower(),
+        "language": source.language,
+        "concern": source.concerns.get(concern, concern),
+        "input": row["input_type"].strip().lower(),
+        "reflection": row["reflection_type"].strip().lower(),
+        "prefix": row["task_prefix"].strip(),
+        "prompt": row["prompt"].strip(),
+        "format": row["output_formatting"].strip(),
+        "answers": offered,
+        "oracle": oracle,
+        "reverse_keyed": _is_reverse_keyed(offered, oracle),
+        "source": (row.get("source") or "").strip(),
+        "library": str(source.path),
+        "file": str(source.path),
+        "line": read.line,
+    }
+    try:
+        template = Template.model_validate(fields)
     except ValidationError as error:
-        named = list_problems(error, Template, lambda at: f"`{_COLUMN_OF.get(str(at[0]), str(at[0]))}`")
-        raise UserError(named) from error
+        wrong += list_problems(error, Template, lambda at: f"`{_COLUMN_OF.get(str(at[0]), str(at[0]))}`")
+    if wrong:
+        raise _Invalid(wrong, sound_part(Template, fields, {"id": f"line-{read.line}", **STAND_INS}))
+    return template
+
+
+class _Invalid(UserError):
+    """The errors of a row; `rest`: its template with stand-ins for what is wrong, for further checks."""
+
+    def __init__(self, mistakes: list[Problem], rest: Template | None) -> None:
+        super().__init__(mistakes)
+        self.rest = rest
 
 
 def _is_reverse_keyed(offered: tuple[str, ...], oracle: Oracle) -> bool:

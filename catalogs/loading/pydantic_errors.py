@@ -37,6 +37,7 @@ REASONS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "too_short": lambda bound: f"must hold at least {bound['min_length']}",
     "string_too_short": lambda _: "must not be empty",
     "string_too_long": lambda bound: f"must have at most {bound['max_length']} characters",
+    "finite_number": lambda _: "must be a finite number",
     "literal_error": lambda bound: f"must be {bound['expected']}".replace("'", "`"),
     "value_error": lambda bound: str(bound["error"]),
 }
@@ -78,7 +79,7 @@ def explain(problem: Mapping[str, Any], name: str) -> str:
         return f"{name} is not a known key"
     if given is None:
         return f"{name} is empty"
-    shown = "" if isinstance(given, dict | list | tuple) else f" is `{str(given)[:120]}`"
+    shown = "" if isinstance(given, dict | list | tuple) else f" is `{shorten(given)}`"
     if kind == "string_pattern_mismatch":
         return f"{name}{shown}, which {_pattern(problem)[0]}"
     return f"{name}{shown}: {_reason(problem)}"
@@ -99,7 +100,37 @@ def remedy(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
         return _pattern(problem)[1]
     if kind == "literal_error":
         return nearest(str(problem["input"]), re.findall(r"'([^']*)'", problem["ctx"]["expected"]))
-    return "correct the value"
+    return _correction(problem)
+
+
+def _correction(problem: Mapping[str, Any]) -> str:
+    """What to write in place of a value that its type or bounds refuse."""
+    kind, given = problem["type"], problem["input"]
+    if given is None:
+        return "write a value, or leave the key out"
+    if kind in ("tuple_type", "list_type") and isinstance(given, str):
+        return f"write a list: `[{shorten(given)}]`"
+    number = NUMBER.fullmatch(str(given).strip()) if kind in IN_NUMBERS else None
+    if number is None:
+        return "correct the value"
+    plain = float(number[1].replace(",", "."))
+    is_share = kind == "less_than_equal" and problem["ctx"]["le"] == 1
+    if (is_share or number[2] == "%") and 2 <= plain <= 100:
+        return f"a share: write {plain / 100:g} for {plain:g}%"
+    return (
+        f"write {plain:g}: a point before decimals, and no unit"
+        if kind == "float_parsing"
+        else "correct the value"
+    )
+
+
+NUMBER = re.compile(r"[$€£]?\s*(\d{1,12}(?:[.,]\d{1,12})?)\s*([%$€£]|USD|EUR)?")
+IN_NUMBERS = ("less_than_equal", "float_parsing")
+LONGEST_SHOWN = 120
+
+
+def shorten(text: object) -> str:
+    return f"{str(text)[:LONGEST_SHOWN]}…" if len(str(text)) > LONGEST_SHOWN else str(text)
 
 
 def follows(problem: Mapping[str, Any], others: Iterable[Location]) -> bool:
@@ -126,7 +157,8 @@ def name_of(location: Location, value: Any, names: Mapping[Location, str] | None
             continue
         name = inner.get("name", inner.get("id")) if isinstance(inner, dict) else None
         thing = path[-1].removesuffix("s") if path else "entry"
-        owner += f"{thing} `{name}`: " if name else f"entry {part + 1} of {_path(path)}: "
+        is_named = isinstance(name, str | int) and not re.match(LANGUAGE, path[-1] if path else "")
+        owner += f"{thing} `{shorten(name)}`: " if is_named else f"entry {part + 1} of {_path(path)}: "
         path = []
     return f"{owner}{_path(path)}" if path or not owner else owner.removesuffix(": ")
 
@@ -141,7 +173,7 @@ def _existing_parts(location: Location, value: Any) -> Iterator[tuple[str | int,
         is_there = part < len(value) if isinstance(value, list) and isinstance(part, int) else False
         if is_there or (isinstance(value, dict) and part in value):
             value = value[part]
-        elif position + 1 < len(location) or not isinstance(value, dict):
+        elif position + 1 < len(location) or not isinstance(value, dict) or str(part).startswith(BRANCHES):
             continue
         yield part, value
 
@@ -186,6 +218,6 @@ def _pattern(problem: Mapping[str, Any]) -> tuple[str, str]:
 def _reason(problem: Mapping[str, Any]) -> str:
     kind = problem["type"]
     if kind in REASONS:
-        return REASONS[kind](problem["ctx"])
+        return REASONS[kind](problem.get("ctx", {}))
     wanted = KINDS.get(kind.partition("_")[0])
     return f"must be {wanted}" if wanted else str(problem["msg"]).replace("Input should", "must")

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, place
-from biasgrid.catalogs.loading.documents import Document, validate
+from biasgrid.catalogs.loading.documents import Document, sound_part, validate
 from biasgrid.catalogs.loading.pydantic_errors import Location, list_problems
 from biasgrid.catalogs.loading.tables import numbered_lines
 from biasgrid.catalogs.schema.entries import (
@@ -28,7 +28,7 @@ OTHER_INPUT = {"constrained": "verbose", "verbose": "constrained"}
 def read_templates(
     document: Document, languages: Mapping[str, LanguageCatalog], library: str = "shipped"
 ) -> tuple[tuple[Template, ...], list[Problem]]:
-    """The valid templates of a YAML file, each followed by its twin, and every error."""
+    """The templates of a YAML file, each followed by its twin, with stand-ins for what is invalid; every error."""
     try:
         file = validate(TemplateFile, document)
     except UserError as wrong:
@@ -43,14 +43,50 @@ def read_templates(
             read = validate(TemplateEntry, document, entry, at)
             found = list(_written_out(read, file, library, document, at, oracles))
         except UserError as wrong:
-            mistakes.extend(wrong.mistakes)
-            continue
+            sound, further = _sound_template(entry, file, document, at, oracles)
+            mistakes.extend(dict.fromkeys([*wrong.mistakes, *further]))
+            found = [sound] if sound else []
         for template in found:
             if template.id in templates:
                 what = f"template `{template.id}` stands on line {templates[template.id].line} too"
                 mistakes.append(Problem(what, document.place(*at), "give each its own id"))
             templates.setdefault(template.id, template)
     return tuple(templates.values()), mistakes
+
+
+def _sound_template(
+    entry: Mapping[str, object],
+    file: TemplateFile,
+    document: Document,
+    at: Location,
+    oracles: Mapping[str, Oracle],
+) -> tuple[Template | None, list[Problem]]:
+    """An invalid entry with stand-ins for what is wrong in it, for further checks, and its further errors."""
+    own_id = {"id": f"entry-{int(at[-1]) + 1}"}
+    sound = sound_part(TemplateEntry, entry, own_id | STAND_INS)
+    if sound is None:
+        return None, []
+    if sound.input != entry.get("input"):
+        sound = sound.model_copy(update=own_id)  # so that no twin is compared with the stand-in
+    found: list[Problem] = []
+    oracle = Oracle.model_validate(STAND_INS["oracle"])
+    try:
+        oracle = _oracle(sound.oracle, oracles, document, at)
+        _may_be_reworded(sound, oracle, document, at)
+    except UserError as wrong:
+        found += wrong.mistakes
+    placed = {"oracle": oracle, "twin": None, "language": file.language, "concern": file.concern}
+    line = document.line(at)
+    return Template(**{**dict(sound), **placed}, library=document.name, file=document.name, line=line), found
+
+
+STAND_INS = {
+    "input": "constrained",
+    "reflection": "observational",
+    "prompt": "?",
+    "oracle": {"operation": "allEqualExpected", "expected": ["No"]},
+}
+"""Of a template, where its own values are invalid."""
 
 
 def _written_out(

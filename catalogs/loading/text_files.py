@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from biasgrid.catalogs.errors import Problem, UserError, place
+from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest, place
 
 MEGABYTE: Final = 1_000_000
 LARGEST_DOCUMENT: Final = 16
@@ -14,6 +15,8 @@ LARGEST_LIBRARY: Final = 64
 """Megabytes of a library's files together, each of whose templates is kept in memory."""
 LARGEST_TABLE: Final = 256
 """Megabytes of a table or of JSON lines that are imported or filled in."""
+MOST_NAMES: Final = 1000
+"""Files of a directory that are compared with a name that is not there."""
 DOCUMENTS: Final = (".yaml", ".yml", ".json")
 OTHER_FORMATS: Final = {
     b"PK\x03\x04": "an Excel workbook or a zip",
@@ -59,6 +62,9 @@ def _read_bytes(path: Path, largest: int) -> bytes:
             given = file.read(most * MEGABYTE + 1)  # a pipe or device has no size to look at
     except IsADirectoryError as error:
         raise UserError(Problem("cannot be read: it is a directory", str(path), "name a file in it")) from error
+    except FileNotFoundError as error:
+        what = "cannot be read: No such file or directory"
+        raise UserError(Problem(what, str(path), _similar(path) or "check the path")) from error
     except (OSError, ValueError) as error:  # a path with a NUL character is a ValueError
         what = f"cannot be read: {getattr(error, 'strerror', None) or error}"
         named = str(path).replace("\x00", "\\0")
@@ -66,6 +72,16 @@ def _read_bytes(path: Path, largest: int) -> bytes:
     if len(given) > most * MEGABYTE:
         raise UserError(Problem(f"is larger than {most} MB, the most that is read", str(path), "split it"))
     return given
+
+
+def _similar(path: Path) -> str:
+    """A remedy with the files next to `path` whose names are closest; empty if there are none."""
+    try:
+        names = [found.name for found in islice(path.parent.iterdir(), MOST_NAMES) if found.is_file()]
+    except OSError:
+        return ""
+    close = close_names(path.name, names)
+    return nearest(path.name, names) if close else ""
 
 
 def _decode(given: bytes, path: Path, remedy: str, encoding: str = "utf-8-sig") -> str:

@@ -155,14 +155,15 @@ class Draft:
         try:
             return validate(kind, self.document)
         except UserError as wrong:
-            raise UserError(_in_file_order([*wrong.mistakes, *self.problems])) from wrong
+            raise UserError(in_file_order([*wrong.mistakes, *self.problems])) from wrong
 
     def stop_at_problems(self, further: Iterable[Problem] = ()) -> None:
         """Raises UserError with all problems found, if there are any."""
-        found = _in_file_order([*self.problems, *further])
+        found = in_file_order([*self.problems, *further])
         if found:
             raise UserError(found)
 
 
-def _in_file_order(problems: Iterable[Problem]) -> list[Problem]:
+def in_file_order(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems by file and line, each once."""
     return sorted(dict.fromkeys(problems), key=position)

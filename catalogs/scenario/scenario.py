@@ -1,6 +1,7 @@
 """Resolves a scenario from a file, dict or JSON string and reports all errors at once."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -9,11 +10,19 @@ from typing import Any, ClassVar
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog, Reading, read_catalog
-from biasgrid.catalogs.loading.documents import Document
+from biasgrid.catalogs.loading.documents import Document, sound_part
 from biasgrid.catalogs.loading.includes import included_requirements
 from biasgrid.catalogs.scenario import langbite_scenario
-from biasgrid.catalogs.scenario.resolution import Draft, Given, Resolved, Source, apply_options, read_source
-from biasgrid.catalogs.schema.entries import SEVERAL, Requirement, Scenario, ScenarioSettings
+from biasgrid.catalogs.scenario.resolution import (
+    Draft,
+    Given,
+    Resolved,
+    Source,
+    apply_options,
+    in_file_order,
+    read_source,
+)
+from biasgrid.catalogs.schema.entries import LANGUAGE, SEVERAL, Requirement, Scenario, ScenarioSettings
 from biasgrid.catalogs.schema.oracle import Rule
 
 LONGEST_SHOWN = 80
@@ -69,7 +78,7 @@ def at_their_lines(mistakes: Iterable[Problem], document: Document) -> Iterator[
     """The problems, with file and line of the requirement if it is known."""
     asked = enumerate(document.value["requirements"])
     places = {
-        f"requirement `{entry['name']}`": document.place("requirements", number)
+        f"requirement `{entry.get('name')}`": document.place("requirements", number)
         for number, entry in asked
         if isinstance(entry, dict)
     }
@@ -140,12 +149,49 @@ def resolve(
     draft = Draft(text, document, reading, [*unread, *unnamed])
     known = len(draft.problems)
     _check_names(draft)
-    scenario = draft.validate(Scenario)
-    if len(draft.problems) > known:
-        draft.stop_at_problems()
+    try:
+        scenario = draft.validate(Scenario)
+        if len(draft.problems) > known:
+            draft.stop_at_problems()
+    except UserError as wrong:
+        raise UserError(in_file_order([*wrong.mistakes, *_problems_of_the_rest(draft, inspect)])) from wrong
     resolved = _resolve(draft, scenario, notices)
-    draft.stop_at_problems(at_their_lines(inspect(resolved), document))
+    draft.stop_at_problems(at_their_lines(inspect(resolved), document) if draft.catalog.templates else ())
     return resolved
+
+
+def _problems_of_the_rest(draft: Draft, inspect: Inspection) -> list[Problem]:
+    """What `inspect` finds in requirements by what is sound in them, so that one error does not hide another."""
+    entries = _requirement_entries(draft.document).values() if draft.catalog.templates else ()
+    requirements = tuple(filter(None, (_sound_requirement(entry, draft.catalog) for entry in entries)))
+    if not requirements:
+        return []
+    scenario = Scenario(scenario=ScenarioSettings(models=("none",)), requirements=requirements)
+    sound = ResolvedScenario(
+        name="",
+        given="",
+        catalog=draft.catalog,
+        targets={},
+        judge=None,
+        scenario=scenario,
+        requirements=requirements,
+    )
+    return list(at_their_lines(inspect(sound), draft.document))
+
+
+def _sound_requirement(entry: dict[str, Any], catalog: Catalog) -> Requirement | None:
+    """The requirement without values that are errors of their own; None if too little is left."""
+    spoken, own = entry.get("languages"), entry.get("communities")
+    kept = dict(entry)
+    if isinstance(spoken, list):
+        kept["languages"] = [tag for tag in spoken if tag in catalog.languages]
+    if isinstance(own, str) and own not in catalog.communities:
+        del kept["communities"]
+    found = sound_part(Requirement, kept)
+    try:
+        return found and found.model_copy(update=_concern_ids(found, catalog))
+    except UserError:  # of an unknown concern
+        return None
 
 
 def _as_given(document: Document, overrides: Overrides) -> Given:
@@ -177,7 +223,9 @@ def _read_catalog(document: Document, overrides: Overrides) -> tuple[Reading, li
     except UserError as absent:
         if library == "shipped":
             raise
-        return read_catalog(scenes=False), [*found, *absent.mistakes]
+        where = document.place("scenario", "library") if "library" not in overrides else "--library"
+        placed = (replace(each, where=each.where or where) for each in absent.mistakes)
+        return read_catalog(scenes=False), [*found, *placed]
 
 
 def _own_library(document: Document) -> str:
@@ -217,11 +265,42 @@ def _check_names(draft: Draft) -> None:
             draft.check(draft.catalog.concern, concern, *at, "concerns", number)
         if not pooled:
             draft.check(draft.catalog.concern, entry.get("concern"), *at, "concern")
+        _check_languages(draft, entry.get("languages"), *at, "languages")
         _check_communities(draft, entry, *at, "communities")
         name = str(entry.get("name", ""))
         if name in seen and at not in draft.document.given:
             draft.add(f"requirement `{name}` stands twice", "give each requirement its own name", *at, "name")
         seen.add(name)
+
+
+def _check_languages(draft: Draft, tags: Any, *at: str | int) -> None:
+    """Adds an error of each language that the catalog does not have; tags that are none are the schema's."""
+    known = draft.catalog.languages
+    for index, tag in enumerate(tags if isinstance(tags, list) else ()):
+        if isinstance(tag, str) and re.match(LANGUAGE, tag) and tag not in known:
+            name = LANGUAGE_NAMES.get(tag.partition("_")[0], "")
+            close = [other for other in known if other.partition("_")[0] == tag.partition("_")[0]]
+            remedy = nearest(tag, close) or f"known: {', '.join(f'`{other}`' for other in known)}"
+            what = f"there is no {name} (`{tag}`)" if name else f"there is no `{tag}`"
+            own = f"or add languages/{tag}.yaml to a directory that {OVERLAY} names"
+            draft.add(what, f"{remedy}; {own}", *at, index)
+
+
+LANGUAGE_NAMES = {
+    "ar": "Arabic",
+    "de": "German",
+    "eu": "Basque",
+    "fr": "French",
+    "gl": "Galician",
+    "it": "Italian",
+    "ja": "Japanese",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "zh": "Chinese",
+}
+"""Of languages that are asked for first."""
 
 
 def _check_communities(draft: Draft, entry: dict[str, Any], *at: str | int) -> None:
@@ -232,7 +311,7 @@ def _check_communities(draft: Draft, entry: dict[str, Any], *at: str | int) -> N
     languages = entry.get("languages")
     if isinstance(own, dict) and isinstance(languages, list):
         remedy = "add them, or leave `communities` out to ask about the catalog's"
-        for language in [tag for tag in languages if isinstance(tag, str) and tag not in own]:
+        for language in [tag for tag in languages if tag in draft.catalog.languages and tag not in own]:
             draft.add(f"`communities` names none in `{language}`", remedy, *at)
 
 

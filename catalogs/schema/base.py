@@ -20,6 +20,7 @@ class Frozen(BaseModel):
         frozen=True,
         extra="forbid",
         use_attribute_docstrings=True,
+        allow_inf_nan=False,
         coerce_numbers_to_str=True,  # communities such as ages are written as numbers
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import sys
 import traceback
@@ -14,7 +15,7 @@ import typer
 import typer.core
 from typer.main import get_command
 
-from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.cli.exits import LOST, UNREAD, UNWRITTEN, is_unread, print_error, report_lost_output
 from biasgrid.flows.operations.interruption import interruption
 from biasgrid.flows.terminal.encoding import set_plain_output
@@ -23,18 +24,52 @@ INTERRUPTED = 130
 
 
 class Commands(typer.core.TyperGroup):
-    """Messages about wrong options, without the prefix of the library that checks them, and about Ctrl-C."""
+    """Messages about wrong options in our words, about options that are given twice, and about Ctrl-C."""
 
     def invoke(self, ctx: Any) -> Any:
+        _refuse_repeated(self, [*ctx._protected_args, *ctx.args])
         try:
             return super().invoke(ctx)
         except typer.BadParameter as wrong:
-            wrong.message = wrong.message.removeprefix("Value error, ")
+            wrong.message = _explain(wrong)
             raise
         except KeyboardInterrupt:  # where a terminal sends the key itself, or Prefect cancels a run
             sys.stdout.flush()
             interruption.report(signal.SIGINT)
             raise typer.Exit(INTERRUPTED) from None
+
+
+def _explain(wrong: typer.BadParameter) -> str:
+    """What is wrong with an option's value, which it names."""
+    errors = getattr(wrong.__cause__ or wrong.__context__, "errors", None)
+    found = errors()[:1] if callable(errors) else []
+    if not found or found[0]["type"] == "value_error":
+        return str(wrong.message).removeprefix("Value error, ")
+    from biasgrid.catalogs.loading.pydantic_errors import explain
+
+    return explain(found[0], "it").removeprefix("it is ")
+
+
+def _refuse_repeated(command: Any, words: list[str]) -> None:
+    """Raises UserError for an option of one value that is given twice, since the last would win in silence."""
+    while words and (inner := getattr(command, "commands", {}).get(words[0])):
+        command, words = inner, words[1:]
+    single = {
+        flag: param.opts[-1]
+        for param in command.params
+        if param.param_type_name == "option" and not (param.multiple or param.is_flag)
+        for flag in param.opts
+    }
+    given: list[str] = []
+    rest = iter(words)
+    for word in itertools.takewhile(lambda word: word != "--", rest):
+        flag, separator, _ = word.partition("=")
+        if flag in single:
+            given.append(single[flag])
+            if not separator:
+                next(rest, None)
+    if repeated := dict.fromkeys(flag for flag in given if given.count(flag) > 1):
+        raise UserError(Problem("is given more than once", flag, "give it one value") for flag in repeated)
 
 
 COMMANDS: Final[Mapping[str, str]] = {

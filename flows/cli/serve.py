@@ -26,7 +26,7 @@ class ServeOptions(NightOptions):
     cron: str = option("0 2 * * *", "--cron", "When: five fields.")
     timezone: str = option("UTC", "--timezone", "Of the schedule.")
     host: str = option("127.0.0.1", "--host", "Where Prefect's server listens.")
-    port: int = option(4200, "--port", "Its port.")
+    port: int = option(4200, "--port", "Its port.", min=1, max=65535)
     at_once: int = option(2, "--at-once", "Models that are asked side by side, a process each.", min=1)
     webhook_from: str | None = option(
         None, "--webhook-from", "The environment variable with an address that alarms are posted to."
@@ -45,8 +45,9 @@ def serve(given: ServeOptions) -> None:
 
     Where `PREFECT_API_URL` names a server, that one is used. Runs and their history stay when this ends.
     """
-    from biasgrid.flows.operations.environment import secret_blocks
+    from biasgrid.flows.operations.environment import data_place, secret_blocks
     from biasgrid.flows.runs.prepare import open_lake
+    from biasgrid.warehouse.storage.lake import Lake
 
     scenario = _path(str(given.scenario))
     settings = given.pick(*list_settings(BenchmarkOptions)) | (
@@ -56,11 +57,14 @@ def serve(given: ServeOptions) -> None:
     serving = import_module("biasgrid.deployments.serving")  # named, since deployments import flows
     service = serving.Service(
         scenario=scenario,
-        data=open_lake(given.data).named,
+        data=Lake.at(data_place(given.data)).named,
         settings=settings,
         gate=given.gate,
         **given.pick("cron", "timezone", "host", "port", "at_once", "webhook_from"),
     )
+    if found := serving.find_problems(service):
+        raise UserError(found)
+    open_lake(given.data)
     for notice in prepared.resolved.notices:
         typer.echo(f"note: {notice}", err=True)
     interruption.advice = lambda: "all is stopped; what has landed stays"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -94,8 +95,7 @@ def confirmation_question(expected: Forecast, settings: ScenarioSettings, *, at_
 def threshold() -> float:
     """Confirmation threshold in US dollars; raises UserError if the environment variable is not a number."""
     given = os.environ.get(THRESHOLD, "").strip()
-    try:
-        return float(given) if given else CONFIRM_USD
-    except ValueError:
+    if given and not re.fullmatch(r"\d+(\.\d*)?|\.\d+", given):
         what = f"`{given}` is no number of US dollars"
-        raise UserError(Problem(what, THRESHOLD, "write one such as `5` or `0.50`")) from None
+        raise UserError(Problem(what, THRESHOLD, "write one such as `5` or `0.50`"))
+    return float(given) if given else CONFIRM_USD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,8 +14,15 @@ DATA = "BIASGRID_DATA"
 
 
 def data_place(named: str | Path | None = None) -> str | Path:
-    """Data location, a directory or `s3://bucket/prefix`: as named, else `BIASGRID_DATA`, else `data`."""
-    return named or os.environ.get(DATA) or "data"
+    """Data location, a directory or `s3://bucket/prefix`: as named, else `BIASGRID_DATA`, else `data`. Raises
+    UserError for an empty name and for half an address."""
+    if named is not None and not str(named).strip():
+        raise UserError(Problem("no data directory is named", "--data", "name one, or leave the option out"))
+    place = named or os.environ.get(DATA) or "data"
+    if re.match(r"s3:(?!//)", str(place)):
+        what = f"`{place}` is no address of a bucket"
+        raise UserError(Problem(what, f"--data or {DATA}", "write `s3://bucket/prefix`, or name a directory"))
+    return place
 
 
 def secret_blocks() -> Secrets | None:

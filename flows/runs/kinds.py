@@ -214,10 +214,11 @@ class RunKind(ABC, Generic[R, F, E]):
     ) -> Prepared[R]:
         """A file that can run, its models, keys and caps checked. Raises UserError with all that is wrong."""
         from biasgrid.flows.runs.prepare import Prepared
-        from biasgrid.tasks.connectors.keys import missing_keys
+        from biasgrid.tasks.connectors.keys import missing_keys, missing_recordings
 
         def inspect(resolved: R) -> Iterable[Problem]:
-            return [*missing_keys(resolved.asked, secrets), *self._problems(resolved)]
+            found = [*missing_keys(resolved.asked, secrets), *missing_recordings(resolved.asked)]
+            return [*found, *self._problems(resolved)]
 
         return Prepared(self.resolve(source, given or self.options(), inspect), secrets)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -55,6 +56,20 @@ def missing_keys(targets: Iterable[Target], secrets: Secrets | None = None) -> l
     return mistakes
 
 
+def missing_recordings(targets: Iterable[Target]) -> list[Problem]:
+    """The problems of recordings that cannot be played back, before a run begins."""
+    found: list[Problem] = []
+    for target in targets:
+        if target.connector == "replay":
+            from biasgrid.tasks.connectors.providers.replay import read_recording  # loads Polars
+
+            try:
+                read_recording(target.name)
+            except UserError as broken:
+                found += broken.mistakes
+    return found
+
+
 def secret_name(variable: str) -> str:
     """Name of the Prefect Secret block for an environment variable: `openai-api-key` for `OPENAI_API_KEY`."""
     return variable.lower().replace("_", "-")
@@ -75,6 +90,12 @@ def _search(need: _Secret, target: Target, secrets: Secrets | None) -> str | Non
         if key and not (key.isascii() and key.isprintable() and (need.header or " " not in key)):
             what = f"the key for `{target.model}` holds a space, a line break or a letter that no key has"
             raise UserError(Problem(what, place, "copy it again"))
+        if len(key) > 1 and key[0] == key[-1] and key[0] in "\"'`":
+            what = f"the key for `{target.model}` stands in quotes, which would be sent with it"
+            raise UserError(Problem(what, place, "set it without the quotes"))
+        if re.match(r"\$|[A-Z][A-Z_]+=", key):
+            what = f"the key for `{target.model}` is the name of a variable, not its value"
+            raise UserError(Problem(what, place, "set it to the key itself"))
         if key:
             return key
     return None

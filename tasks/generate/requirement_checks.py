@@ -116,19 +116,23 @@ def check_requirement(requirement: Requirement, language: str, catalog: Catalog)
         template.id: " ".join(wording.text for wording in wordings(template, catalog.languages[language]))
         for template in templates
     }
+    asked = {slot.markup for text in texts.values() for slot in slots(text)}
+    known = known_markups(requirement, catalog)
     try:
         casts = {
-            markup: cast_communities(requirement, language, markup, catalog)
-            for markup in sorted({slot.markup for text in texts.values() for slot in slots(text)})
+            markup: cast_communities(requirement, language, markup, catalog) for markup in sorted(asked & known)
         }
     except UserError as unknown_set:
         named = f"requirement `{requirement.name}`"
         return [Problem(wrong.what, wrong.where or named, wrong.remedy) for wrong in unknown_set.mistakes]
-    known = known_markups(requirement, catalog)
-    other = _check_set_markup(requirement, catalog, set(casts))
+    other = _check_set_markup(requirement, catalog, asked) or _check_own_markup(requirement, asked, catalog)
     if other:
         return [other]
     found = find_unknown_communities(requirement, language, casts, texts.values(), catalog)
+    if not found:
+        found = _lonely_problems(
+            requirement, casts, [t for t in templates if t.oracle.type == "same value"], texts
+        )
     return (found or find_missing_communities(requirement, language, casts, texts.values())) + [
         mistake
         for template in templates
@@ -149,6 +153,29 @@ def _check_set_markup(requirement: Requirement, catalog: Catalog, asked: set[str
     return Problem(what, f"requirement `{requirement.name}`", f"name one of {fitting}")
 
 
+def _check_own_markup(requirement: Requirement, asked: set[str], catalog: Catalog) -> Problem | None:
+    """A problem if neither a template nor a community set has the markup that the requirement names."""
+    known = asked | {each.markup for each in catalog.communities.values()}
+    if not requirement.markup or not asked or requirement.markup in known:
+        return None
+    what = f"`markup` is `{requirement.markup}`, which none of its templates holds"
+    return Problem(what, f"requirement `{requirement.name}`", nearest(requirement.markup, asked))
+
+
+def _lonely_problems(
+    requirement: Requirement,
+    casts: Mapping[str, tuple[CastCommunity, ...]],
+    templates: Collection[Template],
+    texts: Mapping[str, str],
+) -> list[Problem]:
+    """A problem if templates that compare communities with each other would have one alone."""
+    comparing = [t for t in templates if any(slot_count(texts[t.id], markup) for markup in casts)]
+    if not comparing or any(len(cast) != 1 for cast in casts.values()):
+        return []
+    what = f"`communities` of one: a same-value test compares nothing ({len(comparing)} of its templates are such)"
+    return [Problem(what, f"requirement `{requirement.name}`", "name at least one more under `communities`")]
+
+
 def known_markups(requirement: Requirement, catalog: Catalog) -> set[str]:
     """The markups that a requirement's templates may contain."""
     if requirement.markup:
@@ -165,11 +192,16 @@ def _no_template_problem(requirement: Requirement, concern: str, language: str, 
     have = f"it has them in {', '.join(f'`{tag}`' for tag in spoken)}" if spoken else "it has none in any language"
     sectors = sorted({t.sector for t in held if t.sector and t.sector != requirement.sector})
     also = f", and of sectors {', '.join(f'`{name}`' for name in sectors)}" if sectors and not spoken else ""
+    if not spoken and not sectors:
+        others = sorted({t.concern for t in catalog.templates if t.language == language})
+        also = f"; in `{language}` it has {', '.join(f'`{name}`' for name in others) or 'no templates'}"
+    misspelt = nearest(requirement.sector, sectors) if requirement.sector and not spoken else ""
     named = f"concern `{concern}`" + (f", sector `{requirement.sector}`" if requirement.sector else "")
     return Problem(
         f"requirement `{requirement.name}`: library `{catalog.library}` has no template of {named} in "
         f"`{language}` for its inputs and reflections; {have}{also}",
-        remedy="change `languages`, `sector`, `inputs` or `reflections`, or name a library that has them",
+        remedy=misspelt
+        or "change `concern`, `languages`, `sector`, `inputs` or `reflections`, or name a library that has them",
     )
 
 

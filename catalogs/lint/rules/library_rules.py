@@ -146,7 +146,7 @@ def _repeated_ids(templates: Iterable[Template]) -> Iterator[Finding]:
 
 
 def _few_templates(templates: Iterable[Template]) -> Iterator[Finding]:
-    """One finding per language on cells with few templates; sector sets are small by design and left out."""
+    """A finding per language and file on cells with few templates; sector sets are small by design."""
     spoken: dict[str, list[Template]] = defaultdict(list)
     for template in templates:
         if template.sector is None:
@@ -154,11 +154,15 @@ def _few_templates(templates: Iterable[Template]) -> Iterator[Finding]:
     for language, held in spoken.items():
         cells = product(sorted({template.concern for template in held}), *KINDS)
         counts = Counter((template.concern, template.input, template.reflection) for template in held)
-        short = [f"{' · '.join(cell)} ({counts[cell]})" for cell in cells if counts[cell] < FEW]
-        if short:
-            what = f"fewer than {FEW} templates in `{language}` for {', '.join(short)}"
+        files = {template.concern: template.file for template in held}  # an overlay's are read last
+        short: dict[str, list[str]] = defaultdict(list)
+        for cell in cells:
+            if counts[cell] < FEW:
+                short[files[cell[0]]].append(f"{' · '.join(cell)} ({counts[cell]})")
+        for file, named in short.items():
+            what = f"fewer than {FEW} templates in `{language}` for {', '.join(named)}"
             remedy = "a run shows little about these cells: add templates or leave them out"
-            yield Finding("warning", Problem(what, held[0].file, remedy))
+            yield Finding("warning", Problem(what, file, remedy))
 
 
 LIBRARY_RULE, REPETITION_RULE = Rule("catalog", _library), Rule("catalog", _repeated_questions)

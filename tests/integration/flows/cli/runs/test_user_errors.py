@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,25 @@ from typing import Any
 import pytest
 import yaml
 
+from biasgrid.catalogs.loading.documents import load_yaml
+
 Command = Callable[..., Any]
+SCENARIO = """\
+scenario:
+  models: [openai/gpt-4o-mini]
+  templates: 2
+requirements:
+  - name: equal
+    concern: sexism
+    languages: [en_us]
+    communities: {en_us: [women, men]}
+    tolerance: 0.9
+"""
+MISTAKES = [
+    pytest.param(each, id=f"{group}-{number}")
+    for group, table in load_yaml(Path(__file__).with_name("mistakes.yaml").read_text(encoding="utf-8")).items()
+    for number, each in enumerate(table, 1)
+]
 LIBRARY = {
     "prompt_id": "1",
     "concern": "sexism",
@@ -55,6 +74,32 @@ def attempt(
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.base_url}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "any")
     return Attempt(biasgrid, server, tmp_path, scenario(["openai/gpt-4o-mini"]))
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_new_users_mistake_is_one_message_that_names_it(attempt, biasgrid, monkeypatch, mistake):
+    monkeypatch.chdir(attempt.folder)
+    text = SCENARIO.replace(mistake.get("old", ""), mistake.get("new", ""), 1)
+    files = {"mine.yaml": mistake.get("text", text), **mistake.get("files", {})}
+    for name, content in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(content, encoding="latin-1")
+    for name, value in mistake.get("env", {}).items():
+        monkeypatch.setenv(name, value)
+    before = sorted(attempt.folder.rglob("*"))
+    words = mistake.get("words", f"run mine.yaml --data {attempt.data}")
+    result = biasgrid(*shlex.split(words))
+    assert (result.code, result.out, "Traceback" in result.err) == (2, "", False), result
+    shown = " ".join(result.err.replace("│", " ").split())
+    assert [each for each in mistake["names"] if each not in shown] == [], result.err
+    if result.err.startswith("Usage") or "─ Error" in result.err:
+        assert result.err.count("─ Error") == 1
+    else:
+        wrong = mistake.get("errors", 1)
+        assert f"biasgrid: {wrong} error{'' if wrong == 1 else 's'}\n" in result.err
+        assert result.err.count("→") == wrong
+    assert attempt.server.bodies == []
+    assert sorted(attempt.folder.rglob("*")) == before
 
 
 def test_a_misspelt_concern(attempt):
