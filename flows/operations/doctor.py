@@ -15,7 +15,6 @@ from biasgrid.catalogs.errors import UserError, nearest
 from biasgrid.catalogs.lint.check import lint
 from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog
 from biasgrid.catalogs.scenario.scenario import JUDGE
-from biasgrid.flows.cli.review import REVIEWER
 from biasgrid.flows.forecast.confirmation import THRESHOLD
 from biasgrid.flows.operations.environment import DATA, data_place
 from biasgrid.flows.operations.reachability import Check, keys, prefect_server
@@ -190,7 +189,7 @@ def check_catalogs() -> tuple[Catalog | None, list[Check]]:
 
 def check_settings(environment: Mapping[str, str], catalog: Catalog | None) -> list[Check]:
     """`BIASGRID_*` variables in force, without values that may be secret."""
-    shown = (DATA, CACHE, OVERLAY, JUDGE, THRESHOLD, POLL, REVIEWER, SWITCH)
+    shown = (DATA, CACHE, OVERLAY, JUDGE, THRESHOLD, POLL, SWITCH, "BIASGRID_REVIEWER")
     providers = catalog.models.providers.values() if catalog else ()
     endpoints = catalog.endpoints.values() if catalog else ()
     sent = [name for endpoint in endpoints for name, _ in endpoint.variables()]
