@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from biasgrid.warehouse.build.build import build, connect, hold_build_lock, quer
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.journal import Journal, recover
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.objects import bucket, leases, uploader
+from biasgrid.warehouse.storage.objects import bucket, clouds, leases, uploader
 from biasgrid.warehouse.storage.objects.leases import Lease, LeaseTaken
 from biasgrid.warehouse.storage.objects.leases import Machine as MachineOf
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
@@ -500,6 +501,33 @@ def test_a_moment_without_the_server_is_waited_out(machine, s3):
     s3.refuses = lambda method, _: next(failures, None) if method == "PUT" else None
     here.write("runs", "R1", "1", event(1))
     assert here.runs() == ["R1"]
+
+
+@pytest.mark.parametrize(
+    ("method", "request_of"),
+    [
+        ("PUT", lambda storage, _: storage.send(b"new", "object")),
+        ("PUT", lambda storage, version: storage.put_if(b"new", "object", version)),
+        ("GET", lambda storage, _: storage.list_objects("")),
+        ("GET", lambda storage, _: storage.read("object")),
+        ("HEAD", lambda storage, _: storage.find_object("object")),
+        ("POST", lambda storage, _: storage.remove_all("") or not storage.list_objects("")),
+    ],
+)
+def test_a_request_that_is_answered_late_is_repeated(machine, s3, monkeypatch, method, request_of):
+    monkeypatch.setitem(clouds.CLIENT, "read_timeout", timedelta(seconds=0.3))
+    shared, late = machine("here").shared, []
+    assert shared
+    version = shared.bucket.put_bytes(b"old", "object").version
+
+    def delay(asked: str, _path: str) -> None:
+        if asked == method and not late:
+            late.append(asked)
+            time.sleep(0.6)
+
+    s3.refuses = delay
+    assert request_of(shared.bucket, version) is not False
+    assert late
 
 
 def is_busy(lock: RunLock) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ulid import ULID
 
@@ -21,6 +21,8 @@ from biasgrid.warehouse.storage.objects.address import WHERE, Address
 if TYPE_CHECKING:
     from obstore import ObjectMeta, UpdateVersion
     from obstore.store import ObjectStore
+
+T = TypeVar("T")
 
 AT_ONCE = {"max_retries": 1, "backoff": {"init_backoff": timedelta(seconds=0.5)}}
 """Retries before the first success: a missing server is reported within a second."""
@@ -90,9 +92,11 @@ class Bucket:
         return {*found["common_prefixes"], *(entry["path"] for entry in found["objects"])}
 
     def refuse_unwritable(self) -> None:
-        """Raises `UserError` if objects cannot be written or removed there."""
+        """Raises `UserError` if objects cannot be written, removed or read there."""
         with self._opened(NOT_WRITTEN):
             self._is_conditional = self._probe(self._at_once)
+        with self._opened("cannot be read"), suppress(FileNotFoundError):
+            self._at_once.head("locks/probe")
 
     def is_conditional(self) -> bool:
         """Whether the server obeys the conditions of `put_if`. Raises `StorageTrouble`."""
@@ -156,17 +160,11 @@ class Bucket:
     def put_if(self, content: bytes, name: str, earlier: UpdateVersion | None) -> UpdateVersion | None:
         """Writes a small object if its version is `earlier`, or if it does not exist: the new version, or None if
         it was not written. `content` must be unique. Raises `StorageTrouble`."""
-        from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-        with self._asked(name, NOT_WRITTEN):
-            for is_last in (False, True):
-                try:
-                    return version_of(self._storage.put(name, content, mode=earlier or "create"))
-                except (AlreadyExistsError, PreconditionError, FileNotFoundError):
-                    break
-                except BaseError as error:
-                    if is_last or _status(error):
-                        raise
+        refused = (AlreadyExistsError, PreconditionError, FileNotFoundError)
+        with self._asked(name, NOT_WRITTEN), suppress(*refused):
+            return version_of(_repeat(lambda: self._storage.put(name, content, mode=earlier or "create")))
         # a request whose answer was lost may have been repeated, and refused because the first one had succeeded
         written = self.find_object(name)
         return written.version if written and self.read(name) == content else None
@@ -194,13 +192,13 @@ class Bucket:
     def remove(self, name: str) -> None:
         """Removes an object, if it exists. Raises `StorageTrouble`."""
         with suppress(FileNotFoundError), self._asked(name, "cannot be removed"):
-            self._storage.delete(name)
+            _repeat(lambda: self._storage.delete(name))
 
     def remove_all(self, folder: str) -> None:
         """Removes all objects of a folder, hundreds per request where the cloud can. Raises `StorageTrouble`."""
         while names := list(self.list_objects(folder)):
             with suppress(FileNotFoundError), self._asked(folder, "cannot be removed"):
-                self._storage.delete(names)
+                _repeat(lambda: self._storage.delete(names))
                 return
 
     @contextmanager
@@ -269,6 +267,18 @@ _CODE = re.compile(r"<Code>(\w+)</Code>")
 _STATUS = re.compile(r"status code: (\d{3})")
 _METADATA = re.compile(r"169\.254\.|token request")
 """A request for the role of a cloud's own machine, which is sent if there are no keys."""
+
+
+def _repeat(request: Callable[[], T]) -> T:
+    """Repeats a request whose answer was late. obstore does so only for reads and unconditional puts."""
+    from obstore.exceptions import BaseError
+
+    try:
+        return request()
+    except BaseError as error:
+        if _codes(error) != ["Timeout"]:
+            raise
+    return request()
 
 
 def _status(error: Exception) -> str:

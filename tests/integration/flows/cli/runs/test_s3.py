@@ -49,10 +49,11 @@ def test_a_run_that_cannot_begin_sends_and_leaves_nothing(biasgrid, s3, tmp_path
 def test_doctor_states_whether_a_bucket_can_be_used(s3):
     usable = check_storage(WHERE)[1][-1]
     assert (usable.state, usable.what) == ("ok", f"{WHERE} can be listed, read and written")
-    s3.refuses = lambda method, _: "403 Forbidden" if method == "PUT" else None
-    lake, (*_, unwritable) = check_storage(WHERE)
-    assert lake is not None
-    assert (unwritable.state, "cannot be written: access is denied" in unwritable.what) == ("broken", True)
+    for denied, lack in (("PUT", "written"), ("HEAD", "read")):
+        s3.refuses = lambda method, _, denied=denied: "403 Forbidden" if method == denied else None
+        lake, (*_, unusable) = check_storage(WHERE)
+        assert lake is not None
+        assert (unusable.state, f"cannot be {lack}: access is denied" in unusable.what) == ("broken", True)
     s3.knows = "somebody-else"
     lake, (unlisted,) = check_storage(WHERE)
     assert lake is None
