@@ -17,8 +17,10 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.operations.backup import back_up, restore
+from biasgrid.flows.operations.lake_verification import verify_lake
 from biasgrid.flows.results.retention import forget
 from biasgrid.warehouse.build.build import build, connect, hold_build_lock, query
+from biasgrid.warehouse.storage.compaction import compact_run
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.journal import Journal, recover
 from biasgrid.warehouse.storage.lake import Lake
@@ -118,6 +120,30 @@ def test_plans_and_the_warehouse_are_shared_too(machine):
     assert there.has_plan("p1")
     assert there.read_plan("p1")["a"].to_list() == [1]
     assert query(there, "select run_id from staging.stg_runs")["run_id"].to_list() == ["R1"]
+
+
+@on_both
+def test_files_compacted_on_one_machine_are_read_and_replaced_on_another(machine, s3):
+    here, there = machine("here"), machine("there")
+    here.write("runs", "R1", "1", event(1).with_columns(state=pl.lit("completed")))
+    for number in range(3):
+        cell = f"cell-{number}"
+        here.write("responses", "R1", cell, pl.DataFrame([row(number, cell_id=cell, provider="p", model="p/m")]))
+    expected = ids(there)
+    compact_run(here, "R1")
+    assert ids(there) == ids(here) == expected
+    build(here)
+    assert len(s3.names("team/lake/responses")) == 1
+    assert ids(there) == expected
+    changed = pl.DataFrame([row(9, cell_id="cell-1", provider="p", model="p/m")])
+    there.write("responses", "R1", "cell-1", changed)
+    assert ids(there) == ids(here) == ["r0", "r2", "r9"]
+    assert here.read("responses", "R1", "cell-1")["response_id"].to_list() == ["r9"]
+    compact_run(here, "R1")
+    build(there)
+    assert len(s3.names("team/lake/responses")) == 1
+    assert ids(there) == ids(here) == ["r0", "r2", "r9"]
+    assert verify_lake(there).damage == []
 
 
 def test_a_run_forgotten_on_one_machine_is_forgotten_on_all(machine, s3, tmp_path):
