@@ -25,7 +25,7 @@ from biasgrid.tasks.aggregate.task import aggregate
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.warehouse.build import load_warehouse
 from biasgrid.warehouse.expectations.process import Inspector, start_inspector
-from biasgrid.warehouse.storage.compaction import compact_run, sign_run
+from biasgrid.warehouse.storage.compaction import compact_run, find_superseded, remove_superseded
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import RunBusy
 from biasgrid.warehouse.storage.runs import Run, State, find_run
@@ -147,8 +147,12 @@ def _compact(lake: Lake, run_id: str) -> None:
 
 
 def _sign(lake: Lake, run_id: str) -> None:
-    with suppress(RunBusy):
-        sign_run(lake, run_id)
+    """Adds the event of its end to a run's signed files."""
+    from biasgrid.warehouse.build.build import hold_build_lock
+
+    with suppress(RunBusy), hold_build_lock(lake):
+        compact_run(lake, run_id)
+        remove_superseded(lake, find_superseded(lake, run_id, ("runs",)))  # warehouses have a copy of its rows
 
 
 async def conclude_again(lake: Lake, run: Run, kind: RunKind[R, F, E], inspector: Inspector | None) -> E:

@@ -10,7 +10,7 @@ import polars as pl
 
 from biasgrid.tasks.connectors.api import Answer, Reply
 from biasgrid.warehouse.hashing import hash_texts
-from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
 from biasgrid.warehouse.storage.verification import refuse_damaged
 
 
@@ -74,8 +74,9 @@ def reuse_replies(
     Ignores replies after the run `began` or older than `max_age` (such as `7d`). Runs once, before the cells."""
     began = began or datetime.now(UTC)
     cases = _unanswered_cases(lake, run_id)
+    oldest = earliest_arrival(began, max_age)
     chosen = (
-        _find_newest(lake, run_id, cases, earliest_arrival(began, max_age), began)
+        read_again_if_compacted(lambda: _find_newest(lake, run_id, cases, oldest, began))
         if cases.height
         else cases.clear()
     )
@@ -88,10 +89,14 @@ def earlier_judgements(
     lake: Lake, run_id: str, judge: str, began: datetime, max_age: str | None = None
 ) -> pl.DataFrame:
     """The newest reply of a judge in other runs per request: request_key, response_id, of_run, of_cell."""
-    judgements = lake.scan("responses", name=f"{JUDGE_PREFIX}*").filter(pl.col("model") == judge)
-    return _select_newest(
-        _reusable_replies(judgements, run_id, "judge", earliest_arrival(began, max_age), began)
-    ).collect(engine="streaming")
+    oldest = earliest_arrival(began, max_age)
+
+    def find() -> pl.DataFrame:
+        judgements = lake.scan("responses", name=f"{JUDGE_PREFIX}*").filter(pl.col("model") == judge)
+        reusable = _reusable_replies(judgements, run_id, "judge", oldest, began)
+        return _select_newest(reusable).collect(engine="streaming")
+
+    return read_again_if_compacted(find)
 
 
 def reuse_judgements(lake: Lake, run_id: str, earlier: pl.DataFrame, questions: pl.DataFrame) -> None:

@@ -120,13 +120,13 @@ def sign_unsigned_packs(lake: Lake, run_id: str) -> None:
         sign_run(lake, run_id)
 
 
-def find_superseded(lake: Lake) -> list[Path]:
-    """Files whose rows count in other files."""
+def find_superseded(lake: Lake, run_id: str | None = None, tables: Iterable[str] = TABLES) -> list[Path]:
+    """Files whose rows count in other files, of all runs or of one."""
     return [
         path
-        for table in TABLES
-        for current in [set(lake.files(table))]
-        for folder in (lake.root / "lake" / table).glob("run_id=*")
+        for table in tables
+        for current in [set(lake.files(table, run_id))]
+        for folder in (lake.root / "lake" / table).glob(f"run_id={run_id or '*'}")
         for path in visible_files(folder)
         if path not in current
     ]

@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TypeVar
 
 import filelock
 import polars as pl
@@ -50,6 +51,8 @@ from biasgrid.warehouse.storage.objects.address import WHERE, Address
 from biasgrid.warehouse.storage.objects.mirror import CACHE, SharedStorage
 from biasgrid.warehouse.storage.objects.uploader import Uploader
 from biasgrid.warehouse.storage.pack_file import PREFIX, find_rows, is_pack, read_parts, select_current
+
+T = TypeVar("T")
 
 PARTS = frozenset({"lake", "journal"})
 """At least one of these exists if anything has been stored."""
@@ -307,7 +310,7 @@ class Lake:
 
     def read(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.DataFrame:
         """Like `scan`, in memory."""
-        return self.scan(table, run_id, name).collect()
+        return read_again_if_compacted(lambda: self.scan(table, run_id, name).collect())
 
     def newest(self, table: str, run_id: str | None = None) -> pl.DataFrame:
         """The newest row of each key of an event table: of `runs` per run, of `cells` per run and cell."""
@@ -356,6 +359,14 @@ class DamagedPlan(ValueError):
 def _seal(plan_hash: str, blank: bytes) -> bytes:
     """A hash of a plan's name and of its file, whose own place holds zeros."""
     return hashlib.blake2b(plan_hash.encode() + blank, digest_size=16).hexdigest().encode()
+
+
+def read_again_if_compacted(read: Callable[[], T]) -> T:
+    """What `read` returns. Repeats it if a file was compacted after it was listed: other files have its rows."""
+    try:
+        return read()
+    except FileNotFoundError:
+        return read()
 
 
 def scan_files(table: str, files: list[Path]) -> pl.LazyFrame:

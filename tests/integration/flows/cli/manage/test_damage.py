@@ -54,9 +54,11 @@ class Shown:
 
 
 def kinds_of_files(lake: Lake) -> dict[str, list[Path]]:
+    """Those that commands read; plans have a seal, and a run that finds it broken plans again."""
     found: dict[str, list[Path]] = {}
-    for path in sorted(path for path in lake.root.rglob("*") if path.is_file() and "locks" not in path.parts):
-        found.setdefault(f"{path.relative_to(lake.root).parts[:2]}{path.suffix}", []).append(path)
+    for path in sorted(path for path in lake.root.rglob("*") if path.is_file()):
+        if not {"locks", "plans"} & {*path.parts}:
+            found.setdefault(f"{path.relative_to(lake.root).parts[:2]}{path.suffix}", []).append(path)
     return found
 
 
