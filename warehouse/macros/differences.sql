@@ -58,9 +58,10 @@ create macro statistics.sign_test_p_value(one_way, other_way) as
     case when one_way + other_way > 0 then statistics.mcnemar_p_value(one_way, other_way) end;
 
 -- the rows of the caller's CTE `rows_`, with adjusted p values as `q_value`
-create macro statistics.with_q_values(rows_, p_value, comparison) as table
+-- (DuckDB 1.4 takes an argument for a column of the same name)
+create macro statistics.with_q_values(rows_, tested_, family_) as table
     with steps as (
-        select *, statistics.benjamini_hochberg_step(p_value, comparison) as step_ from query_table(rows_)
+        select *, statistics.benjamini_hochberg_step(tested_, family_) as step_ from query_table(rows_)
     )
 
-    select * exclude (step_), statistics.benjamini_hochberg(step_, p_value, comparison) as q_value from steps;
+    select * exclude (step_), statistics.benjamini_hochberg(step_, tested_, family_) as q_value from steps;

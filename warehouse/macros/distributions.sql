@@ -31,13 +31,13 @@ create macro statistics.normal_cdf(x double) as
 -- bound arguments: continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), evaluated from
 -- the last term. It converges in O(√max(a, b)) steps if x < (a + 1) / (a + b + 2)
 create macro statistics.beta_fraction(x, a, b) as
+    -- an initial value as an argument of its own mixes rows up in DuckDB 1.4, where their lists have different lengths
     list_reduce(
-        range(40 + (4 * sqrt(greatest(a, b)))::bigint, 0, -1),
+        list_prepend(1::double, range(40 + (4 * sqrt(greatest(a, b)))::bigint, 0, -1)::double[]),
         lambda rest_, step_: 1 + x / ((a + step_ - 1) * (a + step_)) / rest_ * case
             when step_ % 2 = 1 then -(a + floor(step_ / 2)) * (a + b + floor(step_ / 2))
             else floor(step_ / 2) * (b - floor(step_ / 2))
-        end,
-        1::double
+        end
     );
 
 -- bound arguments

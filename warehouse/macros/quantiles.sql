@@ -71,10 +71,12 @@ create macro statistics.t_quantile(p, df) as
             when given_.df = 1 then tan(pi() * (given_.p - 0.5::double))
             when given_.df = 2 then (2 * given_.p - 1) / sqrt(2 * given_.p * (1 - given_.p))
             else list_reduce(
-                range(case when given_.df < 10 then 10 when given_.df < 1000 then 3 else 0 end),
+                list_prepend(
+                    statistics.t_expansion(given_.z, given_.df),
+                    range(case when given_.df < 10 then 10 when given_.df < 1000 then 3 else 0 end)::double[]
+                ),
                 lambda t_, step_: t_ + (statistics.t_tails(t_, given_.df) / 2 - (1 - given_.p))
-                    / statistics.t_density(t_, given_.df),
-                statistics.t_expansion(given_.z, given_.df)
+                    / statistics.t_density(t_, given_.df)
             )
         end
     )[1];

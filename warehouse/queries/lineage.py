@@ -16,7 +16,7 @@ from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models, with_so
 from biasgrid.warehouse.build.sql_quoting import escape_glob, literal
 from biasgrid.warehouse.build.text_views import no_rows, of_files
 from biasgrid.warehouse.queries.dictionary import table_meaning
-from biasgrid.warehouse.schemas import SHOWN, SUPERSEDED, TABLES, UNITS
+from biasgrid.warehouse.schemas import KINDS, SHOWN, SUPERSEDED, TABLES, UNITS
 from biasgrid.warehouse.storage.lake import Lake
 
 HEAD = """-- How the rows at the end came about: the models of warehouse/models, from what landed in run {run_id}.
@@ -28,12 +28,16 @@ DEFINED = re.compile(r"create\s+(?:macro|table)\s+(\w+)\.(\w+)")
 
 
 def script(
-    relations: Iterable[str], run_id: str, selects: Iterable[str], macros: Traversable | None = None
+    relations: Iterable[str],
+    run_id: str,
+    selects: Iterable[str],
+    macros: Traversable | None = None,
+    head: str | None = None,
 ) -> str:
     """A script that builds `relations` and all that they read, restricted to a run, and ends with `selects`.
 
-    It requires only the lake's views. `macros` is the folder of macros, by default the warehouse's; the script
-    contains only those that are called.
+    It requires only the lake's views, which `head` may create. `macros` is the folder of macros, by default the
+    warehouse's; the script contains only those that are called.
     """
     models = made_of(relations)
     called = _find_called(
@@ -41,7 +45,7 @@ def script(
     )
     schemas = [*sorted({_schema(definition) for definition in called}), *SCHEMAS]
     parts = [
-        HEAD.format(run_id=run_id),
+        head or HEAD.format(run_id=run_id),
         "".join(f"create schema {schema};\n" for schema in schemas),
         *(f"{definition.strip()};\n" for definition in called),
         *(_as_table(model, run_id) for model in models),
@@ -74,10 +78,16 @@ def _rows_of_run(table: str, run_id: str) -> str:
         return f"({select_superseded(f'run_id = {literal(run_id)}')})"
     unit = UNITS.get(table.removeprefix("repeated_")) if table not in TABLES else None
     if unit is None:
-        landed, _ = SHOWN.get(table, (table, ""))
-        return f"(from lake.{landed} {of_run})"
+        landed, kind = SHOWN.get(table, (table, ""))
+        return f"(from lake.{landed} {of_run}{_of_kind(kind, run_id) if kind else ''})"
     rows = f"select hash({', '.join(unit)}) as unit from lake.{table.removeprefix('repeated_')}"  # noqa: S608
     return f"({rows} {of_run} group by unit having count(*) > 1)"
+
+
+def _of_kind(kind: str, run_id: str) -> str:
+    """The condition that a run is of a kind; one without an event is a benchmark."""
+    events = f"select coalesce(max(kind), {literal(KINDS[0])}) from lake.runs where run_id = {literal(run_id)}"  # noqa: S608
+    return f" and ({events}) = {literal(kind)}"
 
 
 def _lake_tables(sql: str) -> list[tuple[int, int, str]]:

@@ -136,9 +136,9 @@ def content_of(path: Path, most: int | None = None) -> Content:
 MANIFEST: Final = "manifest.json"
 SUMS: Final = "SHA256SUMS"
 FORMAT: Final = "biasgrid evidence"
-BUNDLE_SCHEMA: Final = 2
+BUNDLE_SCHEMA: Final = 3
 """Rises when a bundle comes to be laid out otherwise."""
-Role = Literal["scenario", "catalog", "environment", "mart", "record", "report", "coverage"]
+Role = Literal["scenario", "catalog", "environment", "mart", "record", "recompute", "report", "coverage"]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import resources
@@ -22,6 +22,10 @@ from biasgrid.catalogs.loading.reader import SHIPPED
 from biasgrid.catalogs.loading.text_files import read_text
 from biasgrid.catalogs.text_safety import HIDDEN, UNSEEN, code_point
 from biasgrid.warehouse.build.build import fetch_rows
+from biasgrid.warehouse.build.models import Model, load_models
+from biasgrid.warehouse.build.sql_quoting import quote
+from biasgrid.warehouse.build.text_views import no_rows, of_files
+from biasgrid.warehouse.queries.lineage import script
 from biasgrid.warehouse.schema_check import declared_schema, refuse_newer
 from biasgrid.warehouse.schemas import TABLES
 from biasgrid.warehouse.storage.export_files import csv_header, csv_rows, flatten_nested
@@ -55,6 +59,48 @@ def _marts(warehouse: duckdb.DuckDBPyConnection) -> list[str]:
         order by table_name
     """
     return [name for name in fetch_rows(warehouse, known)["table_name"] if name not in OVER_RUNS]
+
+
+RECOMPUTE = """-- Recomputes the marts of run {run_id} from `records/`, and compares them with `marts/`.
+-- In DuckDB 1.4 or later, in the folder of the unpacked bundle: .read recompute/recompute.sql
+-- or in Python: duckdb.connect().execute(open("recompute/recompute.sql", encoding="utf-8").read()).fetchall()
+-- The result has a row per mart; `differing` is 0 where all rows are the same. The view `findings` then has the
+-- findings; their expected numbers are in recompute/findings.json.
+set TimeZone = 'UTC';
+create schema lake;
+"""
+
+
+def write_recomputation(
+    folder: Path, run_id: str, records: Collection[str], marts: Collection[str], findings: str
+) -> None:
+    """Writes a script that recomputes `marts` from `records` with DuckDB alone, and compares them with those that
+    the bundle has. `findings`: the SELECT of the record's findings."""
+    read = {*(f"marts.{name}" for name in marts), *re.findall(r"\bmarts\.\w+", findings)}
+    compared = [_compare(model) for model in load_models() if model.schema == "marts" and model.name in marts]
+    views = (f"create view lake.{table} as\n{_read_record(table, records)};\n" for table in TABLES)
+    ends = [f"create view findings as\n{findings.strip()}", "\nunion all\n".join(compared) + "\norder by mart"]
+    head = RECOMPUTE.format(run_id=run_id) + "".join(views)
+    _write(folder / "recompute.sql", script(sorted(read), run_id, ends if compared else ends[:1], head=head))
+
+
+def _read_record(table: str, records: Collection[str]) -> str:
+    return of_files(table, f"'records/{table}.parquet'") if table in records else no_rows(table)
+
+
+def _compare(model: Model) -> str:
+    """A SELECT that counts rows of a mart that differ from the bundle's; the last digits of doubles may differ."""
+    grain = " and ".join(_is_same(quote(name)) for name in model.about.grain)
+    same = " and ".join(_is_same(quote(name), column.type) for name, column in model.about.columns.items())
+    counts = f"count(*) as rows, count(*) filter (where not coalesce({same}, false)) as differing"
+    both = f"{model.relation} as ours full join 'marts/{model.name}.parquet' as expected on {grain}"
+    return f"select '{model.name}' as mart, {counts}\nfrom {both}"
+
+
+def _is_same(name: str, kind: str = "") -> str:
+    same = f"ours.{name} is not distinct from expected.{name}"
+    near = f"abs(ours.{name} - expected.{name}) <= 1e-9 * greatest(1, abs(expected.{name}))"
+    return f"({same} or {near})" if kind == "double" else f"({same})"
 
 
 def write_records(lake: Lake, run_id: str, folder: Path) -> list[str]:

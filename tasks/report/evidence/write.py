@@ -40,15 +40,18 @@ from biasgrid.tasks.report.evidence.sources import (
     criteria_of,
     write_catalogs,
     write_marts,
+    write_recomputation,
     write_records,
     write_scenario,
 )
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.warehouse.build.build import connect, fetch_rows, run_row
-from biasgrid.warehouse.schemas import KINDS, SCHEMA_VERSION
+from biasgrid.warehouse.build.sql_quoting import literal
+from biasgrid.warehouse.schemas import KINDS, SCHEMA_VERSION, TABLES
 from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.export_files import report_write_errors
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.verification import refuse_damaged
 
 PACKAGES = ("catalogs", "flows", "tasks", "warehouse")
 LOCK = Path(str(resources.files("biasgrid.tasks"))).resolve().parent / "requirements.lock"
@@ -94,7 +97,8 @@ def _sums() -> Iterator[str]:
 
 
 def _json(content: object) -> bytes:
-    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+    form = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    return orjson.dumps(content, default=float, option=form)  # decimals as numbers
 
 
 OF_KIND: Final[Mapping[str, str]] = {
@@ -136,7 +140,12 @@ OF_KIND: Final[Mapping[str, str]] = {
 
 def record_findings(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> list[dict[str, Any]]:
     """Rows of `model`, `what`, `language`, `measure`, `value`, `low`, `high`, `against`, `finding`, `by_point`."""
-    return fetch_rows(warehouse, f"{OF_KIND[kind]} order by model, what, language", [run_id]).to_dicts()
+    return fetch_rows(warehouse, findings_query(kind), [run_id]).to_dicts()
+
+
+def findings_query(kind: str) -> str:
+    """The SELECT of `record_findings`, with `$1` for the run."""
+    return f"{OF_KIND[kind]} order by model, what, language"
 
 
 SUFFIX = ".evidence.zip"
@@ -148,6 +157,7 @@ ROLES: Mapping[str, Role] = {
     "environment": "environment",
     "marts": "mart",
     "records": "record",
+    "recompute": "recompute",
     "report": "report",
 }
 """By folder; files in none belong to the coverage record."""
@@ -156,8 +166,10 @@ ROLES: Mapping[str, Role] = {
 def write_evidence(
     lake: Lake, run_id: str, out: Path, pages: Pages | None = None, language: str = LANGUAGES[0]
 ) -> list[Path]:
-    """Writes `<run_id>.evidence.zip`, the same bytes each time. Raises UserError for an unknown or stale run."""
+    """Writes `<run_id>.evidence.zip`, the same bytes each time. Raises UserError for an unknown or stale run,
+    LakeDamaged if a file of it does not have the bytes that were written."""
     row = run_row(lake, run_id)
+    refuse_damaged(lake, [file for table in TABLES for file in lake.files(table, run_id)])
     _refuse_stale(lake, run_id, row["state"])
     run = row | {"kind": row["kind"] or KINDS[0]}
     target = out / f"{run_id}{'' if language == LANGUAGES[0] else f'.{language}'}{SUFFIX}"
@@ -184,11 +196,14 @@ def _stage(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None,
     catalogs = catalog_files(run, criteria)
     write_scenario(run, stage)
     write_environment(run, criteria, stage / "environment")
-    write_records(lake, run_id, stage / "records")
+    records = write_records(lake, run_id, stage / "records")
     with connect(lake, texts_of=run_id) as warehouse:
-        write_marts(warehouse, run_id, stage / "marts")
+        marts = write_marts(warehouse, run_id, stage / "marts")
         record = coverage(lake, warehouse, run, catalogs, language)
         findings = record_findings(warehouse, run_id, str(run["kind"]))
+    asked = findings_query(str(run["kind"])).replace("$1", literal(run_id))
+    write_recomputation(stage / "recompute", run_id, records, marts, asked)
+    (stage / "recompute" / "findings.json").write_bytes(_json(findings))
     _write_record(record, findings, stage)
     if pages:
         pages(lake, run_id, stage / "report")
