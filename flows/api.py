@@ -16,13 +16,22 @@ found.biased
 RedTeam("target.yaml", strategies=["crescendo"]).run().exit_code
 Interaction(models=["openai/gpt-4o-mini"], scenes=12).run().bias_scores
 ```
+
+What goes wrong is an exception, one a kind, and no line of a log: `UserError`, an error in what was given, with
+all that is wrong; of its subclasses `RunBusy`, another process writes the run, `StorageTrouble`, data cannot be
+written, and `OldWarehouseStays`, the new warehouse did not pass its tests; and `RunInterrupted`, Ctrl-C or a
+cancellation.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+import atexit
+import logging
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
 from inspect import Parameter, Signature
 from pathlib import Path
 from pkgutil import resolve_name
@@ -31,10 +40,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.benchmark.kind import BENCHMARK
 from biasgrid.flows.interaction.kind import INTERACTION
+from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.probe.kind import PROBE
 from biasgrid.flows.redteam.kind import RED_TEAM
 from biasgrid.flows.runs.kinds import AnyKind
 from biasgrid.flows.runs.options import keywords
+from biasgrid.flows.runs.prepare import prepared_run, refuse_unnamed
 
 if TYPE_CHECKING:
     from biasgrid.flows.benchmark.outcome import Outcome
@@ -43,7 +54,16 @@ if TYPE_CHECKING:
     from biasgrid.flows.redteam.outcome import AttackOutcome
 
 T = TypeVar("T")
+ReportFormat = Literal[
+    "html", "csv", "langbite", "json", "pictures", "junit", "markdown", "model-card", "evidence"
+]
 Source = Path | str | dict[str, Any]
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """A run was stopped by Ctrl-C, SIGTERM or a cancellation. What arrived is kept, and it can be resumed."""
+
+
 STAGES = "biasgrid.flows.benchmark.stages_as_flows"
 
 
@@ -66,7 +86,15 @@ class _Run:
             cls.kind, cls.__signature__ = kind, keywords(kind.options, options, [first])
 
     def _run(self) -> Any:
-        return _run_to_end(resolve_name(self.kind.flow)(**self._asked))
+        given = self.kind.options(**self._asked)
+        source = getattr(given, self.kind.source) or (self.kind.blank if given.models else None)
+        # before Prefect starts, which logs how a flow fails
+        prepared = self.kind.prepare(refuse_unnamed(source), given, secret_blocks())
+        token = prepared_run.set(prepared)
+        try:
+            return _run_to_end(resolve_name(self.kind.flow)(**self._asked))
+        finally:
+            prepared_run.reset(token)
 
 
 class Benchmark(
@@ -115,9 +143,7 @@ class Benchmark(
         self.outcome = found
         return found
 
-    def report(
-        self, kind: Literal["csv", "langbite", "json"] = "csv", out: str | Path | None = None
-    ) -> list[Path]:
+    def report(self, kind: ReportFormat = "csv", out: str | Path | None = None) -> list[Path]:
         """Write the reports of the run into `out`, `reports/<run id>` by default; returns the files."""
         from biasgrid.flows.results.report import write_report
 
@@ -182,9 +208,44 @@ def _stage(verb: str, **given: Any) -> Coroutine[Any, Any, Any]:
 
 
 def _run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """In an event loop that runs, in a thread with its context, so that a flow within a flow is a subflow. Raises
+    RunInterrupted."""
+    from prefect.exceptions import TerminationSignal
+
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
+        with quiet_logs():
+            try:
+                asyncio.get_running_loop()
+            except RuntimeError:
+                return asyncio.run(work)
+            with ThreadPoolExecutor(1) as pool:
+                return pool.submit(copy_context().run, asyncio.run, work).result()
+    except (KeyboardInterrupt, asyncio.CancelledError, TerminationSignal) as stop:
+        raise RunInterrupted("interrupted; what arrived is kept: go on with `biasgrid resume`") from stop
+
+
+@contextmanager
+def quiet_logs() -> Iterator[None]:
+    """Prefect's logs stay off the terminal, unless a flow of the caller shows its own there."""
+    from prefect.context import FlowRunContext
+    from prefect.logging.configuration import setup_logging
+    from prefect.logging.handlers import PrefectConsoleHandler
+
+    if FlowRunContext.get():
+        yield
+        return
+    setup_logging()
+    names = [None, *(name for name in logging.root.manager.loggerDict if name.startswith("prefect"))]
+    found = {handler for name in names for handler in logging.getLogger(name).handlers}
+    levels = {each: each.level for each in found if isinstance(each, PrefectConsoleHandler)}
+    _set_levels(dict.fromkeys(levels, logging.CRITICAL + 1))
+    try:
+        yield
+    finally:
+        atexit.register(_set_levels, dict.fromkeys(levels, logging.CRITICAL + 1))  # the server's end is logged
+        _set_levels(levels)
+
+
+def _set_levels(levels: Mapping[Any, int]) -> None:
+    for handler, level in levels.items():
+        handler.setLevel(level)

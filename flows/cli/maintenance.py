@@ -170,12 +170,11 @@ def doctor(data: Data = None) -> None:
 
     Exit codes: 0 nothing is broken (a missing key is no break), 2 otherwise. Shows no key.
     """
-    from rich.console import Console
-
     from biasgrid.flows.operations.doctor import diagnose, is_broken
+    from biasgrid.flows.terminal.console import console
 
     found = diagnose(data)
-    Console(highlight=False).print(_table(found))
+    console().print(_table(found), highlight=False)
     if is_broken(found):
         raise typer.Exit(2)
 

@@ -134,11 +134,15 @@ def _import_sheet(desk: Desk, path: Path, reviewer: str) -> None:
 
 
 def _review_at_terminal(desk: Desk, draw: Draw, reviewer: str, *, adjudicate: bool) -> None:
+    from biasgrid.catalogs.errors import Problem, UserError
     from biasgrid.flows.review.review import adjudicate as decide
     from biasgrid.flows.review.review import review
     from biasgrid.flows.review.screen import Screen
 
     screen = Screen()
+    if screen.has_ended:
+        remedy = "review at a terminal, or in a sheet: --export FILE, then --import FILE"
+        raise UserError(Problem("there is neither a terminal nor a line to read", "standard input", remedy))
     interruption.advice = lambda: "every answer is kept"
     if adjudicate:
         interruption.advice = lambda: "every decision is kept, and the same command lets findings follow them"

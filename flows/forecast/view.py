@@ -30,7 +30,7 @@ def show_forecast(expected: Forecast, resolved: object) -> None:
         notes.append(f"{expected.judge.model}: {describe_judge(expected.judge)}")
     repeats = expected.instances * len(expected.models) != expected.requests
     total = f"in all: {expected.instances:,} instances, {expected.requests:,} requests"
-    effort = f"about {expected.tokens:,} tokens, {total_money(expected)}, {duration(expected.seconds)}"
+    effort = f"about {expected.tokens:,} tokens, {total_money(expected)}, {_total_time(expected)}"
     once = "; what several requirements ask alike is sent once" if repeats else ""
     notes += [f"{total}, {effort}{once}.", Cell(_grounds(expected), "faint"), "Nothing was sent."]
     show_sections([Section(table=_grid(expected.by_cell)), *power_sections(expected), Section(notes=notes)])
@@ -89,6 +89,12 @@ def total_money(expected: Forecast) -> str:
         return _money(expected)
     models = "1 model" if unknown == 1 else f"{unknown} models"
     return f"about {dollars(sum(known))} and what {models} of unknown price cost"
+
+
+def _total_time(expected: Forecast) -> str:
+    batched = any(model.batch for model in expected.models.values())
+    alone = duration(expected.seconds) if expected.seconds or not batched else ""
+    return ", ".join(filter(None, (alone, "batches within a day" if batched else "")))
 
 
 def duration(seconds: float) -> str:

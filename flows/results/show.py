@@ -26,7 +26,7 @@ from biasgrid.warehouse.storage.runs import find_run
 
 def patience(what: str) -> Status:
     """A spinner on a terminal while something takes its time."""
-    return Console(stderr=True).status(Text(what))
+    return console(stderr=True).status(Text(what))
 
 
 def show_report(report: Report, lake: Lake) -> None:

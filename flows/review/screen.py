@@ -44,6 +44,12 @@ class Screen:
         self._out: Console = console()
         self._has_keys = sys.stdin.isatty()
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether there is neither a terminal nor a line of input."""
+        lines = getattr(sys.stdin, "buffer", None)
+        return not self._has_keys and lines is not None and not lines.peek(1)
+
     def print(self, words: str, style: str = "") -> None:
         self._out.print(Text(readable(words), style=style), soft_wrap=True)
 

@@ -14,12 +14,12 @@ from prefect import Flow, flow, get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Completed, Failed
 
-from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.context import Grid, run_tags
 from biasgrid.flows.runs.kinds import E, F, R, RunKind
 from biasgrid.flows.runs.options import RunOptions, flow_parameters
-from biasgrid.flows.runs.prepare import Prepared, open_lake, prepared_before
+from biasgrid.flows.runs.prepare import Prepared, open_lake, prepared_before, refuse_unnamed
 from biasgrid.flows.runs.session import run_session
 from biasgrid.tasks.aggregate.task import aggregate
 from biasgrid.tasks.connectors.task import Label
@@ -89,14 +89,6 @@ def scenario_name(scenario: Any) -> str:
     if isinstance(scenario, str) and not scenario.lstrip().startswith("{"):
         return scenario.replace("\\", "/").rpartition("/")[2].rpartition(".")[0] or scenario
     return "scenario"
-
-
-def refuse_unnamed(source: Any) -> Any:
-    """The source, where there is one. Raises UserError for None."""
-    if source is None:
-        remedy = "name a `scenario`, or the `run_id` to go on with"
-        raise UserError(Problem("nothing is named to run", "scenario", remedy))
-    return source
 
 
 async def run_kind(

@@ -55,6 +55,14 @@ def prepared_before(kind: str) -> Prepared[Any] | None:
     return found if found and found.resolved.kind == kind else None
 
 
+def refuse_unnamed(source: Any) -> Any:
+    """The source, where there is one. Raises UserError for None."""
+    if source is None:
+        remedy = "name a `scenario`, or the `run_id` to go on with"
+        raise UserError(Problem("nothing is named to run", "scenario", remedy))
+    return source
+
+
 def cap_problems(models: Iterable[Target], settings: ScenarioSettings) -> list[Problem]:
     """Problems of caps and ages: cost without a price, an age without reuse of other runs."""
     mistakes: list[Problem] = []

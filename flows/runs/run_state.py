@@ -10,6 +10,7 @@ import polars as pl
 import typer
 
 from biasgrid.flows.operations.environment import data_place
+from biasgrid.warehouse.schemas import BENCHMARK, PROBE
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import current_state
 from biasgrid.warehouse.storage.runs import UNDER_WAY, Run, planned_cells
@@ -38,7 +39,8 @@ def describe_unfinished(lake: Lake, run: Run) -> str | None:
     cap = _reached_cap(run) if "CapReached" in landed["error_class"] else ""
     what = WHAT["running" if state in UNDER_WAY else state]
     why = f" since `{cap}` was reached" if cap and state == "incomplete" else ""
-    share = f": {answered:,} of {planned:,} replies have landed" if planned else ""
+    of = f" of {planned:,}" if run.kind in (BENCHMARK, PROBE) else ""  # of others, sessions are planned
+    share = f": {answered:,}{of} replies have landed" if planned else ""
     return f"run {run.run_id} {what}{why}{share}; {_command(lake, run, state, cap)}"
 
 

@@ -26,9 +26,9 @@ from biasgrid.flows.benchmark.sections import publish
 from biasgrid.flows.benchmark.summary import count_met
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.runs.context import Grid, generate_stage, land_replies_of_other_runs, run_tags
-from biasgrid.flows.runs.driver import conclude, refuse_unnamed, run_flow
+from biasgrid.flows.runs.driver import conclude, run_flow
 from biasgrid.flows.runs.outcome import NOT_MET, UNDECIDED
-from biasgrid.flows.runs.prepare import Prepared, open_lake
+from biasgrid.flows.runs.prepare import Prepared, open_lake, refuse_unnamed
 from biasgrid.flows.runs.session import coordinate_run
 from biasgrid.flows.scheduled.dispatch import Lost, Round, describe_state, hand_out, refuse_unknown
 from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from rich.console import Console
@@ -20,8 +21,11 @@ STYLES = {finding: COLOURS[tone] for finding, tone in TONES.items()}
 """By finding or outcome."""
 
 
-def console() -> Console:
-    return Console()
+def console(*, stderr: bool = False) -> Console:
+    """Standard output or error; with `NO_COLOR` without bold and dim, too."""
+    if os.environ.get("NO_COLOR"):
+        return Console(stderr=stderr, color_system=None)
+    return Console(stderr=stderr)
 
 
 def dollars(amount: float) -> str:

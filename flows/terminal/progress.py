@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from types import TracebackType
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from biasgrid.flows.terminal.console import dollars, one_line, readable
+from biasgrid.flows.terminal.console import console, dollars, one_line, readable
 
 
 class RunProgress:
     """One progress bar per model, on a terminal only."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
+        self._console = console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -215,7 +216,8 @@ def show_rows(rows: pl.DataFrame, kind: str) -> None:
     if kind == "csv":
         from biasgrid.warehouse.storage.export_files import as_csv
 
-        write_data(as_csv(rows))
+        text = as_csv(rows)
+        write_data(readable(text) if sys.stdout.isatty() else text)
     elif kind == "json":
         write_data(rows.write_json() + "\n")
     else:

@@ -5,18 +5,37 @@ The folders of the repository are its subpackages, by symbolic links, so that on
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from biasgrid.flows.api import Benchmark, Interaction, Probe, RedTeam
+    from biasgrid.catalogs.errors import UserError
+    from biasgrid.flows.api import Benchmark, Interaction, Probe, RedTeam, RunInterrupted
+    from biasgrid.warehouse.storage.errors import OldWarehouseStays, StorageTrouble
+    from biasgrid.warehouse.storage.run_lock import RunBusy
 
-__all__ = ["Benchmark", "Interaction", "Probe", "RedTeam"]
+PLACES = {
+    **dict.fromkeys(("Benchmark", "Interaction", "Probe", "RedTeam", "RunInterrupted"), "flows.api"),
+    "UserError": "catalogs.errors",
+    "OldWarehouseStays": "warehouse.storage.errors",
+    "StorageTrouble": "warehouse.storage.errors",
+    "RunBusy": "warehouse.storage.run_lock",
+}
+__all__ = [
+    "Benchmark",
+    "Interaction",
+    "OldWarehouseStays",
+    "Probe",
+    "RedTeam",
+    "RunBusy",
+    "RunInterrupted",
+    "StorageTrouble",
+    "UserError",
+]
 
 
 def __getattr__(name: str) -> Any:
     """Imported at first use: Prefect and Polars take seconds that `biasgrid --version` does not need."""
-    if name not in __all__:
+    if name not in PLACES:
         raise AttributeError(f"module `biasgrid` has no attribute `{name}`")
-    from biasgrid.flows import api
-
-    return getattr(api, name)
+    return getattr(import_module(f"biasgrid.{PLACES[name]}"), name)

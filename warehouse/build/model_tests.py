@@ -11,15 +11,24 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from biasgrid.catalogs.errors import Problem
 from biasgrid.warehouse.build.materialize import Made
 from biasgrid.warehouse.build.models import Model
 from biasgrid.warehouse.build.sql_quoting import literal, quote, quote_all
+from biasgrid.warehouse.storage.errors import OldWarehouseStays
 
 SAMPLE_ROWS = 5
 
 
-class ModelTestFailed(Exception):
-    """Rows violate a model's YAML: names the model and the test, and shows example rows."""
+class ModelTestFailed(OldWarehouseStays):
+    """Rows violate a model's YAML: names the model and the test, and shows example rows. Exit code 3."""
+
+    headline = "a test of a model does not hold"
+
+    def __init__(self, what: str) -> None:
+        remedy = "`biasgrid warehouse verify` finds damaged files; without any, please report it with these lines"
+        super().__init__(Problem(what, remedy=remedy))
+        self.args = (what,)
 
 
 @dataclass(frozen=True, slots=True)

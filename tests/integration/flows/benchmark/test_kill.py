@@ -29,6 +29,10 @@ def test_a_kill_while_a_run_is_planned_leaves_a_run_that_can_go_on(shell, slow, 
         assert process.poll() is None, process.communicate()
     kill_group(process)
     assert (mine.run().state, slow.bodies) == ("planning", [])
+    assert " killed " in mine.finish("runs")[1]
+    code, out, _ = mine.finish("show")
+    begun = f"run {mine.run().run_id} was killed"
+    assert (code, out.startswith(begun), f"biasgrid resume {mine.run().run_id} --data" in out) == (0, True, True)
     code, _, err = mine.finish("resume", mine.run().run_id[:12])
     assert code in (0, 1), err
     assert len(slow.bodies) == mine.lake.read("cases").height == len(mine.prompts())
@@ -140,7 +144,11 @@ def test_a_second_process_is_kept_off_a_run_that_is_under_way(shell, slow, asked
     wait_for_requests(slow, 10, process)
     os.kill(process.pid, signal.SIGSTOP)  # however long the second takes to start
     code, _, err = mine.finish("resume")
+    _, listed, _ = mine.finish("runs")
+    _, shown, _ = mine.finish("show")
     os.kill(process.pid, signal.SIGCONT)
+    assert " running " in listed
+    assert (shown.startswith(f"run {mine.run().run_id} is running"), " met" in shown) == (True, False)
     assert (code, "being written by another process" in err) == (2, True), err
     assert "Traceback" not in err
     assert process.communicate(timeout=PATIENCE_S)[1].count("Traceback") == 0

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -205,6 +206,22 @@ def test_a_run_that_no_one_has_judged_cannot_be_reviewed(review, lake):
     assert review("ana").is_a_mistake("nothing has been judged yet", "biasgrid resume")
 
 
+def test_without_a_terminal_and_a_line_a_review_is_a_mistake(lake):
+    words = ["review", "--data", str(lake.root), "--reviewer", "ana"]
+    ended = subprocess.run(
+        [*BIASGRID, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "neither a terminal nor a line to read" in ended.stderr
+
+
+@pytest.mark.drill
+def test_ctrl_c_at_a_reason_ends_a_review(lake):
+    code, out = _type(lake, "P", "--reviewer", "ana", "--size", "6", interrupts="reason: ")
+    assert code == 130
+    assert "biasgrid: interrupted; every answer is kept" in out
+
+
 @pytest.mark.drill
 def test_keys_on_a_terminal_land_at_once_and_ctrl_c_loses_none(lake):
     code, out = _type(lake, "pf\x03", "--reviewer", "ana", "--size", "6")
@@ -213,8 +230,9 @@ def test_keys_on_a_terminal_land_at_once_and_ctrl_c_loses_none(lake):
     assert landed_assessments(lake, "ana")["outcome"].to_list() == ["passed", "failed"]
 
 
-def _type(lake: Lake, keys: str, *words: str) -> tuple[int, str]:
-    """Presses keys on a terminal of its own, each when a screen waits for one."""
+def _type(lake: Lake, keys: str, *words: str, interrupts: str | None = None) -> tuple[int, str]:
+    """Presses keys on a terminal of its own, each when a screen waits for one; Ctrl-C where it shows
+    `interrupts`."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ["NO_COLOR"] = "1"
@@ -226,6 +244,8 @@ def _type(lake: Lake, keys: str, *words: str) -> tuple[int, str]:
             out += os.read(terminal, 65_536).decode("utf-8", "replace") if ready else ""
         except OSError:  # the other side has gone
             break
+        if interrupts and not ready and interrupts in out:
+            os.write(terminal, b"\x03")
         if waiting and not ready and out.count("q quit") > len(keys) - len(waiting):
             os.write(terminal, waiting.pop(0).encode())
     os.close(terminal)

@@ -29,6 +29,8 @@ pytestmark = pytest.mark.drill
 SEED = 20_261_124
 TRIALS = int(os.environ.get("BIASGRID_DRILL_SIGNALS", "12"))
 AT_ONCE = 4
+LONGEST_S = float(os.environ.get("BIASGRID_DRILL_LONGEST_S", "25"))
+"""Until a moment at most; a slow machine takes longer to get to each."""
 GONE_S = 15.0
 """Seconds until what a killed process has started is gone."""
 WORDS = (signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGHUP)
@@ -125,7 +127,7 @@ def struck(shell: Any, server: Any, scenario_file: Any, tmp_path: Path) -> dict[
     assert code in (0, 1, 4), err
     ordered = ("--model", model, "--concern", "sexism", "--context", "a kitchen", "--count", 40)
 
-    def in_own_folder(name: str, *words: object, longest_s: float = 20.0) -> Struck:
+    def in_own_folder(name: str, *words: object, longest_s: float = LONGEST_S) -> Struck:
         return Struck(shell(name, served=False), server, lambda: words, longest_s)
 
     looked_at = {

@@ -1,0 +1,54 @@
+"""The Python API in a script of a user: one exception a kind, no line of a log, subflows in flows."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.processes import clean_environment
+
+pytestmark = pytest.mark.drill
+
+MISTAKEN = """
+from biasgrid import Benchmark, UserError
+try:
+    Benchmark("nope.yaml", data="data").run()
+except UserError as mistake:
+    print(str(mistake).splitlines()[0])
+"""
+NESTED = """
+import asyncio, sys
+from biasgrid import Benchmark
+from prefect import flow
+from prefect.client.orchestration import get_client
+
+@flow
+async def mine():
+    return Benchmark(sys.argv[1], data="data").run()
+
+async def look():
+    async with get_client() as client:
+        return {run.name: run.parent_task_run_id is not None for run in await client.read_flow_runs()}
+
+asyncio.run(mine())
+print([is_nested for name, is_nested in asyncio.run(look()).items() if name.startswith("benchmark")])
+"""
+
+
+def run_script(folder: Path, script: str, *words: object) -> tuple[str, str]:
+    environment = clean_environment(
+        PREFECT_HOME=str(folder / "home"), PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS="120"
+    )
+    command = [sys.executable, "-c", script, *map(str, words)]
+    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout, ended.stderr
+
+
+def test_a_mistake_is_one_exception_and_no_line_of_a_log(tmp_path):
+    assert run_script(tmp_path, MISTAKEN) == ("nope.yaml: cannot be read: No such file or directory\n", "")
+
+
+def test_a_run_within_a_flow_is_its_subflow(tmp_path, scenario_file):
+    assert run_script(tmp_path, NESTED, scenario_file(["simulated/fair"]))[0] == "[True]\n"
