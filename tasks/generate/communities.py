@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -65,10 +66,11 @@ def _from_literals(
     known = _index_names([community for found in sets for community in found.communities], language)
     matched = [known.get(literal.strip().lower()) for literal in literals]
     ids = [community.id if community else literal for community, literal in zip(matched, literals, strict=True)]
+    counts = Counter(ids)
     return tuple(
         # two literals of one community are compared with each other, so each keeps its own name
         CastCommunity(
-            name if ids.count(name) == 1 else literal,
+            name if counts[name] == 1 else literal,
             literal,
             community.forms.get(language, {}) if community else {},
         )

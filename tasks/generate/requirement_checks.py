@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
+from math import perm, prod
 
 from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest, place
 from biasgrid.catalogs.lint.rules.placeholders import is_misspelt, loose_markups
@@ -49,8 +50,8 @@ def _find_duplicates(communities: tuple[CastCommunity, ...]) -> list[tuple[CastC
     """Literals that mean the same community, which would be compared with itself."""
     return [
         (one, other)
-        for one, other in combinations(communities, 2)
-        if one.literal and other.literal and one.forms and one.forms == other.forms
+        for one, other in combinations([each for each in communities if each.literal and each.forms], 2)
+        if one.forms == other.forms
     ]
 
 
@@ -128,6 +129,8 @@ def check_requirement(requirement: Requirement, language: str, catalog: Catalog)
     other = _check_set_markup(requirement, catalog, asked) or _check_own_markup(requirement, asked, catalog)
     if other:
         return [other]
+    if large := _large_problems(requirement, casts, templates, texts):
+        return large
     found = find_unknown_communities(requirement, language, casts, texts.values(), catalog)
     if not found:
         found = _lonely_problems(
@@ -160,6 +163,34 @@ def _check_own_markup(requirement: Requirement, asked: set[str], catalog: Catalo
         return None
     what = f"`markup` is `{requirement.markup}`, which none of its templates holds"
     return Problem(what, f"requirement `{requirement.name}`", nearest(requirement.markup, asked))
+
+
+def _large_problems(
+    requirement: Requirement,
+    casts: Mapping[str, tuple[CastCommunity, ...]],
+    templates: Collection[Template],
+    texts: Mapping[str, str],
+) -> list[Problem]:
+    """A problem for the template with most instances, if these are more than memory and money should hold."""
+    counts = {
+        template.id: prod(
+            perm(len(cast), slot_count(texts[template.id], markup)) for markup, cast in casts.items()
+        )
+        for template in templates
+    }
+    largest = max(counts, key=lambda name: counts[name], default="")
+    if not largest or counts[largest] <= MOST_INSTANCES:
+        return []
+    named = sum(map(len, casts.values()))
+    what = (
+        f"template `{largest}` would be asked about {named:,} communities in {counts[largest]:,} orders, and at "
+        f"most {MOST_INSTANCES:,} instances of a template are made"
+    )
+    return [Problem(what, f"requirement `{requirement.name}`", "name fewer under `communities`")]
+
+
+MOST_INSTANCES = 200_000
+"""Prompts of one template and sample, which take some 5 kB each until they have landed."""
 
 
 def _lonely_problems(

@@ -80,6 +80,7 @@ def attempt(
 def test_a_new_users_mistake_is_one_message_that_names_it(attempt, biasgrid, monkeypatch, mistake):
     monkeypatch.chdir(attempt.folder)
     text = SCENARIO.replace(mistake.get("old", ""), mistake.get("new", ""), 1)
+    text = text.replace("{many}", ", ".join(f"group {number}" for number in range(1000)))
     files = {"mine.yaml": mistake.get("text", text), **mistake.get("files", {})}
     for name, content in files.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
