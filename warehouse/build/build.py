@@ -228,7 +228,11 @@ def compute_models(warehouse: duckdb.DuckDBPyConnection, lake: Lake, ordered: Se
 def _keep_previous_names(warehouse: duckdb.DuckDBPyConnection, ordered: Sequence[Model]) -> None:
     """Creates views with the names that `intermediate` models had in release 0.1: `staging.stg_<name>`."""
     names = (model.name.removeprefix("int_") for model in ordered if model.schema == "intermediate")
-    views = (f"create view staging.stg_{name} as from intermediate.int_{name}" for name in names)
+    views = (
+        f"create view staging.stg_{name} as from intermediate.int_{name};"
+        f"comment on view staging.stg_{name} is 'Previous name of intermediate.int_{name}'"
+        for name in names
+    )
     warehouse.execute(";".join(views))
 
 

@@ -21,7 +21,7 @@ from biasgrid.warehouse.build.attach_lake import Landed, run_of
 from biasgrid.warehouse.build.materialize import STORAGE
 from biasgrid.warehouse.build.models import Model
 from biasgrid.warehouse.build.sql_quoting import literal, quote_all
-from biasgrid.warehouse.build.text_views import EXCEPTIONS
+from biasgrid.warehouse.build.text_views import EXCEPTIONS, STORED
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.schemas import KINDS, OF_KINDS, SCHEMA_VERSION, UNITS
 
@@ -83,7 +83,9 @@ def mark_runs(landed: Landed) -> dict[str | None, str]:
 
 def write_marks(warehouse: duckdb.DuckDBPyConnection, increment: Increment) -> None:
     """Stores the marks of the runs that a file holds, and writes the file to disk."""
-    warehouse.execute(f"create or replace table {MARKS} (run_id varchar, mark varchar)")
+    meaning = literal(STORED[MARKS.removeprefix(f"{STORAGE}.")])
+    create = f"create or replace table {MARKS} (run_id varchar, mark varchar)"
+    warehouse.execute(f"{create}; comment on table {MARKS} is {meaning}")
     warehouse.executemany(f"insert into {MARKS} values (?, ?)", [*increment.marks.items()])
     warehouse.execute("checkpoint biasgrid")  # DuckDB ignores write errors when it closes
 

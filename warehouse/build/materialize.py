@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import duckdb
 
 from biasgrid.warehouse.build.models import Model
-from biasgrid.warehouse.build.sql_quoting import quote, quote_all
+from biasgrid.warehouse.build.sql_quoting import literal, quote, quote_all
 from biasgrid.warehouse.schemas import UNITS
 
 STORAGE = "storage"
@@ -116,3 +116,29 @@ def find_repeats(warehouse: duckdb.DuckDBPyConnection, tables: Iterable[str]) ->
         repeated = f"select run_id, {unit} as unit from lake.{table} group by all having count(*) > 1"
         warehouse.execute(f"create or replace table lake.found_{table} as {repeated}")
         warehouse.execute(f"create or replace view lake.repeated_{table} as from lake.found_{table}")
+
+
+WITHOUT_COMMENT = """
+    select schema_name || '.' || table_name, 'table'
+    from duckdb_tables() where database_name = current_database() and comment is null
+    union all
+    select schema_name || '.' || view_name, 'view'
+    from duckdb_views() where database_name = current_database() and not internal and comment is null
+"""
+
+
+def write_comments(
+    warehouse: duckdb.DuckDBPyConnection, ordered: Iterable[Model], others: Mapping[str, str]
+) -> None:
+    """Comments on relations that have none yet and on their columns, by the models' YAML and `others`."""
+    kinds = dict(warehouse.execute(WITHOUT_COMMENT).fetchall())
+    known = [(model.relation, model.about.description, model.about.columns) for model in ordered]
+    statements = ["begin"]
+    for relation, meaning, columns in (*known, *((name, meaning, {}) for name, meaning in others.items())):
+        if kind := kinds.get(relation):
+            statements.append(f"comment on {kind} {relation} is {literal(meaning)}")
+            of_column = f"comment on column {relation}"
+            statements += [
+                f"{of_column}.{quote(name)} is {literal(column.description)}" for name, column in columns.items()
+            ]
+    warehouse.execute(";".join([*statements, "commit"]))

@@ -17,7 +17,7 @@ from textwrap import indent
 import duckdb
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.warehouse.build.materialize import STORAGE
+from biasgrid.warehouse.build.materialize import STORAGE, write_comments
 from biasgrid.warehouse.build.models import Model
 from biasgrid.warehouse.build.sql_quoting import escape_glob, literal, quote
 from biasgrid.warehouse.schema_check import declared_schema
@@ -64,10 +64,21 @@ def keep_texts(
         sql = re.sub(r"\blake\.", f"{STORAGE}.", model.sql)
         warehouse.execute(f"create or replace view {model.relation} as {sql}")
     warehouse.execute("reset variable run")
+    write_comments(warehouse, ordered, {f"{STORAGE}.{name}": meaning for name, meaning in STORED.items()})
 
 
 EXCEPTIONS = (SUPERSEDED, *(f"repeated_{table}" for table in UNITS))
 """Relations of the lake with the few rows that views leave out."""
+
+
+STORED: Mapping[str, str] = {
+    **{table: f"What models read of `lake.{table}`: cases, verdicts of benchmarks" for table in UNITS},
+    **{f"repeated_{table}": f"What landed twice in `lake.{table}`, by the hash of its unit" for table in UNITS},
+    SUPERSEDED: "Verdicts that another one of their evaluation replaces",
+    **{f"found_{name}": f"The rows of `{STORAGE}.{name}`, mostly none" for name in EXCEPTIONS},
+    "run_marks": "Of each run, a hash of the files that its rows were computed from",
+}
+"""Relations in the schema `storage` of the finished file."""
 
 
 def copy_exceptions(warehouse: duckdb.DuckDBPyConnection) -> None:

@@ -48,6 +48,9 @@ select
 from along_both
 where next_groups is not null and next_degrees is not null;
 
+comment on table statistics.studentised_range is '0.95 quantiles of the studentised range';
+comment on table statistics.studentised_range_patches is 'Neighbouring quantiles of it, for interpolation';
+
 -- bound arguments
 create macro statistics.between(first, last, share) as
     first + (last - first) * share;

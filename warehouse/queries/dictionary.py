@@ -18,9 +18,9 @@ from pathlib import Path
 
 from biasgrid.warehouse.build.materialize import STORAGE
 from biasgrid.warehouse.build.models import SCHEMAS, Column, Model, load_models
-from biasgrid.warehouse.build.text_views import EXCEPTIONS, column_types
+from biasgrid.warehouse.build.text_views import STORED, column_types
 from biasgrid.warehouse.queries.example_queries import shown_in
-from biasgrid.warehouse.schemas import KEYS, SHOWN, SUPERSEDED, TABLES, UNITS
+from biasgrid.warehouse.schemas import KEYS, SHOWN, TABLES
 
 _COLUMN = re.compile(r'\s*\("(\w+)",')
 _ASSIGNED = re.compile(r"(\w+)\s*(?::[^=]+)?=")
@@ -105,16 +105,6 @@ the finished warehouse reads of them is in the schema `storage`, which `biasgrid
 
 How to ask them: [analysts.md](analysts.md).
 """
-
-
-STORED: Mapping[str, str] = {
-    **{table: f"What models read of `lake.{table}`: cases, verdicts of benchmarks" for table in UNITS},
-    **{f"repeated_{table}": f"What landed twice in `lake.{table}`, by the hash of its unit" for table in UNITS},
-    SUPERSEDED: "Verdicts that another one of their evaluation replaces",
-    **{f"found_{name}": f"The rows of `{STORAGE}.{name}`, mostly none" for name in EXCEPTIONS},
-    "run_marks": "Of each run, a hash of the files that its rows were computed from",
-}
-"""Relations in the schema `storage` of the finished file."""
 
 
 def as_markdown() -> str:

@@ -35,10 +35,13 @@ def call(name, arity):
         return type(error).__name__
     return answer and re.sub(r"-?[0-9]+[.][0-9e-]+", lambda number: f"{float(number[0]):.10g}", answer)
 
+comments = "select schema_name || '.' || table_name || '.' || column_name, comment from duckdb_columns() "
+comments += "where not internal order by all"
 rows = "select to_json(answer)::varchar from ({}) as answer"
 answers = {
     "relations": {name: read(f"select count(*), bit_xor(hash(row_)) from {name} as row_") for name in relations},
     "queries": {name: read(rows.format(sql)) for name, sql in json.loads(sys.argv[2]).items()},
+    "comments": dict(read(comments)),
     "macros": {name: call(name, arity) for name, arity in sorted(read(macros))},
 }
 print(json.dumps(answers))
@@ -63,3 +66,4 @@ def test_it_reads_every_relation_and_answers_as_ours_does(of_all_kinds, earlier_
     assert len(expected["relations"]) > 100
     assert sum("Exception" not in (answer or "Exception") for answer in expected["macros"].values()) > 60
     assert all(expected["queries"].values())
+    assert expected["comments"]["marts.runs.cost_usd"].startswith("What was paid in this run")

@@ -84,6 +84,19 @@ def test_analysts_find_the_statistics_in_the_file(built: Lake) -> None:
         assert warehouse.execute(asked).fetchone() == found
 
 
+def test_every_relation_and_every_column_of_a_model_has_a_comment(lake: Lake, hand_made: Any) -> None:
+    columns = "select schema_name || '.' || table_name as name, comment from duckdb_columns() where not internal"
+    relations = "select table_name as name, comment from duckdb_tables() union all "
+    relations += "select view_name, comment from duckdb_views() where not internal"
+    models = {model.relation for model in load_models()}
+    for run_id in ("R1", "R2", "R3"):
+        hand_made.run(run_id, "completed")
+        build(lake)
+        assert query(lake, relations).filter(pl.col("comment").is_null())["name"].to_list() == []
+        found = query(lake, columns).filter(pl.col("comment").is_null())["name"]
+        assert models & {*found} == set()
+
+
 MADE_FOR = "select tags['storage_version'] from duckdb_databases() where database_name = 'biasgrid'"
 DEFINITIONS = """
     select macro_definition from duckdb_functions() where schema_name = 'statistics'
