@@ -377,9 +377,11 @@ class RequestSettings(Frozen):
     max_age: str | None = Field(default=None, pattern=AGE)
     """With `reuse: all`: how old a reply may be to stand in for a new one, such as `12h`, `7d`, `4w`."""
     max_cost: float | None = Field(default=None, gt=0)
-    """US dollars that the run may spend, resumed or not; it then stops and is incomplete."""
+    """US dollars that the run may spend, resumed or not; it then stops and is incomplete. Models have shares in
+    proportion to what they are expected to cost; what one leaves goes to the others."""
     max_requests: int | None = Field(default=None, ge=1)
-    """Requests that the run may send, retries and a judge's included; it then stops and is incomplete."""
+    """Requests that the run may send, retries and a judge's included, shared out by what each model plans; it then
+    stops and is incomplete."""
     max_reply_mb: float | None = Field(default=None, gt=0, le=1000)
     """Most megabytes of a reply's body; by default what models.yaml sets, mostly 16. A longer one is not read."""
 

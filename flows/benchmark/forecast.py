@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from biasgrid.flows.forecast.model import (
 )
 from biasgrid.flows.forecast.power import requirement_powers, strict_measures
 from biasgrid.flows.forecast.reply_estimates import observed_replies
-from biasgrid.flows.forecast.totals import Forecast, replace_models, totals
+from biasgrid.flows.forecast.totals import Forecast, leave_out, replace_models, totals
 from biasgrid.tasks.evaluate.controls import control_questions
 from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.warehouse.storage.runs import shared_concern
@@ -38,7 +38,14 @@ def forecast(resolved: ResolvedScenario, lake: Lake | None = None, *, brief: boo
     asked = _all_instances(resolved)
     power = requirement_powers(resolved, asked)
     cautions = [*strict_measures(resolved.requirements, power)]
-    return replace(_forecast(resolved, asked, lake, brief=brief), power=power, cautions=cautions)
+    expected = leave_out(_forecast(resolved, asked, lake, brief=brief), _sizes(asked), resolved.settings)
+    return replace(expected, power=power, cautions=cautions)
+
+
+def _sizes(asked: pl.DataFrame) -> Iterator[tuple[str, int]]:
+    """Name and instances of each cell, in the order in which a model is asked."""
+    sizes = asked.group_by("requirement", "language", "input", "reflection", maintain_order=True).len()
+    return ((" · ".join(names), size) for *names, size in sizes.iter_rows())
 
 
 def _all_instances(resolved: ResolvedScenario) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from prefect import flow
 from prefect.runtime import flow_run
@@ -24,7 +25,7 @@ from biasgrid.flows.runs.driver import (
     run_title,
 )
 from biasgrid.flows.runs.prepare import Prepared, existing_lake, open_lake, prepared_before
-from biasgrid.flows.runs.session import run_session
+from biasgrid.flows.runs.session import run_session, share_caps
 from biasgrid.tasks.evaluate.current_oracles import rules
 from biasgrid.warehouse.expectations.process import start_inspector
 from biasgrid.warehouse.storage.runs import find_run, planned_cells
@@ -87,7 +88,8 @@ async def _cells(run_id: str, data: str | None, *, ask: bool, judge: bool) -> No
     run = find_run(lake, run_id, needs="later stage")
     prepared = BENCHMARK.prepare(run.scenario_resolved, secrets=secret_blocks())
     async with run_session(lake, prepared, run.run_id, asks=ask) as grid:
-        await cells_stage(grid, planned_cells(lake, run.run_id), ask=ask, judge=judge)
+        cells = planned_cells(lake, run.run_id)
+        await share_caps(BENCHMARK, grid, partial(cells_stage, grid, cells, ask=ask, judge=judge))
 
 
 @flow(name="aggregate", flow_run_name=_name, persist_result=False)

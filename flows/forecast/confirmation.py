@@ -14,7 +14,7 @@ from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.flows.forecast.power import describe_power
 from biasgrid.flows.forecast.totals import Forecast
-from biasgrid.flows.forecast.view import describe_judge, describe_model
+from biasgrid.flows.forecast.view import binding_caps, describe_judge, describe_model
 from biasgrid.flows.terminal.console import dollars
 
 THRESHOLD = "BIASGRID_CONFIRM_USD"
@@ -52,17 +52,6 @@ def _notes(expected: Forecast, resolved: Resolved, is_resumed: bool, at_most: bo
         yield "that is at most: replies of earlier runs stand in for what they answer"
     elif not is_resumed:
         yield from binding_caps(expected, resolved.settings)
-
-
-def binding_caps(expected: Forecast, settings: ScenarioSettings) -> Iterator[str]:
-    """Messages for caps that will stop the run early."""
-    stops = "the run will stop short, and `biasgrid resume` continues with a higher one"
-    cap, cost = settings.max_cost, expected.cost_usd
-    if cap is not None and cost is not None and cost > cap:
-        yield f"`max_cost` of {dollars(cap)} is below the {dollars(cost)} that is expected: {stops}"
-    if settings.max_requests is not None and expected.requests > settings.max_requests:
-        few, many = settings.max_requests, expected.requests
-        yield f"`max_requests` of {few:,} is below the {many:,} requests that are planned: {stops}"
 
 
 def confirm(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_most: bool = False) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
+from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.flows.forecast.model import AsJson, JudgeForecast, ModelForecast
 from biasgrid.flows.forecast.power import Power
+from biasgrid.tasks.connectors.client.run_budget import Planned
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,21 @@ class Forecast(AsJson):
     cautions: list[str] = field(default_factory=list)
     """Warnings about its requirements."""
 
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Cells of each model that the caps are expected to leave out, in the order in which they are sent."""
+
     @property
     def likely(self) -> Forecast:
         return self
+
+    @property
+    def planned(self) -> dict[str, Planned]:
+        """What each model may be sent, the judge included."""
+        found = {name: Planned(one.requests, one.cost_most_usd or 0.0) for name, one in self.models.items()}
+        if judge := self.judge:
+            own = Planned(judge.most_requests, judge.cost_most_usd or 0.0)
+            found[judge.model] = found.get(judge.model, Planned(0)) + own
+        return found
 
 
 def without_answered(expected: Forecast, replies: pl.LazyFrame) -> Forecast:
@@ -55,7 +69,7 @@ def without_answered(expected: Forecast, replies: pl.LazyFrame) -> Forecast:
 
 def replace_models(expected: Forecast, models: Mapping[str, ModelForecast]) -> Forecast:
     """Copy of the forecast with other model figures and its time scaled by their requests."""
-    left = replace(expected, **totals(models))
+    left = replace(expected, left_out={}, **totals(models))
     return replace(left, seconds=round(expected.seconds * left.requests / max(expected.requests, 1), 1))
 
 
@@ -75,6 +89,40 @@ def totals(models: Mapping[str, ModelForecast]) -> dict[str, Any]:
         "cost_most_usd": _total(one.cost_most_usd for one in each),
         "cost_by_model": {model: one.cost_usd for model, one in models.items()},
     }
+
+
+Cells = Iterable[tuple[str, float]]
+"""Name and size of each cell of a model, in the order in which they are sent."""
+
+
+def leave_out(expected: Forecast, cells: Cells, settings: ScenarioSettings) -> Forecast:
+    """The forecast with the cells that the caps leave out, if they are below it."""
+    requests, cost = settings.max_requests, settings.max_cost
+    if (requests is None or expected.requests <= requests) and (
+        cost is None or (expected.cost_usd or 0.0) <= cost
+    ):
+        return expected
+    own = list(cells)
+    parts = {name: _affordable(one, expected, settings) for name, one in expected.models.items()}
+    return replace(expected, left_out={name: _beyond(part, own) for name, part in parts.items() if part < 1})
+
+
+def _affordable(model: ModelForecast, expected: Forecast, settings: ScenarioSettings) -> float:
+    """The part of a model's requests that its shares of the caps cover."""
+    part = 1.0 if settings.max_requests is None else settings.max_requests / max(expected.requests, 1)
+    if settings.max_cost is not None and model.cost_usd and model.cost_most_usd and expected.cost_most_usd:
+        part = min(part, settings.max_cost * model.cost_most_usd / expected.cost_most_usd / model.cost_usd)
+    return part
+
+
+def _beyond(part: float, cells: Sequence[tuple[str, float]]) -> list[str]:
+    """The cells after the first `part` of their sum; one that it cuts is named as such."""
+    room, found = part * sum(size for _, size in cells), list[str]()
+    for name, size in cells:
+        if room < size:
+            found.append(f"{name} (in part)" if room >= 1 else name)
+        room = max(0.0, room - size)
+    return found
 
 
 def _total(costs: Iterable[float | None]) -> float | None:

@@ -7,6 +7,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from biasgrid.catalogs.scenario.resolution import Resolved
+from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.flows.forecast.model import JudgeForecast, ModelForecast
 from biasgrid.flows.forecast.power import MET, NOT_MET, Power, describe_lacks, undecidable
 from biasgrid.flows.forecast.reply_estimates import REPLY_TOKENS, THINKING_TOKENS
@@ -19,7 +21,28 @@ MANY_CELLS = 40
 """Maximum number of cells listed individually."""
 
 
-def show_forecast(expected: Forecast, resolved: object) -> None:
+FEW_CELLS = 5
+"""Maximum number of cells named that a cap leaves out."""
+
+
+def binding_caps(expected: Forecast, settings: ScenarioSettings) -> Iterator[str]:
+    """Messages for caps that will stop the run early, and the cells that they leave out."""
+    stops = "the run will stop short, and `biasgrid resume` continues with a higher one"
+    cap, cost = settings.max_cost, expected.cost_usd
+    if cap is not None and cost is not None and cost > cap:
+        yield f"`max_cost` of {dollars(cap)} is below the {dollars(cost)} that is expected: {stops}"
+    if settings.max_requests is not None and expected.requests > settings.max_requests:
+        few, many = settings.max_requests, expected.requests
+        yield f"`max_requests` of {few:,} is below the {many:,} requests that are planned: {stops}"
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for model, cells in expected.left_out.items():
+        alike.setdefault(tuple(cells), []).append(model)
+    for lacking, models in alike.items():
+        more = f" and {len(lacking) - FEW_CELLS} more" if len(lacking) > FEW_CELLS else ""
+        yield f"{', '.join(models)} will lack {', '.join(lacking[:FEW_CELLS])}{more}"
+
+
+def show_forecast(expected: Forecast, resolved: Resolved) -> None:
     """Prints the grid, each model and the total."""
     notes: list[Text] = []
     if len(expected.by_cell) > MANY_CELLS:
@@ -32,7 +55,8 @@ def show_forecast(expected: Forecast, resolved: object) -> None:
     total = f"in all: {expected.instances:,} instances, {expected.requests:,} requests"
     effort = f"about {expected.tokens:,} tokens, {total_money(expected)}, {_total_time(expected)}"
     once = "; what several requirements ask alike is sent once" if repeats else ""
-    notes += [f"{total}, {effort}{once}.", Cell(_grounds(expected), "faint"), "Nothing was sent."]
+    notes += [f"{total}, {effort}{once}.", Cell(_grounds(expected), "faint")]
+    notes += [*binding_caps(expected, resolved.settings), "Nothing was sent."]
     show_sections([Section(table=_grid(expected.by_cell)), *power_sections(expected), Section(notes=notes)])
 
 

@@ -12,8 +12,9 @@ import polars as pl
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
 from biasgrid.flows.forecast.model import Amounts, AsJson, seconds
 from biasgrid.flows.forecast.reply_estimates import Observed, expected_reply, most_tokens, observed_replies
-from biasgrid.flows.forecast.totals import Forecast, totals, without_answered
+from biasgrid.flows.forecast.totals import Forecast, leave_out, totals, without_answered
 from biasgrid.flows.interaction.prepare import plan_by_cell
+from biasgrid.tasks.connectors.client.run_budget import Planned
 from biasgrid.tasks.connectors.usage import estimate_tokens
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.tasks.interaction.prompts import rehearse
@@ -33,6 +34,11 @@ class InteractionForecast(AsJson):
     def likely(self) -> Forecast:
         return self.whole
 
+    @property
+    def planned(self) -> dict[str, Planned]:
+        """What each model may be sent."""
+        return self.whole.planned
+
 
 def forecast(
     resolved: ResolvedInteraction,
@@ -49,15 +55,17 @@ def forecast(
     models = {model: own.forecast(targets[model], seconds=0.0) for model, own in load.items()}
     loads = [own.load(targets[model]) for model, own in load.items()]
     concerns = Counter(play.concern for play in plays)
+    cells = _cells(plays)
     whole = Forecast(
         instances=len(plays),
         by_concern=dict(sorted(concerns.items())),
-        by_cell=_cells(plays),
+        by_cell=cells,
         seconds=seconds(loads),
         judge=None,
         **totals(models),
     )
-    return InteractionForecast(len(plays), whole)
+    named = ((f"{one['language']} · {one['setting']} · {one['mitigation']}", one["requests"]) for one in cells)
+    return InteractionForecast(len(plays), leave_out(whole, named, resolved.settings))
 
 
 def forecast_rest(resolved: ResolvedInteraction, lake: Lake, run_id: str) -> InteractionForecast:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
-from biasgrid.flows.forecast.confirmation import binding_caps, model_lines, print_lines
-from biasgrid.flows.forecast.view import describe_model, duration, total_money
+from biasgrid.flows.forecast.confirmation import model_lines, print_lines
+from biasgrid.flows.forecast.view import binding_caps, describe_model, duration, total_money
 from biasgrid.flows.interaction.forecast import InteractionForecast
 from biasgrid.flows.interaction.formatting import difference, format_interval_of, format_subject
 from biasgrid.flows.interaction.outcome import InteractionOutcome
@@ -44,7 +44,7 @@ def show_forecast(expected: InteractionForecast, resolved: ResolvedInteraction) 
     effort = f"about {whole.tokens:,} tokens, {total_money(whole)}, {duration(whole.seconds)}"
     total = f"in all: {expected.plays:,} plays, {whole.requests:,} requests; {effort}."
     table = Table((*headings(*about), *numbers(*counts)), rows, "plain")
-    show_sections([Section(table=table), Section(notes=[*models, total])])
+    show_sections([Section(table=table), Section(notes=[*models, total, *binding_caps(whole, resolved.settings)])])
 
 
 def announce(

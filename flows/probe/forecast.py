@@ -20,8 +20,9 @@ from biasgrid.flows.forecast.model import (
     seconds,
 )
 from biasgrid.flows.forecast.reply_estimates import Observed, observed_replies
-from biasgrid.flows.forecast.totals import Forecast, totals, without_answered
+from biasgrid.flows.forecast.totals import Forecast, leave_out, totals, without_answered
 from biasgrid.flows.probe.prepare import catalog_stereotypes, first_tests, has_follow_up, list_prompts
+from biasgrid.tasks.connectors.client.run_budget import Planned
 from biasgrid.tasks.probe.loader import Loader
 from biasgrid.tasks.probe.prompts import Prompt
 from biasgrid.tasks.probe.request import TOKENS, request_text
@@ -44,6 +45,15 @@ class ProbeForecast(AsJson):
     @property
     def likely(self) -> Forecast:
         return self.whole
+
+    @property
+    def planned(self) -> dict[str, Planned]:
+        """What each model may be sent, the generator included."""
+        found = self.whole.planned
+        if self.generator and self.generated_by:
+            own = Planned(self.generator.requests, self.generator.cost_most_usd or 0.0, is_first=True)
+            found[self.generated_by] = found[self.generated_by] + own if self.generated_by in found else own
+        return found
 
     @property
     def conditional(self) -> int:
@@ -83,14 +93,17 @@ def _forecast(resolved: ResolvedProbe, prompts: Sequence[Prompt], observed: Obse
         )
         for name, target in resolved.targets.items()
     }
-    return Forecast(
+    cells = _cells(asked)
+    expected = Forecast(
         instances=asked.height,
         by_concern=dict(asked.group_by("concern").len().sort("concern").iter_rows()),
-        by_cell=_cells(asked),
+        by_cell=cells,
         seconds=seconds([load for _, load in shown.values()]),
         judge=None,
         **totals({name: model for name, (model, _) in shown.items()}),
     )
+    named = ((f"{cell['language']} · {cell['axis']} · {cell['test']}", cell["prompts"]) for cell in cells)
+    return leave_out(expected, named, settings)
 
 
 SCHEMA = ("language", "axis", "pair", "input", "concern", "sample", "text")

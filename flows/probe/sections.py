@@ -9,8 +9,8 @@ from operator import itemgetter
 from typing import Any, Final
 
 from biasgrid.catalogs.scenario.targets import ResolvedProbe
-from biasgrid.flows.forecast.confirmation import binding_caps, model_lines, print_lines
-from biasgrid.flows.forecast.view import describe_model, describe_tokens, duration, total_money
+from biasgrid.flows.forecast.confirmation import model_lines, print_lines
+from biasgrid.flows.forecast.view import binding_caps, describe_model, describe_tokens, duration, total_money
 from biasgrid.flows.interaction.formatting import p_value
 from biasgrid.flows.probe.forecast import ProbeForecast
 from biasgrid.flows.probe.outcome import NOT_EVALUATED, ProbeOutcome
@@ -44,7 +44,9 @@ def show_forecast(expected: ProbeForecast, resolved: ResolvedProbe) -> None:
         models += [f"{name}: {describe_model(model)}", Cell(f"  {describe_tokens(model)}", "faint")]
     effort = f"about {whole.tokens:,} tokens, {total_money(whole)}, {duration(whole.seconds)}"
     total = f"in all: {whole.instances:,} prompts, {whole.requests:,} requests, {effort}."
-    show_sections([Section(table=_tests(expected)), Section(notes=[*models, *notes(expected, resolved), total])])
+    caps = binding_caps(expected.sure, resolved.settings)
+    shown = [*models, *notes(expected, resolved), total, *caps]
+    show_sections([Section(table=_tests(expected)), Section(notes=shown)])
 
 
 def notes(expected: ProbeForecast, resolved: ResolvedProbe) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,8 +12,9 @@ from biasgrid.catalogs.scenario.targets import ResolvedAttack
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.forecast.model import Amounts, AsJson, ModelForecast, seconds
 from biasgrid.flows.forecast.reply_estimates import observed_replies
-from biasgrid.flows.forecast.totals import Forecast, replace_models, totals
+from biasgrid.flows.forecast.totals import Forecast, leave_out, replace_models, totals
 from biasgrid.flows.redteam.request_estimate import EXTENTS, Extent, attack_load
+from biasgrid.tasks.connectors.client.run_budget import Planned
 from biasgrid.tasks.connectors.workers import SLACK
 from biasgrid.tasks.redteam.land import SESSION
 from biasgrid.tasks.redteam.session import PURPOSES, Speaker
@@ -52,6 +53,11 @@ class AttackForecast(AsJson):
     def likely(self) -> Forecast:
         return self.resisted
 
+    @property
+    def planned(self) -> dict[str, Planned]:
+        """What each model may be sent."""
+        return self.most.planned
+
 
 def forecast(
     resolved: ResolvedAttack,
@@ -67,6 +73,10 @@ def forecast(
     parts = _parts(load, {target.model: target for target in resolved.asked})
     least, resisted, most = (_sum_extent(load, parts, extent, resolved) for extent in EXTENTS)
     cells = _cells(load)
+    least, resisted = (
+        leave_out(expected, _sizes(cells, f"{extent}_messages"), resolved.settings)
+        for expected, extent in ((least, "least"), (resisted, "resisted"))
+    )
     return AttackForecast(sum(cell["sessions"] for cell in cells), cells, parts, least, resisted, most)
 
 
@@ -184,6 +194,10 @@ def _sessions(load: pl.DataFrame) -> pl.DataFrame:
     amounts = [pl.col("sessions").first(), messages, pl.col("waiting_s").sum()]
     by = ["extent", "kind", "language", "strategy", "target"]
     return load.group_by(by, maintain_order=True).agg(amounts)
+
+
+def _sizes(cells: list[dict[str, Any]], size: str) -> Iterator[tuple[str, int]]:
+    return ((f"{cell['language']} · {cell['strategy']}", cell[size]) for cell in cells)
 
 
 def _cells(load: pl.DataFrame) -> list[dict[str, Any]]:

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from biasgrid.catalogs.scenario.targets import ResolvedAttack
 from biasgrid.catalogs.schema.entries import ScenarioSettings
-from biasgrid.flows.forecast.confirmation import binding_caps, print_lines
+from biasgrid.flows.forecast.confirmation import print_lines
 from biasgrid.flows.forecast.model import ModelForecast
-from biasgrid.flows.forecast.view import duration, total_money
+from biasgrid.flows.forecast.view import binding_caps, duration, total_money
 from biasgrid.flows.redteam.forecast import AttackForecast, PartForecast
 from biasgrid.flows.redteam.outcome import AttackOutcome
 from biasgrid.flows.runs.outcome import proof_lines
@@ -44,9 +44,8 @@ def show_forecast(expected: AttackForecast, resolved: ResolvedAttack) -> None:
     spread = _spread(expected.least.requests, whole.requests, expected.most.requests)
     effort = f"about {whole.tokens:,} tokens, {_whole_money(expected)}, {duration(whole.seconds)}"
     total = f"in all: {expected.sessions:,} sessions, {spread}; {effort}."
-    show_sections(
-        [Section(table=_strategies(expected)), Section(notes=[*parts, *notes(expected, resolved), total])]
-    )
+    shown = [*parts, *notes(expected, resolved), total, *_caps(expected, resolved.settings)]
+    show_sections([Section(table=_strategies(expected)), Section(notes=shown)])
 
 
 def describe_part(part: PartForecast) -> str:

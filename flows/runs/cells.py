@@ -96,8 +96,9 @@ class Line:
     gate: asyncio.Semaphore
 
     @classmethod
-    def of(cls, target: Target) -> Line:
-        return cls(request_slots(target), asyncio.Semaphore(OPEN_CELLS))
+    def of(cls, target: Target, *, is_capped: bool = False) -> Line:
+        # below a cap, a cell that is complete is worth more than several begun
+        return cls(request_slots(target), asyncio.Semaphore(1 if is_capped else OPEN_CELLS))
 
     @asynccontextmanager
     async def begun(self) -> AsyncIterator[CellSlots]:
@@ -228,7 +229,8 @@ def _prompt_model(own: Pass, cells: Sequence[Cell]) -> Sequence[Work]:
     target = own.grid.resolved.targets[cells[0]["model"]]
     if is_batched(target, own.grid.resolved.settings):
         return [_batch_cells(own, target, cells)]
-    line = Line.of(target)
+    budget = own.grid.model_pool.run_budget
+    line = Line.of(target, is_capped=budget is not None and budget.is_capped)
     return [_in_line(own, cell, line) for cell in cells]
 
 

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from functools import wraps
+from functools import partial, wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -20,7 +20,7 @@ from biasgrid.flows.runs.context import Grid, run_tags
 from biasgrid.flows.runs.kinds import E, F, R, RunKind
 from biasgrid.flows.runs.options import RunOptions, flow_parameters
 from biasgrid.flows.runs.prepare import Prepared, open_lake, prepared_before, refuse_unnamed
-from biasgrid.flows.runs.session import run_session
+from biasgrid.flows.runs.session import run_session, share_caps
 from biasgrid.tasks.aggregate.task import aggregate
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.warehouse.build import load_warehouse
@@ -108,7 +108,7 @@ async def run_kind(
     async with run_session(lake, prepared, given.run_id) as grid:
         loading = asyncio.create_task(asyncio.to_thread(load_warehouse))
         with start_inspector(given.expectations) as inspector:
-            await play(grid, prepared.resolved)
+            await share_caps(kind, grid, partial(play, grid, prepared.resolved))
             await loading
             found = await conclude(lake, grid.run, kind, inspector)
         await (publish or kind.publish)(lake, found, prepared.resolved.name)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from biasgrid.flows.forecast.totals import Forecast
     from biasgrid.flows.runs.options import RunOptions
     from biasgrid.flows.runs.prepare import Prepared
+    from biasgrid.tasks.connectors.client.run_budget import Planned
     from biasgrid.tasks.connectors.keys import Secrets
     from biasgrid.tasks.report.model import Section
     from biasgrid.warehouse.storage.lake import Lake
@@ -63,6 +64,11 @@ class Expected(Protocol):
     @property
     def likely(self) -> Forecast:
         """What a person is asked to agree to."""
+        ...
+
+    @property
+    def planned(self) -> Mapping[str, Planned]:
+        """What each model may be sent, by which the caps are shared out."""
         ...
 
 

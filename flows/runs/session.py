@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
 from biasgrid.flows.runs.context import Grid, pause_reporter, tag
+from biasgrid.flows.runs.kinds import AnyKind
 from biasgrid.flows.runs.prepare import Prepared, is_batched
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
@@ -22,6 +23,7 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock, lead_run
 from biasgrid.warehouse.storage.runs import Run, begin_run, find_run
 
+T = TypeVar("T")
 SESSIONS = "sessions"
 """The folder below a lake's root that holds conversations under way. It stays on this machine, also where the lake
 is on shared storage: cookies are as good as keys."""
@@ -78,6 +80,23 @@ async def run_part(
             yield grid
 
 
+async def share_caps(kind: AnyKind, grid: Grid, ask: Callable[[], Awaitable[T]]) -> T:
+    """What `ask` returns, its models' requests within their shares of the run's caps.
+
+    Asks again while models wait for what others have left of theirs."""
+    budget = grid.model_pool.run_budget
+    if budget is None or not budget.is_capped:
+        return await ask()
+    while True:
+        rest = await asyncio.to_thread(kind.forecast_rest, grid.resolved, grid.lake, grid.run.run_id)
+        budget.share_out(rest.planned)
+        before = budget.sent
+        found = await ask()
+        if not budget.waiting or budget.sent == before:
+            return found
+        grid.model_pool.begin_round()
+
+
 async def _wait_for_turn(held: ExitStack, lock: RunLock) -> None:
     report = pause_reporter()
     while True:
@@ -117,7 +136,7 @@ def _count_before(grid: Grid, cells: Sequence[str] | None = None, *, asks: bool 
     run_budget.sent, run_budget.cost, run_budget.longest = before.requests, before.cost_usd, before.longest
     for job in outstanding_jobs(lake, run_id, resolved.targets, shares=settings.reuse != "none"):
         awaited = asks and is_batched(targets[job.model], settings)
-        run_budget.reserve_job(job.job_id, job.requests, job.most_usd, awaited=awaited)
+        run_budget.reserve_job(job.job_id, job.requests, job.most_usd, job.model, awaited=awaited)
 
 
 @contextmanager

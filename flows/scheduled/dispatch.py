@@ -180,7 +180,8 @@ async def _dispatch(shard: Shard, night: Round, attempt: int) -> FlowRun:
         },
         flow_run_name=f"shard · {shard.title}",
         tags=[*run_tags(night.run_id, shard.part), *shard.models],
-        idempotency_key=f"{night.run_id}-{shard.part}-{flow_run.id}-{flow_run.run_count}-{attempt}",
+        idempotency_key=f"{night.run_id}-{shard.part}-{flow_run.id}-{flow_run.run_count}-{attempt}"
+        f"-{shard.max_requests}-{shard.max_cost}",
         timeout=0,
     )
 

@@ -17,6 +17,7 @@ from prefect.runtime import flow_run
 from prefect.settings import get_current_settings
 from prefect.states import Completed, Failed
 
+from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.choices import NightGate as NightGate
 from biasgrid.flows.benchmark.flow import describe_cells
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
@@ -32,8 +33,9 @@ from biasgrid.flows.runs.prepare import Prepared, open_lake, refuse_unnamed
 from biasgrid.flows.runs.session import coordinate_run
 from biasgrid.flows.scheduled.dispatch import Lost, Round, describe_state, hand_out, refuse_unknown
 from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions
-from biasgrid.flows.scheduled.shards import shards
+from biasgrid.flows.scheduled.shards import Shard, shards, share_rest
 from biasgrid.flows.terminal.markdown import Markup
+from biasgrid.tasks.prompt.run_costs import read_run_costs
 from biasgrid.tasks.report.figures import share
 from biasgrid.warehouse.expectations.process import Inspector, start_inspector
 from biasgrid.warehouse.storage.journal import recover
@@ -178,7 +180,9 @@ async def nightly(given: NightOptions) -> Outcome | State[Any]:
         cells = await _plan(grid)
         with start_inspector(given.expectations) as inspector:
             night = Round(grid.run.run_id, given.data, given.deployment, given.takeovers)
-            lost = await hand_out(shards(cells, prepared.resolved, given.shard_by), night)
+            lost = await _hand_out(
+                grid, prepared.resolved, shards(cells, prepared.resolved, given.shard_by), night
+            )
             state = await _conclude(grid, lost, given.gate, inspector)
         if given.pictures:
             await publish_pictures(lake, grid.run.run_id, grid.resolved.name)
@@ -209,6 +213,16 @@ async def _plan(grid: Grid) -> pl.DataFrame:
     grid.run.record(lake, "running")
     get_run_logger().info("%s", describe_cells(run_id, cells))
     return cells
+
+
+async def _hand_out(grid: Grid, resolved: ResolvedScenario, made: list[Shard], night: Round) -> list[Lost]:
+    """Shards that failed, after what some left of the caps has gone to those that a cap stopped."""
+    lost, before = await hand_out(made, night), 0
+    while not lost and (sent := read_run_costs(grid.lake, night.run_id, {}).requests) > before:
+        before = sent
+        made = await asyncio.to_thread(share_rest, grid.lake, night.run_id, made, resolved)
+        lost = await hand_out(made, night) if made else []
+    return lost
 
 
 async def _conclude(grid: Grid, lost: list[Lost], gate: NightGate, inspector: Inspector | None) -> State[Any]:

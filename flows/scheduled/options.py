@@ -44,7 +44,8 @@ class NightOptions(BenchmarkOptions):
     max_requests: int | None = replace_option(
         RunOptions,
         "max_requests",
-        doc="requests that the night may send, shared out alike; None: the scenario's cap, or none",
+        doc="requests that the night may send, shared out by what its shards plan; None: the scenario's cap, or "
+        "none",
     )
     library: str | None = replace_option(
         BenchmarkOptions,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import orjson
 import polars as pl
 from prefect import flow, get_run_logger
@@ -17,7 +19,7 @@ from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.cells import cells_stage
 from biasgrid.flows.runs.driver import report_user_errors
 from biasgrid.flows.runs.prepare import Prepared, open_lake
-from biasgrid.flows.runs.session import run_part
+from biasgrid.flows.runs.session import run_part, share_caps
 from biasgrid.flows.scheduled.shards import Shard, part_of
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run, planned_cells
@@ -56,7 +58,7 @@ async def shard(
     cells = own_cells(lake, run, prepared)
     async with run_part(lake, prepared, run, part_of(models), cells) as grid:
         get_run_logger().info("%s", describe_cells(run.run_id, cells))
-        became = await cells_stage(grid, cells)
+        became = await share_caps(BENCHMARK, grid, partial(cells_stage, grid, cells))
     return Completed(message="; ".join(became))
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from math import floor
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
-from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.flows.scheduled.options import By
+from biasgrid.tasks.connectors.api import CapReached
+from biasgrid.tasks.connectors.client.run_budget import divide
+from biasgrid.tasks.prompt.run_costs import read_run_costs
 from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import planned_cells
+
+if TYPE_CHECKING:
+    from biasgrid.flows.forecast.totals import Forecast
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,42 +56,66 @@ def shards(cells: pl.DataFrame, resolved: ResolvedScenario, by: By = "model") ->
     models, planned = pl.col("model").unique().sort().alias("models"), pl.col("planned").sum()
     groups = cells.group_by(pl.col(by).alias("by"), maintain_order=True).agg(models, planned)
     ordered = groups.sort("planned", descending=True, maintain_order=True)
-    weights = _weights(resolved)
-    rows = ordered.select("models", "planned").iter_rows()
-    return [_cap(tuple(own), cases, resolved.settings, weights) for own, cases in rows]
-
-
-@dataclass(frozen=True, slots=True)
-class _Weight:
-    requests: Fraction
-    cost: float
-
-
-def _weights(resolved: ResolvedScenario) -> Mapping[str, _Weight]:
-    """Each model's share of expected requests and cost; unused without caps."""
+    made = [Shard(tuple(own), cases) for own, cases in ordered.select("models", "planned").iter_rows()]
     settings = resolved.settings
     if settings.max_cost is None and settings.max_requests is None:
-        return {}
+        return made
     from biasgrid.flows.benchmark.forecast import forecast
 
-    expected = forecast(resolved, brief=True).models
-    sent = sum(model.requests for model in expected.values())
-    most = sum(model.cost_most_usd or 0.0 for model in expected.values())
-    return {
-        name: _Weight(Fraction(model.requests, max(sent, 1)), (model.cost_most_usd or 0.0) / most if most else 1.0)
-        for name, model in expected.items()
-    }
+    shared = _share_out(made, forecast(resolved, brief=True), settings.max_requests, settings.max_cost)
+    if empty := [shard for shard in shared if shard.max_requests == 0]:
+        names = ", ".join(model for shard in empty for model in shard.models)
+        what = f"`max_requests: {settings.max_requests}` leaves no request for `{names}`"
+        raise UserError(Problem(what, "max_requests", "raise it, or ask fewer models"))
+    return shared
 
 
-def _cap(
-    models: tuple[str, ...], planned: int, settings: ScenarioSettings, weights: Mapping[str, _Weight]
-) -> Shard:
-    cost, requests = settings.max_cost, settings.max_requests
-    if cost is not None:  # who costs nothing spends nothing of it
-        cost *= min(1.0, sum(weights[model].cost for model in models)) or 1.0
-    if requests is not None:
-        requests = floor(requests * sum((weights[model].requests for model in models), Fraction()))
-        if requests == 0:
-            what = f"`max_requests: {settings.max_requests}` leaves no request for `{', '.join(models)}`"
-            raise UserError(Problem(what, "max_requests", "raise it, or ask fewer models"))
-    return Shard(models, planned, cost, requests)
+def share_rest(lake: Lake, run_id: str, handed: Sequence[Shard], resolved: ResolvedScenario) -> list[Shard]:
+    """The shards that a cap stopped, with what the others have left of the caps; empty where nothing is left."""
+    from biasgrid.flows.benchmark.forecast import forecast_rest
+
+    stopped, settings = _stopped_models(lake, run_id), resolved.settings
+    waiting = [shard for shard in handed if stopped.intersection(shard.models)]
+    if not waiting:
+        return []
+    targets, cells = {target.model: target for target in resolved.asked}, planned_cells(lake, run_id)
+    spent = read_run_costs(lake, run_id, targets)
+    requests = None if settings.max_requests is None else settings.max_requests - spent.requests
+    cost = None if settings.max_cost is None else settings.max_cost - spent.cost_usd
+    if (requests is not None and requests <= 0) or (
+        cost is not None and cost < spent.cost_usd / max(spent.requests, 1)
+    ):
+        return []
+    more = []
+    for shard in _share_out(waiting, forecast_rest(resolved, lake, run_id), requests, cost):
+        own = cells.filter(pl.col("model").is_in(shard.models))["cell_id"].to_list()
+        before = read_run_costs(lake, run_id, targets, own)
+        requests = None if shard.max_requests is None else shard.max_requests + before.requests
+        cost = None if shard.max_cost is None else shard.max_cost + before.cost_usd
+        more.append(replace(shard, max_requests=requests, max_cost=cost))
+    return more
+
+
+def _stopped_models(lake: Lake, run_id: str) -> set[str]:
+    """Models with requests that a cap stopped, and that have no reply."""
+    replies = lake.scan("responses", run_id).filter(pl.col("purpose") == "subject")
+    capped = replies.filter(pl.col("error_class") == CapReached.__name__)
+    answered = replies.filter(pl.col("text").is_not_null())
+    return set(capped.join(answered, on="case_id", how="anti").select("model").unique().collect()["model"])
+
+
+def _share_out(made: Sequence[Shard], expected: Forecast, requests: int | None, cost: float | None) -> list[Shard]:
+    """The shards with their parts of both caps, in proportion to what is expected of their models."""
+    own = {shard.part: [expected.models[model] for model in shard.models] for shard in made}
+    counts = divide(requests, {part: sum(model.requests for model in models) for part, models in own.items()})
+    money = {part: sum(model.cost_most_usd or 0.0 for model in models) for part, models in own.items()}
+    whole = sum(money.values())
+    return [
+        replace(
+            shard,
+            max_requests=counts.get(shard.part, requests),
+            # who costs nothing spends nothing of it
+            max_cost=cost and cost * ((money[shard.part] / whole if whole else 1.0) or 1.0),
+        )
+        for shard in made
+    ]

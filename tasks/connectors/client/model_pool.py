@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -17,8 +18,10 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors import registry
 from biasgrid.tasks.connectors.api import (
     Answer,
+    CapReached,
     Connector,
     ConnectorBroken,
+    ConnectorError,
     ConnectorFactory,
     HeaderReporting,
     Request,
@@ -150,6 +153,8 @@ class ModelPool:
         self._scopes = SharedLimits()
         self._flights: SingleFlight[Answer] = SingleFlight()
         self._repeated: dict[str, Answer | None] = {}
+        self._failed: dict[tuple[str, str | None], ConnectorError] = {}
+        self._given_up: dict[tuple[str, str | None], ConnectorError] = {}
         self._closing = AsyncExitStack()
         self.in_flight: InFlight = set()
 
@@ -183,6 +188,10 @@ class ModelPool:
         """Registers request keys that occur several times, with known answers, so that each is sent once."""
         self._repeated |= repeated
 
+    def begin_round(self) -> None:
+        """Lets requests that a cap had stopped be sent; those that failed otherwise keep their errors."""
+        self._given_up |= self._failed
+
     def grant(self, name: str, slots: int, total: int | None = None) -> None:
         """Sets this process's slots of `total` and its share of the rates, at any time within the event loop."""
         self._scopes.grant(name, slots, total)
@@ -196,16 +205,24 @@ class ModelPool:
         known = self._repeated.get(request.request_key) if shares else None
         if known is not None:
             return replace(known, shared=True)
+        if (error := self._given_up.get((request.request_key, request.session))) is not None:
+            return Answer(None, error, 0, None, datetime.now(UTC))
         sender = self._sender(target)
         if sender.stopped is not None:
             await asyncio.sleep(0)  # thousands of these in a row must not block the event loop
-        send = partial(sender.answer, request, retries, budget)
+        send = partial(self._send, sender, request, retries, budget)
         if not shares:
             return await send()
         answer, shared = await self._flights.once(request.request_key, send)
         if request.request_key in self._repeated and answer.reply is not None:
             self._repeated[request.request_key] = answer
         return replace(answer, shared=True) if shared else answer
+
+    async def _send(self, sender: Sender, request: Request, retries: int, budget: RetryBudget | None) -> Answer:
+        answer = await sender.answer(request, retries, budget)
+        if self.run_budget and self.run_budget.is_capped and not isinstance(answer.error, CapReached | None):
+            self._failed[request.request_key, request.session] = answer.error
+        return answer
 
     async def forget(self, target: Target, session: str) -> None:
         """Ends a conversation and deletes its stored state."""

@@ -67,7 +67,7 @@ class Sender:
     @property
     def stopped(self) -> ModelStopped | None:
         """The reason why no further request is sent, or None."""
-        return self._stopped or (self._run_budget.reached if self._run_budget else None)
+        return self._stopped or (self._run_budget.reached_by(self._target.model) if self._run_budget else None)
 
     async def answer(self, request: Request, retries: int, budget: RetryBudget | None = None) -> Answer:
         """The answer, which holds any ConnectorError; passes cancellation on."""
@@ -124,7 +124,7 @@ class Sender:
         if self._run_budget is None:
             return await self._send_in_turn(request)
         most = self._run_budget.most_usd(request, self._target)
-        hold = await self._run_budget.take(most)
+        hold = await self._run_budget.take(most, self._target.model)
         if hold is None:
             return None
         sent = None

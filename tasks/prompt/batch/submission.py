@@ -29,7 +29,7 @@ class Submission:
         self, pool: Pool, desk: BatchCells, batches: BatchApi, patience: PollPolicy, run_budget: RunBudget
     ) -> None:
         self._pool, self._desk, self._batches = pool, desk, batches
-        self._patience, self._run_budget = patience, run_budget
+        self._patience, self._run_budget, self._model = patience, run_budget, pool.target.model
         self._most = pool.limits.requests
         self._one_by_one = False
         self._charged_usd = 0.0
@@ -44,7 +44,7 @@ class Submission:
             if job.job_id not in self._run_budget.jobs:
                 unanswered = [key for key in job.request_keys if key in open_keys]
                 most_usd = await asyncio.to_thread(self._desk.most_usd, unanswered)
-                self._run_budget.reserve_job(job.job_id, len(unanswered), most_usd)
+                self._run_budget.reserve_job(job.job_id, len(unanswered), most_usd, self._model)
         for job in jobs:
             if job.state == SUBMITTING:
                 await self._submit_job(job, None)
@@ -66,8 +66,9 @@ class Submission:
     async def _write_job(self, path: Path) -> Job | None:
         """A job with its requests written to `path` and their maximum cost reserved; None if nothing fits."""
         keys = list(islice(self._pool.waiting, self._most))
-        self._desk.longest = max(self._desk.longest, self._run_budget.longest.get(self._pool.target.model, 0))
-        async with self._run_budget.rest(len(keys)) as hold:
+        self._desk.longest = max(self._desk.longest, self._run_budget.longest.get(self._model, 0))
+        one_usd = await asyncio.to_thread(self._desk.most_usd, keys[:1])
+        async with self._run_budget.rest(len(keys), one_usd, self._model) as hold:
             load = await asyncio.to_thread(self._fill_input, path, keys, hold)
             if not load.keys:
                 return None
@@ -100,7 +101,7 @@ class Submission:
 
     def settle(self) -> None:
         """Charges landed replies of jobs that were not fully collected."""
-        self._run_budget.count(0, self._desk.spent_usd - self._charged_usd)
+        self._run_budget.count(0, self._desk.spent_usd - self._charged_usd, self._model)
         self._charged_usd = self._desk.spent_usd
 
     def leave(self) -> None:
@@ -113,7 +114,7 @@ class Submission:
     def _end(self, job: Job, cost_usd: float = 0.0, *, is_sent: bool = True) -> None:
         hold = self._run_budget.jobs.pop(job.job_id, None)
         if hold is None:
-            self._run_budget.count(0, cost_usd)
+            self._run_budget.count(0, cost_usd, self._model)
             return
         if not is_sent:
             hold.send(is_sent=False)
@@ -128,11 +129,11 @@ class Submission:
         """Whether another request fits after others end; otherwise the model stops at the cap."""
         key = next(iter(self._pool.waiting))
         most_usd = await asyncio.to_thread(self._desk.most_usd, [key])
-        if hold := await self._run_budget.take(most_usd):
+        if hold := await self._run_budget.take(most_usd, self._model):
             hold.end()
             return True
-        if self._run_budget.reached is not None:
-            self._pool.stop(self._run_budget.reached)
+        if reached := self._run_budget.reached_by(self._model):
+            self._pool.stop(reached)
         return False
 
     async def _submit_job(self, job: Job, written: Path | None) -> None:

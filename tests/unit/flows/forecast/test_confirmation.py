@@ -6,8 +6,9 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
 from biasgrid.flows.benchmark.forecast import forecast
-from biasgrid.flows.forecast.confirmation import announce, binding_caps, confirmation_question
+from biasgrid.flows.forecast.confirmation import announce, confirmation_question
 from biasgrid.flows.forecast.totals import Forecast
+from biasgrid.flows.forecast.view import binding_caps
 from biasgrid.flows.runs.prepare import cap_problems
 
 Planned = Callable[..., tuple[ResolvedScenario, Forecast]]
@@ -47,10 +48,11 @@ def test_caps_below_the_forecast_are_reported(planned, capsys):
     lines = printed.err.splitlines()
     assert printed.out == ""
     assert lines[0].startswith(f"openai/gpt-4o: {expected.requests} prompts, about $")
-    power, *caps = lines[1:]
+    power, *caps, lacking = lines[1:]
     assert power.startswith("note: 1 can never be met: raise `templates`")
     assert [line.split("`")[1] for line in caps] == ["max_cost", "max_requests"]
     assert "the 11 requests" not in caps[0]
+    assert lacking.startswith("note: openai/gpt-4o will lack ")
 
 
 def test_caps_above_the_forecast_are_not(planned):

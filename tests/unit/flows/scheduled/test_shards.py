@@ -51,7 +51,7 @@ def planned_rows(models: list[str]) -> pl.DataFrame:
 
 def test_what_shards_may_send_together_is_what_the_run_may(resolved):
     made = shards(planned_rows(SIMULATED), resolved(SIMULATED, max_requests=101))
-    assert [shard.max_requests for shard in made] == [50, 50]
+    assert [shard.max_requests for shard in made] == [51, 50]
     assert [shard.max_cost for shard in made] == [None, None]
 
 

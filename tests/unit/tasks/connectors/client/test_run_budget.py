@@ -2,13 +2,17 @@
 
 import asyncio
 import time
+from collections import Counter
+from dataclasses import dataclass, field
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from biasgrid.catalogs.schema.models import Limits, Prices
-from biasgrid.tasks.connectors.api import CapReached, Reply, ServerFault, TimedOut
+from biasgrid.tasks.connectors.api import CapReached, KeyRejected, Reply, ServerFault, TimedOut
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.connectors.client.run_budget import RunBudget, most_usd
+from biasgrid.tasks.connectors.client.run_budget import Planned, RunBudget, divide, most_usd
 
 DEAR = Prices(input=1000, output=1000)  # a tenth of a cent a token
 
@@ -197,3 +201,122 @@ async def test_what_is_reserved_grows_with_the_longest_reply_of_a_model(scripted
     await answers(connector, run_budget, 30, concurrency=16, prices=DEAR)
     assert 1 < len(connector.sent) == round(run_budget.cost / 6.01)
     assert run_budget.cost <= 20.0
+
+
+@dataclass
+class Played:
+    """A model of a run: how many requests it plans, what they cost in tokens, and how each attempt ends."""
+
+    planned: int
+    tokens: int
+    script: list[type[Exception] | None] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
+    first_round: int = 0
+
+    async def ask(self, request):
+        self.sent.append(request.request_key)
+        await asyncio.sleep(0)
+        fault = self.script.pop() if self.script else None
+        if fault:
+            raise fault("no")
+        return Reply("Yes", input_tokens=0, output_tokens=self.tokens)
+
+    async def close(self):
+        pass
+
+
+MOST = Planned(1, 0.046)
+"""20 bytes at two a token, 16 around them, and 20 for the reply, each a tenth of a cent."""
+
+
+async def play(models, run_budget, catalog, quick, target, ask):
+    """Answers by model and request, of as many rounds as a run has."""
+    targets = {
+        f"scripted/{name}": target(
+            "scripted", "", key_env=(), model=f"scripted/{name}", prices=DEAR, limits=Limits(concurrency=3)
+        )
+        for name in models
+    }
+    answers = {}
+
+    async def one(model, key):
+        answers[key] = await pool.answer(targets[model], ask("x" * 20, key=key, max_tokens=20), 1)
+
+    def connect(target, *_):
+        return models[target.model.partition("/")[2]]
+
+    async with ModelPool(catalog, backoff=quick, connect=connect, run_budget=run_budget) as pool:
+        while True:
+            keys = {
+                f"scripted/{name}": [
+                    key
+                    for number in range(model.planned)
+                    if (key := f"{name}-{number}") not in answers or not answers[key].reply
+                ]
+                for name, model in models.items()
+            }
+            run_budget.share_out({name: Planned(len(own), len(own) * MOST.cost_usd) for name, own in keys.items()})
+            before = run_budget.sent
+            await asyncio.gather(*(one(model, key) for model, own in keys.items() for key in own))
+            for model in models.values():
+                model.first_round = model.first_round or len(model.sent)
+            if not run_budget.waiting or run_budget.sent == before:
+                return answers
+            pool.begin_round()
+
+
+PLAYED = st.builds(
+    Played,
+    planned=st.integers(0, 25),
+    tokens=st.integers(0, 20),
+    script=st.lists(st.sampled_from([None, None, None, ServerFault, TimedOut, KeyRejected]), max_size=8),
+)
+ROUNDS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@ROUNDS
+@given(
+    models=st.lists(PLAYED, min_size=1, max_size=5),
+    requests=st.none() | st.integers(1, 60),
+    cents=st.none() | st.integers(1, 300),
+)
+def test_shares_never_exceed_the_caps_and_nothing_is_left_that_a_model_could_use(
+    models, requests, cents, catalog, quick, target, ask
+):
+    named = {str(number): model for number, model in enumerate(models)}
+    run_budget = RunBudget(requests, None if cents is None else cents / 100)
+    answers = asyncio.run(play(named, run_budget, catalog, quick, target, ask))
+    assert sum(len(model.sent) for model in models) == run_budget.sent <= (requests or run_budget.sent)
+    assert cents is None or run_budget.cost <= cents / 100 + 1e-9
+    assert all(count <= 2 for model in models for count in Counter(model.sent).values())
+    capped = [answer for answer in answers.values() if isinstance(answer.error, CapReached)]
+    has_money = cents is None or run_budget.cost_left >= MOST.cost_usd
+    assert not (capped and run_budget.requests_left != 0 and has_money)
+
+
+@ROUNDS
+@given(planned=st.lists(st.integers(1, 40), min_size=1, max_size=5), cap=st.integers(1, 80), by_cost=st.booleans())
+def test_shares_are_in_proportion_to_what_each_model_plans(planned, cap, by_cost, catalog, quick, target, ask):
+    named = {str(number): Played(count, 10) for number, count in enumerate(planned)}
+    run_budget = RunBudget(None, 0.01 * cap) if by_cost else RunBudget(cap)
+    asyncio.run(play(named, run_budget, catalog, quick, target, ask))
+    for model in named.values():
+        fair = cap * model.planned / sum(planned)
+        # by cost, each may exceed its share by a request, and the last ones need what they reserve
+        least, most = (fair - 4.6 - len(planned), fair + 1) if by_cost else (int(fair), int(fair) + 1)
+        assert min(least, model.planned) <= model.first_round <= max(most, 1)
+
+
+def test_what_remains_goes_to_the_largest_remainders():
+    assert divide(50, {"a": 49, "b": 49}) == {"a": 25, "b": 25}
+    assert divide(10, {"a": 1, "b": 1, "c": 1}) == {"a": 4, "b": 3, "c": 3}
+    assert divide(1, {"a": 1, "b": 2}) == {"a": 0, "b": 1}
+    assert divide(7, {}) == divide(None, {"a": 1}) == {}
+
+
+async def test_what_a_broken_model_leaves_goes_to_the_others(catalog, quick, target, ask):
+    models = {"broken": Played(40, 0, [KeyRejected]), "sound": Played(60, 0), "small": Played(2, 0)}
+    answers = await play(models, RunBudget(51), catalog, quick, target, ask)
+    assert [len(model.sent) for model in models.values()] == [1, 48, 2]
+    assert isinstance(answers["broken-1"].error, KeyRejected)
+    assert "share" not in str(answers["sound-59"].error)
