@@ -89,10 +89,10 @@ async def share_caps(kind: AnyKind, grid: Grid, ask: Callable[[], Awaitable[T]])
         return await ask()
     while True:
         rest = await asyncio.to_thread(kind.forecast_rest, grid.resolved, grid.lake, grid.run.run_id)
+        before = budget.sent, budget.waiting
         budget.share_out(rest.planned)
-        before = budget.sent
         found = await ask()
-        if not budget.waiting or budget.sent == before:
+        if not budget.waiting or (budget.sent, budget.waiting) == before:
             return found
         grid.model_pool.begin_round()
 

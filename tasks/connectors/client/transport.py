@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from http.cookies import SimpleCookie
 from typing import Any, NoReturn, Protocol
@@ -16,6 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import yarl
+from aiohttp.client_proto import ResponseHandler
 
 from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.tasks.connectors.api import ConnectorError, HeaderListener, Reply, Request, withheld_reply
@@ -81,6 +84,17 @@ class Cookies(Protocol):
     def cookie(self, url: yarl.URL) -> str: ...
 
     def take_cookies(self, url: yarl.URL, cookies: SimpleCookie) -> None: ...
+
+
+class WholeReplies(ResponseHandler):
+    """Receives a head before what follows it: aiohttp drops a whole reply if garbage arrives in the same piece."""
+
+    def data_received(self, data: bytes) -> None:
+        end = data.find(b"\r\n\r\n") + 4
+        if 4 <= end < len(data):
+            super().data_received(data[:end])
+            data = data[end:]
+        super().data_received(data)
 
 
 class HttpSession:
@@ -201,10 +215,11 @@ class HttpSession:
 
     def _open(self, url: yarl.URL) -> aiohttp.ClientSession:
         if self._opened is None:
+            ssl_context = self._library.create_ssl_context() if url.scheme == "https" else True
+            connector = aiohttp.TCPConnector(limit=0, ssl=ssl_context)  # the limiter bounds it
+            connector._factory = partial(WholeReplies, loop=asyncio.get_running_loop())  # type: ignore[assignment]
             self._opened = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(  # the limiter bounds it
-                    limit=0, ssl=self._library.create_ssl_context() if url.scheme == "https" else True
-                ),
+                connector=connector,
                 timeout=aiohttp.ClientTimeout(total=self._timeout_s),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,

@@ -255,12 +255,12 @@ async def play(models, run_budget, catalog, quick, target, ask):
                 ]
                 for name, model in models.items()
             }
+            before = run_budget.sent, run_budget.waiting
             run_budget.share_out({name: Planned(len(own), len(own) * MOST.cost_usd) for name, own in keys.items()})
-            before = run_budget.sent
             await asyncio.gather(*(one(model, key) for model, own in keys.items() for key in own))
             for model in models.values():
                 model.first_round = model.first_round or len(model.sent)
-            if not run_budget.waiting or run_budget.sent == before:
+            if not run_budget.waiting or (run_budget.sent, run_budget.waiting) == before:
                 return answers
             pool.begin_round()
 
