@@ -28,6 +28,7 @@ def build_reply(
     counted: tuple[str, str] = CHAT,
     model_reported: object = None,
     clean: Callable[[str], str] = _identity,
+    host: str | None = None,
 ) -> Reply:
     """A reply whose `note` names each side field that was left out; `counted` are the names of the tokens sent and
     received in `usage`, and `clean` removes keys."""
@@ -40,6 +41,7 @@ def build_reply(
         output_tokens=fields.count(counted[1], counts.get(counted[1])),
         model_reported=fields.label("model_reported", model_reported),
         note=fields.note,
+        host=host,
     )
 
 
@@ -94,7 +96,7 @@ class SideFields:
         """A text, cut if it is long; None for an empty one, and with a note for another type."""
         if isinstance(value, str):
             text = self._clean(value)
-            return cut(text, LONGEST) or None
+            return (text if len(text) <= LONGEST else cut(text, LONGEST)) or None
         self._leave_out(name, "no text", value)
         return None
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from traceback import extract_tb
+from types import TracebackType
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.schema.models import Target
@@ -13,16 +12,25 @@ from biasgrid.tasks.connectors.side_fields import CHAT, build_reply, is_sound
 from biasgrid.warehouse.storage.errors import StorageTrouble
 
 
-@contextmanager
-def attribute_bugs(target: Target, code: object) -> Iterator[None]:
+class attribute_bugs:  # noqa: N801 - a context manager, entered at each request
     """Raises ConnectorBroken, with file and line, in place of anything that `code` may not raise."""
-    try:
-        yield
-    except (ConnectorError, TimeoutError, StorageTrouble, UserError):
-        raise
-    except Exception as bug:  # noqa: BLE001 - a user's code may raise anything; it is raised as an error of its model
-        error = _bug_error(target, f"raised `{type(bug).__name__}`", _place(code, bug))
-        raise error from None
+
+    __slots__ = ("_code", "_target")
+
+    def __init__(self, target: Target, code: object) -> None:
+        self._target, self._code = target, code
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, bug: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(bug, Exception) and not isinstance(bug, EXPECTED):
+            raise _bug_error(self._target, f"raised `{type(bug).__name__}`", _place(self._code, bug)) from None
+
+
+EXPECTED = (ConnectorError, TimeoutError, StorageTrouble, UserError)
 
 
 def check_reply(target: Target, code: object, reply: object) -> Reply:

@@ -122,6 +122,8 @@ class ErrorMapper:
 
     def __init__(self, target: Target, *keys: str | None) -> None:
         self._model = target.model
+        self.host: str | None = None
+        """The server that replied last; redirects stay within it."""
         self._keys = tuple(key for key in keys if key)
         held = " or ".join(f"`{name}`" for name in target.key_env)
         self._where = f"check {held}" if held else "name its `key_env` in models.yaml"

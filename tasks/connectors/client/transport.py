@@ -107,8 +107,6 @@ class HttpSession:
         self._listen: HeaderListener | None = None
         self._opened: aiohttp.ClientSession | None = None
         self._proxies: dict[tuple[str, str], str | None] = {}
-        self.host: str | None = None
-        """The server that replied last; a redirect stays within it."""
 
     def overhear(self, listen: HeaderListener) -> None:
         """Reports the headers of every reply, whatever its status."""
@@ -127,7 +125,7 @@ class HttpSession:
             outgoing = self._redirect(outgoing, reply)
         else:
             raise self._faults.unknown("redirects without end: a redirect loop; check the address")
-        self.host = outgoing.url.authority
+        self._faults.host = outgoing.url.authority
         if reply.status >= HTTPStatus.MULTIPLE_CHOICES:
             raise self._faults.status(reply.status, reply.headers, reply.body)
         if is_page(reply.body):
@@ -356,7 +354,7 @@ class SdkConnector:
         """The reply; one without text if a content filter stopped the prompt."""
         fault: ConnectorError
         try:
-            return replace(await self._send(request), host=self._wire.host)
+            return await self._send(request)
         except Withheld:
             return withheld_reply()
         except self.unforeseen as error:

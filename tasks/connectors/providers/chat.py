@@ -79,6 +79,7 @@ def read_completion(body: Body, faults: ErrorMapper) -> Reply:
         usage=body.document.get("usage"),
         model_reported=body.document.get("model"),
         clean=faults.without_keys,
+        host=faults.host,
     )
 
 

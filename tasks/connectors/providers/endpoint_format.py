@@ -140,7 +140,7 @@ def read_body(target: Target, raw: bytes) -> Reply:
 def read_reply(endpoint: Endpoint, answered: HttpReply, faults: ErrorMapper, clean: Callable[[str], str]) -> Reply:
     """The reply in a body. Raises ServerFault for broken JSON, ReplyMisplaced if the text is missing."""
     if endpoint.reply is None:
-        return build_reply(_decode_text(answered), clean=clean)
+        return build_reply(_decode_text(answered), clean=clean, host=faults.host)
     document = _parse_document(answered, faults)
     counts = (_find(document, endpoint.input_tokens), _find(document, endpoint.output_tokens))
     return build_reply(
@@ -148,6 +148,7 @@ def read_reply(endpoint: Endpoint, answered: HttpReply, faults: ErrorMapper, cle
         usage=dict(zip(CHAT, counts, strict=True)),
         model_reported=_read_scalar(document, endpoint.model_reported) or _find(document, endpoint.model_reported),
         clean=clean,
+        host=faults.host,
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import httpx2
 import orjson
 
@@ -67,8 +65,7 @@ class Chatbot:
                 await self._begin(conversation)
                 answered = await self._send(self._endpoint, conversation, request)
                 self._take_id(answered, conversation)
-                reply = read_reply(self._endpoint, answered, self._faults, self._without_keys)
-                return replace(reply, host=self._exchanges.host)
+                return read_reply(self._endpoint, answered, self._faults, self._without_keys)
             except Withheld:
                 return withheld_reply()
             finally:

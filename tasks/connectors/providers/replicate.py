@@ -144,6 +144,7 @@ def read_prediction(prediction: Body, faults: ErrorMapper) -> Reply:
         counted=("input_token_count", "output_token_count"),
         model_reported=prediction.document.get("model"),
         clean=faults.without_keys,
+        host=faults.host,
     )
 
 
