@@ -25,20 +25,19 @@ def build_reply(
     *,
     finish_reason: object = None,
     usage: object = None,
-    counted: tuple[str, str] = CHAT,
     model_reported: object = None,
     clean: Callable[[str], str] = _identity,
     host: str | None = None,
 ) -> Reply:
-    """A reply whose `note` names each side field that was left out; `counted` are the names of the tokens sent and
-    received in `usage`, and `clean` removes keys."""
+    """A reply whose `note` names each side field that was left out; `usage` counts tokens by the names of `CHAT`, and
+    `clean` removes keys."""
     fields = SideFields(clean)
     counts = fields.members("usage", usage)
     return Reply(
         text=clean(text),
         finish_reason=fields.label("finish_reason", finish_reason),
-        input_tokens=fields.count(counted[0], counts.get(counted[0])),
-        output_tokens=fields.count(counted[1], counts.get(counted[1])),
+        input_tokens=fields.count(CHAT[0], counts.get(CHAT[0])),
+        output_tokens=fields.count(CHAT[1], counts.get(CHAT[1])),
         model_reported=fields.label("model_reported", model_reported),
         note=fields.note,
         host=host,

@@ -21,7 +21,7 @@ from biasgrid.tasks.connectors.client.retry import requested_wait_s, retry_trans
 from biasgrid.tasks.connectors.client.transport import SdkConnector, receive
 from biasgrid.tasks.connectors.json_objects import Body, parse_body
 from biasgrid.tasks.connectors.providers.chat import NO_KEY, as_prompt, base_address, sampling_parameters
-from biasgrid.tasks.connectors.side_fields import build_reply
+from biasgrid.tasks.connectors.side_fields import CHAT, build_reply, read_object
 
 OWN = "https://api.replicate.com"
 REFERENCE = re.compile(r"(?P<owner>[^/:\s]+)/(?P<name>[^/:\s]+)(?::(?P<version>[^/:\s]+))?")
@@ -138,10 +138,12 @@ def read_prediction(prediction: Body, faults: ErrorMapper) -> Reply:
         raise reported or faults.misplace("the reply is no prediction with a status", prediction.raw)
     if status != "succeeded":
         raise _failure(status, str(reason or "no reason given"), faults)
+    metrics = prediction.document.get("metrics")
+    counts = (read_object(metrics).get(name) for name in ("input_token_count", "output_token_count"))
+    usage = dict(zip(CHAT, counts, strict=True)) if isinstance(metrics, dict) else metrics
     return build_reply(
         _read_output(prediction, faults),
-        usage=prediction.document.get("metrics"),
-        counted=("input_token_count", "output_token_count"),
+        usage=usage,
         model_reported=prediction.document.get("model"),
         clean=faults.without_keys,
         host=faults.host,
