@@ -29,8 +29,8 @@ def build_reply(
     clean: Callable[[str], str] = _identity,
     host: str | None = None,
 ) -> Reply:
-    """A reply whose `note` names each side field that was left out; `usage` counts tokens by the names of `CHAT`, and
-    `clean` removes keys."""
+    """A reply whose `note` names each side field that was left out; `usage` has the names of `CHAT`, and `clean`
+    removes keys."""
     fields = SideFields(clean)
     counts = fields.members("usage", usage)
     return Reply(
