@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import NoReturn
 
+import biasgrid
 from biasgrid.flows.cli.exits import exit_code, leave
 from biasgrid.flows.operations.interruption import interruption
 
@@ -17,6 +18,7 @@ def run() -> NoReturn:
     """The command, in a process of its own."""
     interruption.watch()
     gc.set_threshold(*PATIENT_COLLECTION)
+    biasgrid.is_command = True
     leave(interruption.supervise(_run_command))
 
 

@@ -32,6 +32,8 @@ __all__ = [
     "StorageTrouble",
     "UserError",
 ]
+is_command = False
+"""Whether this process is the command's own, and not one of a user's."""
 
 
 def __getattr__(name: str) -> Any:

@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import duckdb
+import polars as pl
 
 from biasgrid.warehouse.build.attach_lake import Landed, run_of
 from biasgrid.warehouse.build.materialize import STORAGE
@@ -84,9 +85,11 @@ def mark_runs(landed: Landed) -> dict[str | None, str]:
 def write_marks(warehouse: duckdb.DuckDBPyConnection, increment: Increment) -> None:
     """Stores the marks of the runs that a file holds, and writes the file to disk."""
     meaning = literal(STORED[MARKS.removeprefix(f"{STORAGE}.")])
-    create = f"create or replace table {MARKS} (run_id varchar, mark varchar)"
+    marks = pl.DataFrame([*increment.marks.items()], {"run_id": pl.String, "mark": pl.String}, orient="row")
+    warehouse.register("new_marks", marks.to_arrow())
+    create = f"create or replace table {MARKS} as from new_marks"
     warehouse.execute(f"{create}; comment on table {MARKS} is {meaning}")
-    warehouse.executemany(f"insert into {MARKS} values (?, ?)", [*increment.marks.items()])
+    warehouse.unregister("new_marks")
     warehouse.execute("checkpoint biasgrid")  # DuckDB ignores write errors when it closes
 
 

@@ -125,11 +125,16 @@ def find_superseded(lake: Lake, run_id: str | None = None, tables: Iterable[str]
     return [
         path
         for table in tables
-        for current in [set(lake.files(table, run_id))]
-        for folder in (lake.root / "lake" / table).glob(f"run_id={run_id or '*'}")
-        for path in visible_files(folder)
-        if path not in current
+        for folder in (lake.run_folders(table) if run_id is None else [lake.folder(table, run_id)])
+        for path in _superseded_in(lake, folder)
     ]
+
+
+def _superseded_in(lake: Lake, folder: Path) -> Iterator[Path]:
+    found = visible_files(folder)
+    if len(found) > 1 and any(map(is_pack, found)):
+        current = set(lake.files(folder.parent.name, folder.name.removeprefix("run_id=")))
+        yield from (path for path in found if path not in current)
 
 
 def remove_superseded(lake: Lake, superseded: Iterable[Path]) -> None:

@@ -17,6 +17,7 @@ Object storage has the same layout below `s3://bucket/prefix`; the root is then 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -161,9 +162,12 @@ class Lake:
             declared_schema(table)
             self.bring(self.root / "lake" / MANIFESTS)
             self.bring(self.root / "lake" / table)
-            folders = sorted((self.root / "lake" / table).glob("run_id=*"))
-            found = [path for folder in folders for path in self._current(folder)]
+            found = [path for folder in self.run_folders(table) for path in self._current(folder)]
         return found if name is None else [path for path in found if _has_part(path, name)]
+
+    def run_folders(self, table: str) -> list[Path]:
+        """The folders of all runs with rows of `table` on this machine, oldest first."""
+        return [path for path in _list_sorted(self.root / "lake" / table) if path.name.startswith("run_id=")]
 
     def _current(self, folder: Path) -> list[Path]:
         found = visible_files(folder)
@@ -392,7 +396,16 @@ def newest(events: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 def visible_files(folder: Path) -> list[Path]:
     """The Parquet files in a folder, also those that no longer count, sorted."""
-    return sorted(path for path in folder.glob("*.parquet") if not path.name.startswith("."))
+    return [path for path in _list_sorted(folder) if path.suffix == ".parquet" and not path.name.startswith(".")]
+
+
+def _list_sorted(folder: Path) -> list[Path]:
+    """The contents of a folder by name; much faster than a glob, where a year has tens of thousands of files."""
+    try:
+        with os.scandir(folder) as found:
+            return [folder / name for name in sorted(entry.name for entry in found)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 def _has_part(path: Path, pattern: str) -> bool:

@@ -1,6 +1,8 @@
 """Modules of the warehouse import one way: no circles, and no sub-room imports from one above it."""
 
 import ast
+import subprocess
+import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -44,3 +46,19 @@ def test_rooms_import_from_those_below_alone():
         if LEVELS.get(name.partition(".")[0], -1) < LEVELS.get(other.partition(".")[0], -1)
     }
     assert upwards == set()
+
+
+def test_the_command_converts_without_pandas_and_frames_all_the_same():
+    """In processes of their own: this one has imported it."""
+    convert = (
+        "from biasgrid.warehouse.schema_check import polars_schema; import pyarrow as pa; polars_schema('runs'); "
+    )
+    command = f"import sys, biasgrid; biasgrid.is_command = True; {convert}"
+    run("assert 'pandas' not in sys.modules", command)
+    run("assert pa.table({'a': [1]}).to_pandas()['a'].sum() == 1", command)
+    run("import pandas as pd; assert pa.Table.from_pandas(pd.DataFrame({'a': [1]})).num_rows == 1", command)
+    run("import pandas as pd; assert pa.array(pd.Series([1.5, None])).to_pylist() == [1.5, None]", convert)
+
+
+def run(code: str, begin: str) -> None:
+    subprocess.run([sys.executable, "-P", "-c", begin + code], check=True)

@@ -10,6 +10,7 @@ import pytest
 
 from biasgrid.flows.operations import backup
 from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.compaction import compact_run
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import all_runs
 from biasgrid.warehouse.storage.tombstones import REMOVED, find_tombstones, folder_of, has_replies
@@ -24,6 +25,8 @@ def at(lake: Lake) -> tuple[str, str]:
 
 def test_a_forgotten_run_keeps_its_findings_and_a_tombstone(biasgrid, lake, at):
     (run,) = all_runs(lake)
+    compact_run(lake, run.run_id)
+    build(lake)
     before, files = query(lake, FINDINGS), [path for table in REMOVED for path in lake.files(table)]
     given = biasgrid("runs", "forget", run.run_id, "--why", "retention", "--yes", *at)
     assert given.code == 0, given
@@ -40,6 +43,8 @@ def test_a_forgotten_run_keeps_its_findings_and_a_tombstone(biasgrid, lake, at):
     assert biasgrid("show", *at).code == 0
     assert biasgrid("report", "--all", "--out", lake.root / "pages", *at).code == 0
     assert biasgrid("warehouse", "check", *at).code == 0
+    verified = biasgrid("warehouse", "verify", *at)
+    assert verified.code == 0, verified
 
 
 @pytest.mark.parametrize(
