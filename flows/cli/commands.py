@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import signal
 import sys
 import traceback
@@ -27,7 +26,7 @@ class Commands(typer.core.TyperGroup):
     """Messages about wrong options in our words, about options that are given twice, and about Ctrl-C."""
 
     def invoke(self, ctx: Any) -> Any:
-        _refuse_repeated(self, [*ctx._protected_args, *ctx.args])
+        _refuse_repeated([*ctx._protected_args, *ctx.args])
         try:
             return super().invoke(ctx)
         except typer.BadParameter as wrong:
@@ -50,26 +49,15 @@ def _explain(wrong: typer.BadParameter) -> str:
     return explain(found[0], "it").removeprefix("it is ")
 
 
-def _refuse_repeated(command: Any, words: list[str]) -> None:
-    """Raises UserError for an option of one value that is given twice, since the last would win in silence."""
-    while words and (inner := getattr(command, "commands", {}).get(words[0])):
-        command, words = inner, words[1:]
-    single = {
-        flag: param.opts[-1]
-        for param in command.params
-        if param.param_type_name == "option" and not (param.multiple or param.is_flag)
-        for flag in param.opts
-    }
-    given: list[str] = []
-    rest = iter(words)
-    for word in itertools.takewhile(lambda word: word != "--", rest):
-        flag, separator, _ = word.partition("=")
-        if flag in single:
-            given.append(single[flag])
-            if not separator:
-                next(rest, None)
-    if repeated := dict.fromkeys(flag for flag in given if given.count(flag) > 1):
-        raise UserError(Problem("is given more than once", flag, "give it one value") for flag in repeated)
+ONCE = ("--library",)
+"""Options whose values would add up in a reader's mind; of others the last wins, so that scripts can append one."""
+
+
+def _refuse_repeated(words: list[str]) -> None:
+    """Raises UserError for an option of `ONCE` that is given twice."""
+    given = [word.partition("=")[0] for word in words]
+    if repeated := [flag for flag in ONCE if given.count(flag) > 1]:
+        raise UserError(Problem("is given more than once", flag, "name one") for flag in repeated)
 
 
 COMMANDS: Final[Mapping[str, str]] = {
