@@ -50,7 +50,7 @@ def _explain(wrong: typer.BadParameter) -> str:
 
 
 ONCE = ("--library",)
-"""Options whose values would add up in a reader's mind; of others the last wins, so that scripts can append one."""
+"""Options that look as if values added up; of others the last wins, so that scripts can append one."""
 
 
 def _refuse_repeated(words: list[str]) -> None:
