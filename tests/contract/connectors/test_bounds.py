@@ -83,7 +83,7 @@ async def test_what_is_compressed_is_read(provider, server, reach, ask, compress
     ("body", "encoding", "named"),
     [
         (b"\x1f\x8b\x08garbage that is no gzip", "gzip", "decompressed"),
-        (gzip.compress(b'{"a": 1}' * 99)[:-20], "gzip", "broke off"),
+        (gzip.compress(b'{"a": 1}' * 99, mtime=0)[:-20], "gzip", "broke off"),
         (b"{}", "br", "`br`"),
     ],
 )
