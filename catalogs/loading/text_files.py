@@ -61,7 +61,7 @@ def _read_bytes(path: Path, largest: int) -> bytes:
         with path.open("rb") as file:
             given = file.read(most * MEGABYTE + 1)  # a pipe or device has no size to look at
     except IsADirectoryError as error:
-        raise UserError(Problem("cannot be read: it is a directory", str(path), "name a file in it")) from error
+        raise UserError(Problem("cannot be read: Is a directory", str(path), "name a file in it")) from error
     except FileNotFoundError as error:
         what = "cannot be read: No such file or directory"
         raise UserError(Problem(what, str(path), _similar(path) or "check the path")) from error
