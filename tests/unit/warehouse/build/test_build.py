@@ -18,6 +18,7 @@ from biasgrid.warehouse.build.model_tests import ModelTestFailed
 from biasgrid.warehouse.build.models import NotOneSelect, UndeclaredRelation, load_models
 from biasgrid.warehouse.build.text_views import ALL
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.manifest import LOG
 from support.paths import ROOT
 
 COUNT_RUNS = "select count(*) as runs from staging.stg_runs"
@@ -138,6 +139,7 @@ from pathlib import Path
 import duckdb
 from biasgrid.warehouse.build.build import connect
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.manifest import LOG
 
 lake = Lake(Path(sys.argv[1]))
 reader = connect(lake) if sys.argv[2] == "ours" else duckdb.connect(lake.database, read_only=True)
@@ -309,6 +311,7 @@ def test_files_older_than_a_column_are_built_too(lake: Lake, hand_made: Any, cel
         with duckdb.connect() as old:
             old.execute(f"create table cases as select * exclude (template_text) from '{path}'")
             old.execute(f"copy cases to '{path}' (format parquet)")
+    (lake.manifest_folder("R1") / LOG).unlink()
     build(lake)
     assert query(lake, "from staging.stg_cases")["template_text"].to_list() == [None]
 

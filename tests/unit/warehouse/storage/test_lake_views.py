@@ -12,6 +12,7 @@ from biasgrid.warehouse.build.text_views import column_types
 from biasgrid.warehouse.queries.lineage import as_script
 from biasgrid.warehouse.schemas import TABLES
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.manifest import LOG
 
 
 @pytest.fixture
@@ -21,6 +22,7 @@ def runs(hand_made: Any, cell: Callable[..., Any], expected: Callable[..., Any])
         hand_made.land(run_id, [cell(expected("t1", "passed", "failed"))])
     (path,) = hand_made.lake.files("cases", "R2")
     pq.write_table(pq.read_table(path).drop_columns(["facets", "wording"]), path)
+    (hand_made.lake.manifest_folder("R2") / LOG).unlink()
     return hand_made.lake
 
 

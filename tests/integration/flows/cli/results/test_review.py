@@ -80,7 +80,7 @@ def test_reviewers_see_one_sample_and_never_each_others_answers(review):
 def test_a_reply_cannot_steer_the_terminal(review, lake):
     for path in lake.files("responses"):
         rows = pl.read_parquet(path).with_columns(text=pl.lit("No\x1b[2J\x1b]0;gone\x07 \u202etfel"))
-        rows.write_parquet(path)
+        lake.write("responses", rows["run_id"][0], path.stem, rows)
     out = review("ana", "q", size=2).out
     assert "\\x1b[2J" in out
     assert not set("\x1b\x07\u202e") & set(out)
@@ -88,9 +88,10 @@ def test_a_reply_cannot_steer_the_terminal(review, lake):
 
 def test_a_sheet_runs_no_formula_that_a_model_replied(review, lake, tmp_path):
     for path in lake.files("responses"):
-        pl.read_parquet(path).with_columns(text=pl.lit('=HYPERLINK("http://example.org")')).write_parquet(path)
-    rows = export_sheet(review, tmp_path / "sheet.csv", size=3)
-    assert {row["reply"] for row in rows} == {'\'=HYPERLINK("http://example.org")'}
+        rows = pl.read_parquet(path).with_columns(text=pl.lit('=HYPERLINK("http://example.org")'))
+        lake.write("responses", rows["run_id"][0], path.stem, rows)
+    sheet = export_sheet(review, tmp_path / "sheet.csv", size=3)
+    assert {row["reply"] for row in sheet} == {'\'=HYPERLINK("http://example.org")'}
 
 
 def test_a_sheet_goes_out_blind_and_its_verdicts_land_once(review, lake, tmp_path):
@@ -171,7 +172,7 @@ def test_decisions_that_a_kill_kept_from_their_verdicts_are_made_up_for(review, 
     assert "1 decision landed" in review("lead", "f", "it is wrong", adjudicate=True).out
     for path in lake.files("verdicts"):
         rows = pl.read_parquet(path).filter(pl.col("assessor_kind") != "person")
-        rows.write_parquet(path)
+        lake.write("verdicts", lake.runs()[0], path.stem, rows)
     build(lake)
     assert query(lake, "from intermediate.int_decisions").is_empty()
     review("lead", adjudicate=True)

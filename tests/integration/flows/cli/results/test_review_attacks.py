@@ -79,7 +79,8 @@ def test_a_sheets_verdicts_land_once_in_the_judges_words_too(review, lake, tmp_p
 def test_what_a_provider_withheld_was_judged_by_no_one(review, lake, tmp_path):
     (path,) = lake.files("responses")
     withheld = pl.when(pl.col("response_id") == "s5-2").then(pl.lit("content_filter"))
-    pl.read_parquet(path).with_columns(finish_reason=withheld).write_parquet(path)
+    (run_id,) = lake.runs()
+    lake.write("responses", run_id, path.stem, pl.read_parquet(path).with_columns(finish_reason=withheld))
     assert len(export_sheet(review, tmp_path / "sheet.csv")) == len(BY_JUDGE) - 1
 
 
@@ -108,6 +109,7 @@ def test_no_decision_takes_the_place_of_a_judges_verdict(review):
 def test_an_assessment_of_no_session_is_damage(review, lake):
     review("ana", *["p"] * 6)
     (path,) = lake.files("assessments")
-    pl.read_parquet(path).with_columns(case_id=pl.lit("gone")).write_parquet(path)
+    (run_id,) = lake.runs()
+    lake.write("assessments", run_id, path.stem, pl.read_parquet(path).with_columns(case_id=pl.lit("gone")))
     with pytest.raises(LakeDamaged, match="the case that was assessed is not there"):
         build(lake)
