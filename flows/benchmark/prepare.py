@@ -35,12 +35,23 @@ def scenario_problems(resolved: ResolvedScenario) -> list[Problem]:
 
 
 def template_mistakes(resolved: ResolvedScenario) -> list[Problem]:
-    return [
-        mistake
-        for requirement in resolved.requirements
-        for language in requirement.languages
-        for mistake in check_requirement(requirement, language, resolved.catalog)
-    ]
+    """The problems of requirements and their templates; those that ask alike once, if sound."""
+    found: list[Problem] = []
+    sound: set[tuple[str, str]] = set()
+    for requirement in resolved.requirements:
+        asked = requirement.model_dump_json(exclude=NOT_ASKED)
+        for language in requirement.languages:
+            if (asked, language) in sound:
+                continue
+            mistakes = check_requirement(requirement, language, resolved.catalog)
+            found += mistakes
+            if not mistakes:
+                sound.add((asked, language))
+    return found
+
+
+NOT_ASKED = {"name", "rationale", "measure", "tolerance", "delta", "refusals", "max_refusals", "languages"}
+"""What a requirement states about its replies and not about its prompts."""
 
 
 def fit_to_run(prepared: Prepared[ResolvedScenario], lake: Lake, run: Run) -> Prepared[ResolvedScenario]:
