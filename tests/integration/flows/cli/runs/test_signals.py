@@ -73,14 +73,14 @@ class Struck:
         return f"{words[0]} {word.name} {process.returncode}: {sent} sent, {len(now) - len(kept)} arrived"
 
     def wait(self, chance: random.Random, process: subprocess.Popen[str], before: int) -> None:
-        """Until some requests have been sent, or for a while, so that every moment comes up on slow machines, too."""
-        enough, deadline = before + chance.randint(1, 30), time.monotonic() + self.longest_s
+        """Until some requests have been sent, or for a while: every moment comes up, on slow machines, too."""
+        enough, patience_s = before + chance.randint(1, 30), chance.uniform(0, self.longest_s)
         if chance.random() < 0.6:
-            while process.poll() is None and len(self.server.bodies) < enough and time.monotonic() < 3 * deadline:
+            deadline, patience_s = time.monotonic() + PATIENCE_S, chance.uniform(0, 0.5)
+            while process.poll() is None and len(self.server.bodies) < enough and time.monotonic() < deadline:
                 time.sleep(0.005)
-            deadline = time.monotonic() + 0.5
         with suppress(subprocess.TimeoutExpired):
-            process.wait(chance.uniform(0, max(deadline - time.monotonic(), 0)))
+            process.wait(patience_s)
 
     def check_end(
         self, process: subprocess.Popen[str], word: signal.Signals, out: str, err: str, *, was_over: bool
