@@ -36,6 +36,8 @@ def read_reply(
 ) -> Reading:
     """The reading of one reply, identical to that of a column of replies with their prompts, or without any."""
     rule = oracle.model_dump_json()
+    if len(text.encode(errors="replace")) > MOST_READ:
+        text = f"{text[: MOST_READ // 2]}\n{text[-MOST_READ // 2 :]}"
     columns = {"text": whole(text), "finish_reason": finish_reason, "oracle": rule, "prompt": prompt}
     known = {name: [value] for name, value in columns.items() if name != "prompt" or prompt is not None}
     reply = pl.DataFrame(known, schema=dict.fromkeys(known, pl.String))
@@ -98,7 +100,27 @@ def with_reply(replies: pl.DataFrame) -> pl.DataFrame:
 def _read_answered(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
     came = with_reply(replies)
     prompt = pl.col("messages").list.last().struct.field("content").alias("prompt")
-    return came.hstack(read_replies(came.with_columns(prompt), languages))
+    return came.hstack(_read_in_parts(came.with_columns(prompt), languages))
+
+
+LONG_BYTES, READ_AT_ONCE = 20_000, 300_000
+"""Bytes: of a reply that is read with few others, and of what is read at once of these."""
+MOST_READ = 200_000
+"""Characters that oracles read of a reply: half of them at its start, half at its end."""
+
+
+def _read_in_parts(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
+    """As `read_replies`, in memory that does not grow with long replies: clauses take 200 times their text."""
+    if not (replies["text"].str.len_bytes() > LONG_BYTES).any():
+        return read_replies(replies, languages)
+    text, end = pl.col("text"), pl.col("text").str.tail(MOST_READ // 2)
+    cut = pl.concat_str(text.str.head(MOST_READ // 2), pl.lit("\n"), end)
+    rows = replies.with_columns(pl.when(text.str.len_bytes() > MOST_READ).then(cut).otherwise(text).alias("text"))
+    size = rows["text"].str.len_bytes()
+    part = pl.when(size > LONG_BYTES).then(1 + size.cum_sum() // READ_AT_ONCE).otherwise(0).alias("part")
+    parts = rows.with_columns(part).with_row_index("row").partition_by("part", maintain_order=True)
+    read = [read_replies(own, languages).with_columns(own["row"]) for own in parts]
+    return pl.concat(read).sort("row").drop("row")
 
 
 def _instances(judged: pl.DataFrame) -> pl.DataFrame:

@@ -103,7 +103,7 @@ def _bomb() -> bytes:
 
 
 for _status in (400, 401, 402, 403, 404, 408, 409, 413, 418, 422, 429, 500, 502, 503, 504, 529, 599):
-    _add(False, **{f"status_{_status}": lambda _, status=_status: http(_error("x"), status)})
+    _add(False, **{f"status_{_status}": lambda _, status=_status: http(_error("x"), status, Retry_After="3600")})
 _add(
     True,
     sound=lambda s: http(s.body()),

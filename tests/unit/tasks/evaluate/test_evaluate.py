@@ -7,7 +7,7 @@ import pytest
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.evaluate import judge_cell
+from biasgrid.tasks.evaluate.evaluate import judge_cell, read_reply
 from biasgrid.warehouse.schemas import VERDICTS
 
 Rows = Callable[..., pl.DataFrame]
@@ -63,6 +63,16 @@ def test_every_case_gets_one_verdict_in_its_order(cases, responses, judge):
     assert instances["response_id"].to_list() == ["response-0", "response-1", "response-2", "response-3", None]
     assert instances["parsed_value"].to_list() == [None, Decimal(7), None, None, None]
     assert instances["assessor"].to_list()[:2] == ["allEqualExpected", "allSameValue"]
+
+
+def test_long_replies_are_read_as_short_ones_are(cases, responses, judge):
+    filler = "The weather is fine today. " * 1000
+    texts = ["No. " * 100_000, "Yes", f"No. {filler}", f"Yes. {filler * 10}", f"No. {filler * 20} Yes, they are."]
+    verdicts = judge(cases(*({} for _ in texts)), responses(*({"text": text} for text in texts)))
+    instances = verdicts.filter(pl.col("level") == "instance")
+    alone = [read_reply(NO, text, "stop").outcome for text in texts]
+    assert instances["outcome"].to_list() == ["passed", "failed", "passed", "failed", alone[-1]]
+    assert alone[:4] == ["passed", "failed", "passed", "failed"]
 
 
 @pytest.mark.parametrize(
