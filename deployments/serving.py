@@ -116,6 +116,7 @@ def serve(service: Service, report: Report) -> None:
     os.environ.setdefault("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
     processes: list[Process] = []
     stopping = threading.Event()
+    is_ours = service.has_own_server  # until this process, too, is pointed to it
 
     def stop() -> None:
         stopping.set()
@@ -127,6 +128,9 @@ def serve(service: Service, report: Report) -> None:
         end_in_order(processes),
         _pointed(service),
     ):
+        if is_ours:
+            report("starting Prefect's server …")
+            processes.append(_server(service, claim))
         for start in _starts(service, claim, processes, report, stopping):
             if stopping.is_set():
                 return
@@ -138,10 +142,7 @@ def serve(service: Service, report: Report) -> None:
 def _starts(
     service: Service, claim: Claim, processes: list[Process], report: Report, stopping: threading.Event
 ) -> Iterator[Callable[[], object]]:
-    """Steps that start the service, in order."""
-    if service.has_own_server:
-        report("starting Prefect's server …")
-        yield lambda: processes.append(_server(service, claim))
+    """Steps that start the service, in order, once its server starts."""
     yield lambda: _wait_until_healthy(service, processes, stopping)
     yield lambda: _deploy(service)
     yield lambda: processes.append(_worker(service, claim, SHARDS, service.at_once))

@@ -81,11 +81,18 @@ class Shell:
 
     def arrived_replies(self) -> dict[str, tuple[str, str]]:
         """request_key → (response_id, text) of every reply in a Parquet file or on a whole line of a journal."""
+        return {key: (response_id, text) for key, response_id, text in self._arrived()}
+
+    def arrived_texts(self) -> dict[str, str]:
+        """response_id → text, as of `arrived_replies`, of runs that ask the same as well."""
+        return {response_id: text for _, response_id, text in self._arrived()}
+
+    def _arrived(self) -> list[tuple[str, str, str]]:
         landed = self.lake.read("responses").select("request_key", "response_id", "text").rows()
         lines = [line for path in self.journals() for line in path.read_bytes().splitlines(True)]
         rows = [row for row in map(_whole, lines) if row is not None]
         landed += [(row["request_key"], row["response_id"], row["text"]) for row in rows]
-        return {key: (response_id, text) for key, response_id, text in landed if text is not None}
+        return [row for row in landed if row[2] is not None]
 
     def prompts(self) -> dict[str, str]:
         """request_key → what is asked."""

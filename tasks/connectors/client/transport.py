@@ -29,6 +29,8 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5
 ENCODINGS = "gzip, deflate"
 """What servers may compress replies by: both are read piece by piece, within bounds."""
+GONE_S = 0.5
+"""Seconds without a byte after which it is looked whether the connection is still open."""
 LONGEST_ERROR = 1 << 16
 """Bytes that are read of an error's body."""
 
@@ -184,7 +186,7 @@ class HttpSession:
                 f"the reply is compressed by `{encoding[:40]}`, and only {ENCODINGS} are read"
             )
         body, inflate = bytearray(), None if encoding == "identity" else Inflater()
-        async for piece in response.content.iter_any():
+        while piece := await _next_piece(response):
             body += inflate.read(piece, most + 1 - len(body)) if inflate else piece
             if inflate and inflate.is_complete:
                 break
@@ -244,6 +246,21 @@ class HttpSession:
         if isinstance(broken, aiohttp.ClientPayloadError | aiohttp.ClientResponseError):
             return self._faults.server(what)
         return self._faults.disconnect(broken)
+
+
+async def _next_piece(response: aiohttp.ClientResponse) -> bytes:
+    """The next bytes of a body, empty at its end. Raises ClientPayloadError if the connection is gone."""
+    # aiohttp closes the connection at a malformed chunk, and leaves the reader of the body waiting
+    while True:
+        try:
+            async with asyncio.timeout(GONE_S) as watch:
+                return await response.content.readany()
+        except TimeoutError:
+            if not watch.expired():
+                raise
+        connection = response.connection
+        if connection is not None and (connection.transport is None or connection.transport.is_closing()):
+            raise aiohttp.ClientPayloadError("the connection closed within a body")
 
 
 class Inflater:

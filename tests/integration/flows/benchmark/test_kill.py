@@ -32,7 +32,7 @@ def test_a_kill_while_a_run_is_planned_leaves_a_run_that_can_go_on(shell, slow, 
     assert " killed " in mine.finish("runs")[1]
     code, out, _ = mine.finish("show")
     begun = f"run {mine.run().run_id} was killed"
-    assert (code, out.startswith(begun), f"biasgrid resume {mine.run().run_id} --data" in out) == (0, True, True)
+    assert (code, out.startswith(begun), f"biasgrid resume {mine.run().run_id}\n" in out) == (0, True, True)
     code, _, err = mine.finish("resume", mine.run().run_id[:12])
     assert code in (0, 1), err
     assert len(slow.bodies) == mine.lake.read("cases").height == len(mine.prompts())
