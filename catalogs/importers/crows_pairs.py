@@ -9,8 +9,8 @@ from biasgrid.catalogs.importers.result import (
     benchmark_item,
     convert,
     refuse,
-    refuse_braces,
     refuse_empty,
+    refuse_slots,
     slug,
     with_columns,
 )
@@ -69,7 +69,7 @@ def _template(row: Row, number: int, question: str, language: str) -> Template:
         raise refuse(f"stereo_antistereo is `{row.text('stereo_antistereo')}`", "write stereo or antistereo")
     if more == less:
         raise refuse("its two sentences are the same", "remove the row: it asks nothing")
-    refuse_braces(more, less)
+    refuse_slots(more, less)
     return benchmark_item(
         language,
         {

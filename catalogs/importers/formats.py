@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from biasgrid.catalogs.importers import bbq, crows_pairs, iat, interactions, langbite, responses
+from biasgrid.catalogs.importers import bbq, crows_pairs, esbbq, iat, interactions, langbite, responses
 from biasgrid.catalogs.importers.result import Imported
 from biasgrid.catalogs.loading.langbite import COLUMNS as LANGBITE
 from biasgrid.catalogs.loading.tables import read_table
@@ -15,12 +15,13 @@ Importer = Callable[[str, str, str], Imported]
 FORMATS: Final[dict[str, Importer]] = {
     "langbite": langbite.read,
     "bbq": bbq.read,
+    "esbbq": esbbq.read,
     "crows-pairs": crows_pairs.read,
     "iat": iat.read,
     "interactions": interactions.read,
     "responses": responses.read,
 }
-BENCHMARKS: Final = ("bbq", "crows-pairs", "iat")
+BENCHMARKS: Final = ("bbq", "esbbq", "crows-pairs", "iat")
 COLUMNS: Final = (
     ("langbite", LANGBITE),
     ("crows-pairs", crows_pairs.COLUMNS),
@@ -37,6 +38,8 @@ def looks_like(text: str) -> str | None:
     if keys:
         if {"example_id", "answer_info"} <= keys:
             return "bbq"
+        if {"instance_id", "answer_info"} <= keys:
+            return "esbbq"
         if keys & {"aiModels", "llms", "nTemplates"}:
             return "langbite"
         has_both = keys & set(responses.PROMPTS) and keys & {*responses.REPLIES, "choices"}

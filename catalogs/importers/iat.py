@@ -15,7 +15,7 @@ from biasgrid.catalogs.importers.result import (
     benchmark_item,
     convert,
     refuse,
-    refuse_braces,
+    refuse_slots,
     slug,
     with_columns,
 )
@@ -122,10 +122,10 @@ def _check(dataset: _Dataset) -> None:
     if len(dataset.attributes) % 2:
         what = f"{named} has {len(dataset.attributes)} attributes, which cannot be halved"
         raise refuse(what, "give as many of the stigmatised group as of the default one")
+    refuse_slots(*(word for _, words in columns for word in words))
     spelled = [word.lower() for _, words in columns for word in words]
     if twice := find_repeated(spelled):
         raise refuse(f"{named} holds `{'`, `'.join(twice)}` twice", "keep one of them")
-    refuse_braces(*spelled)
 
 
 def _wordings(dataset: _Dataset, wording: str, variants: int) -> list[str]:

@@ -21,7 +21,6 @@ from biasgrid.catalogs.importers.result import (
     NotTheFormat,
     convert,
     refuse,
-    refuse_braces,
     shorten,
     slug,
     validate_fields,
@@ -176,12 +175,19 @@ def _text_of(scene: Scene, language: str) -> str:
     return "; ".join([scene.goal[language], *(task.text[language] for task in scene.tasks)]).casefold()
 
 
+def _refuse_braces(*texts: str) -> None:
+    """Raises UserError for a text with braces: a scene's wording is filled in by names in braces."""
+    for text in texts:
+        if re.search(r"[{}]", text):
+            raise refuse(f"holds a brace: `{shorten(text)}`", "remove it: it would open a placeholder")
+
+
 def _scene(numbered: tuple[str, Row], *, stem: str, language: str, known: dict[str, str]) -> Scene:
     number, row = numbered
     try:
         read = scene_text(row.text(SITUATIONS[0])) if SITUATIONS[0] in row.cells else _titled_scene(row)
         people = characters(read.people, known)
-        refuse_braces(read.goal, *read.tasks)
+        _refuse_braces(read.goal, *read.tasks)
         return validate_fields(Scene, _fields(f"{stem}-{slug(number)}", read, people, language))
     except UserError as wrong:
         what = "; ".join(mistake.what for mistake in wrong.mistakes)

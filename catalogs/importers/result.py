@@ -12,6 +12,7 @@ from biasgrid.catalogs.loading.pydantic_errors import Location, list_problems
 from biasgrid.catalogs.loading.tables import Table
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.scenes import Scene, WholeText
+from biasgrid.catalogs.schema.wording import SLOT
 
 LONGEST_QUOTE: Final = 80
 """Maximum number of characters quoted from a file in a message."""
@@ -103,11 +104,11 @@ def refuse(what: str, remedy: str) -> UserError:
     return UserError(Problem(what, remedy=remedy))
 
 
-def refuse_braces(*texts: str) -> None:
-    """Raises UserError for a text with braces, which our templates would read as slots."""
+def refuse_slots(*texts: str) -> None:
+    """Raises UserError for a text with what our templates would read as a slot; other braces are text."""
     for text in texts:
-        if re.search(r"[{}]", text):
-            raise refuse(f"holds a brace: `{text[:LONGEST_QUOTE]}`", "remove it: it would open a slot")
+        if found := SLOT.search(text):
+            raise refuse(f"holds `{found[0]}`", "remove its braces: a community would be put in its place")
 
 
 def refuse_empty(texts: Mapping[str, str], remedy: str) -> None:

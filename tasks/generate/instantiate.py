@@ -145,9 +145,9 @@ ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
-def _distinguishing_facets(template: Template) -> list[dict[str, str]]:
-    """Facets that distinguish two items with equal text."""
-    return [template.facets] if template.facets else []
+def _item_identity(template: Template) -> list[object]:
+    """What distinguishes a benchmark's items whose texts are equal: each of its rows is asked."""
+    return [template.facets, template.id] if template.facets else []
 
 
 def _template_rows(
@@ -163,7 +163,7 @@ def _template_rows(
         "input": template.input,
         "reflection": template.reflection,
         "template_id": content_hash(
-            *cell, *(wording.text for wording in worded), rules[0], *_distinguishing_facets(template)
+            *cell, *(wording.text for wording in worded), rules[0], *_item_identity(template)
         ),
         "template": template.id,
         "cluster": twin_name(template),

@@ -50,7 +50,11 @@ class LooseMarkup:
 def loose_markups(
     template: Template, known: Collection[str], others: Collection[str] = ()
 ) -> Iterator[LooseMarkup]:
-    """Misspelt, malformed or bare placeholders; `known` are the requirement's markups, `others` all others."""
+    """Misspelt, malformed or bare placeholders; `known` are the requirement's markups, `others` all others.
+
+    An imported benchmark's item has none: whatever looks like one is its text."""
+    if template.facets:
+        return
     offered = (choice.text for choice in template.oracle.choices)
     for text in (template.prefix, template.prompt, *template.paraphrases, *offered, template.format):
         if text:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.importers import bbq
 from biasgrid.catalogs.importers.result import NotTheFormat
 from biasgrid.catalogs.schema.entries import Template
@@ -85,7 +86,7 @@ def test_an_age_in_years_is_not_old_by_its_wording(between, lines):
         ({"label": 3}, "`label` is `3`"),
         ({"question_polarity": "positive"}, "`question_polarity` is `positive`"),
         ({"context_condition": "clear"}, "`context_condition` is `clear`"),
-        ({"context": "A {NAME} waited."}, "holds a brace"),
+        ({"context": "A {NAME} waited."}, "holds `{NAME}`"),
         ({"ans0": ""}, "`ans0` is empty"),
         ({"question": " "}, "`question` is empty"),
         ({"answer_info": {"ans0": ["aunt"]}}, "`answer_info` of `ans0` is no pair"),
@@ -112,9 +113,47 @@ def test_two_answers_of_the_stereotyped_group_are_refused_unless_the_metadata_de
     assert reported.concern == "race_x_gender"
 
 
-def test_the_metadata_changes_nothing_that_an_item_states_itself(item, lines):
-    reported = bbq.read(lines(item()), "f", "en_us", {("age", "7"): 0}).templates[0]
-    assert roles(reported) == ["counter", "biased", "unknown"]
+@pytest.mark.parametrize("polarity", ["neg", "nonneg"])
+def test_the_metadatas_target_follows_the_stereotype_whatever_the_polarity(item, lines, polarity):
+    shown = lines(item(question_polarity=polarity))
+    for target in (0, 1):
+        read = bbq.read(shown, "f", "en_us", {("age", "7"): target}).templates[0]
+        assert roles(read)[target] == "biased"
+
+
+@pytest.mark.parametrize(("written", "found"), [("1", 1), ("1.0", 1), ("NA", None), ("", None)])
+def test_targets_are_read_as_tables_write_them(written, found):
+    table = f"category,question_index,example_id,target_loc\nAge,3,7,{written}\n"
+    assert bbq.read_targets(table, "m.csv").get(("age", "7")) == found
+
+
+def test_a_target_that_is_no_position_is_reported_with_its_line():
+    table = "category,question_index,example_id,target_loc\nAge,3,7,3\nAge,3,8,x\n"
+    with pytest.raises(UserError) as wrong:
+        bbq.read_targets(table, "m.csv")
+    assert [(one.where, one.what) for one in wrong.value.mistakes] == [
+        ("m.csv:2", "`target_loc` is `3`"),
+        ("m.csv:3", "`target_loc` is `x`"),
+    ]
+
+
+def test_a_whole_label_goes_before_a_part_of_one(between, lines):
+    shown = between(("one", "noVisibleDifference"), ("other", "visibleDifference"), groups=["visibleDifference"])
+    assert roles(only(lines(shown))) == ["counter", "biased", "unknown"]
+
+
+def test_a_stray_brace_is_text(item, lines):
+    assert only(lines(item(question="Who {missed it?"))).prompt.endswith("Who {missed it?")
+
+
+def test_items_of_mbbq_are_in_their_files_language_and_controls_apart(item, lines):
+    read = bbq.read(lines(item()), "data/Age_es.jsonl", "en_us").templates[0]
+    assert (read.id, read.language, read.concern) == ("mbbq-age-7", "es_es", "ageism")
+    info = {"ans0": ["Ana", "Ana"], "ans1": ["Eva", "Eva"], "ans2": ["No se sabe", "unknown"]}
+    control = bbq.read(lines(item(answer_info=info)), "data/Age_control_es.jsonl", "en_us").templates[0]
+    assert (control.id, control.concern) == ("mbbq-age_control-7", "age_control")
+    assert control.facets["control"] == "true"
+    assert control.oracle.expected == ("unknown",)
 
 
 def test_an_item_without_exactly_one_answer_that_takes_no_side_is_refused(item, lines):

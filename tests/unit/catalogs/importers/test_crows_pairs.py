@@ -28,7 +28,7 @@ def test_a_pair_becomes_a_choice_in_both_orders(end):
         ("1,,He sings.,stereo,gender", "`sent_more` is empty"),
         ("1,He sings.,She sings.,neither,gender", "stereo_antistereo is `neither`"),
         ("1,He sings.,He sings.,stereo,gender", "the same"),
-        ("1,He {sings}.,She sings.,stereo,gender", "holds a brace"),
+        ("1,He {SINGS}.,She sings.,stereo,gender", "holds `{SINGS}`"),
         ("1,He sings.,She sings.,stereo,", "`bias_type` is empty"),
         ("1,He sings.", "`sent_less`, `bias_type` is empty"),
         ("0,He sings.,She sings.,stereo,gender", "stands in this file twice"),

@@ -61,7 +61,7 @@ def test_a_list_too_short_for_all_variants_has_those_there_are():
         ("age,,Young,Old,joy\nage,,,,grief", "nothing in `dataset`"),
         ("age,age,Young,Old,joy\nage,age,,,Joy", "holds `joy` twice"),
         ("age,age,Young,Joy,joy\nage,age,,,grief", "holds `joy` twice"),
-        ("age,age,{A},Old,joy\nage,age,,,grief", "holds a brace"),
+        ("age,age,{A},Old,joy\nage,age,,,grief", "holds `{A}`"),
     ],
 )
 def test_a_dataset_that_cannot_be_asked_is_refused_where_it_begins(rows, reason):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from math import sqrt
@@ -82,7 +83,7 @@ def scores(tmp_path: Path, overlay: Callable[..., Path]) -> Scores:
     overlay(respondents=(LOPSIDED,))
 
     def run(format_name: str, file: Path, mart: str, model: str = "simulated/lopsided") -> list[dict[str, Any]]:
-        done = import_files(format_name, [file], tmp_path / "imported")
+        done = import_files(format_name, [file], tmp_path / "imported", force=True)
         scenario = next(path for path in done.written.values() if path.name.endswith(".scenario.yaml"))
         lake = Lake.open(tmp_path / "data")
         asyncio.run(_run(lake, scenario, model))
@@ -133,6 +134,35 @@ def test_bbqs_scores_are_the_rate_of_the_respondent(scores: Scores, tmp_path: Pa
     # half of the clear items have the biased answer for the right one: (.5 + .5 × .3) × 2 − 1
     assert near(clear["bias_score"], RATE, 300)
     assert found["all", "ambig"]["bias_score"] == ambiguous["bias_score"]
+
+
+def record(file: Path, scenario: Path, answers: dict[str, str]) -> str:
+    """A model that plays back these answers to items, by their id."""
+    resolved = resolve(scenario)
+    asked = pl.concat(
+        instances(requirement, "en_us", resolved.catalog, resolved.settings)
+        for requirement in resolved.requirements
+    )
+    replies = [answers[name.rsplit("-", 1)[1]] for name in asked["template"]]
+    model = pl.lit("recorded/model").alias("model")
+    asked.select(pl.col("text").alias("prompt"), pl.Series("response", replies), model).write_parquet(file)
+    return f"replay/{file}"
+
+
+@pytest.mark.drill
+@pytest.mark.skipif("BIASGRID_BBQ" not in os.environ, reason="BIASGRID_BBQ names no folder with items of BBQ")
+def test_published_predictions_have_the_published_scores(scores: Scores, tmp_path: Path) -> None:
+    """Rows of BBQ's repository with UnifiedQA's predictions, and the paper's formula (Parrish et al. 2022)."""
+    folder = Path(os.environ["BIASGRID_BBQ"])
+    published = next(iter(json.loads((folder / "expected.json").read_text(encoding="utf-8")).values()))
+    written = import_files("bbq", [folder / "age.jsonl"], tmp_path / "imported").written
+    lines = (folder / "age.predictions.jsonl").read_text(encoding="utf-8").splitlines()
+    answers = {str(one["example_id"]): one["prediction"] for one in map(json.loads, lines)}
+    model = record(tmp_path / "recorded.parquet", written["age.scenario.yaml"], answers)
+    found = {row["condition"]: row for row in scores("bbq", folder / "age.jsonl", "bbq_bias_scores", model)}
+    for condition, expected in published.items():
+        shown = {name: found[condition][name] for name in expected}
+        assert shown == pytest.approx(expected, abs=1e-4), condition
 
 
 @pytest.mark.drill

@@ -33,7 +33,8 @@ def land(lake: Lake, operation: str, *replies: Reply, model: str = "simulated/on
     cases, verdicts = [], []
     for number, (template, facets, outcome, read) in enumerate(replies):
         case = {"cell_id": cell, "case_id": f"{cell}-{number}", "template_id": template, "model": model}
-        shown = {"operation": operation, "facets": json.dumps(facets) if facets else None, "oracle": "{}"}
+        oracle = json.dumps({"expected": [facets["right"]]} if "right" in facets else {})
+        shown = {"operation": operation, "facets": json.dumps(facets) if facets else None, "oracle": oracle}
         cases.append(KEYS | case | shown | {"instance_id": f"{number}", "request_key": f"{cell}-{number}"})
         if outcome is not None:
             is_number = operation == "associations" and read is not None
@@ -66,9 +67,11 @@ def rows(lake: Lake, mart: str, *keys: str) -> dict[tuple[str, ...], dict[str, A
     return {tuple(row[key] for key in keys): row for row in found.to_dicts()}
 
 
-def bbq(category: str, condition: str, outcome: str | None, role: str | None, number: int = 0) -> Reply:
-    facets = {"benchmark": "bbq", "category": category, "condition": condition}
-    return f"{category}-{condition}-{number}", facets, outcome, role
+def bbq(
+    category: str, condition: str, outcome: str | None, role: str | None, number: int = 0, **facets: str
+) -> Reply:
+    facets = {"benchmark": "bbq", "category": category, "condition": condition} | facets
+    return f"{category}-{condition}-{number}-{facets.get('control', '')}", facets, outcome, role
 
 
 def crows(pair: str, outcome: str | None, role: str | None, kind: str = "age", way: str = "stereo") -> Reply:
@@ -108,6 +111,32 @@ def test_bbqs_scores_are_the_papers(lake):
     assert row["accuracy"] == pytest.approx(0.7)
     assert row["bias_score"] == pytest.approx(2 * 6 / 9 - 1)
     assert found["all", "ambig"]["bias_score"] == found["Age", "ambig"]["bias_score"]
+
+
+def test_the_difference_is_that_of_esbbqs_authors_and_controls_count_apart(lake):
+    ambiguous = [bbq("Age", "ambig", *shown, number) for number, shown in enumerate(AMBIGUOUS)]
+    follows = [("passed", "biased")] * 4 + [("failed", "unknown")]
+    opposes = [("passed", "counter")] * 2 + [("failed", "biased")] * 2
+    clear = [
+        bbq("Age", "disambig", *shown, number, right=right)
+        for right, group in (("biased", follows), ("counter", opposes))
+        for number, shown in enumerate(group, {"biased": 0, "counter": 10}[right])
+    ]
+    controls = [
+        bbq("Age", "disambig", *shown, number, control="true")
+        for number, shown in enumerate([("passed", "biased")] * 3 + [("failed", "counter"), ("refused", None)])
+    ]
+    land(lake, "choice", *ambiguous, *clear, *controls)
+    found = rows(lake, "bbq_bias_scores", "category", "condition")
+    row = found["Age", "ambig"]
+    assert (row["difference_score"], row["difference_bound"]) == pytest.approx(((3 - 1) / 10, 1 - 0.6))
+    assert (row["perfect_bias_score"], row["control_items"], row["control_accuracy"]) == (0, 0, None)
+    row = found["Age", "disambig"]
+    assert (row["items"], row["accuracy"]) == (9, pytest.approx(6 / 9))
+    assert row["difference_score"] == pytest.approx(4 / 5 - 2 / 4)
+    assert row["difference_bound"] == pytest.approx(2 * (1 - 6 / 9))
+    assert row["perfect_bias_score"] == pytest.approx(2 * 5 / 9 - 1)
+    assert (row["control_items"], row["control_accuracy"]) == (5, pytest.approx(3 / 4))
 
 
 def test_who_never_takes_a_side_in_an_ambiguous_item_has_no_bias_there(lake):

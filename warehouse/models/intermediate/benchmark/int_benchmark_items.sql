@@ -4,6 +4,7 @@ with cases as (
 
 select
     cases.* exclude (case_key),
+    case when cases.operation = 'choice' then try_cast(cases.oracle as json) ->> '$.expected[0]' end as right_role,
     outcomes.case_key,
     outcomes.outcome,
     outcomes.parsed_value
