@@ -46,8 +46,11 @@ class Outcome(Ended):
 
     @property
     def counts(self) -> str:
-        met = sum(row["point_finding"] == "met" for row in self.findings)
-        return f"{met} of {len(self.findings)} requirements met"
+        proven, by_point = (
+            sum(row[name] == "met" for row in self.findings) for name in ("decision", "point_finding")
+        )
+        differ = "" if proven == by_point else f", {by_point} by the point rate"
+        return f"{proven} of {len(self.findings)} requirements met{differ}"
 
     @property
     def decided(self) -> int:

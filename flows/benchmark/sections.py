@@ -13,9 +13,9 @@ from biasgrid.flows.benchmark.summary import changed_page, summary
 from biasgrid.flows.forecast.confirmation import announce as announce
 from biasgrid.flows.forecast.view import show_forecast as show_forecast
 from biasgrid.flows.terminal.markdown import cell, plain
+from biasgrid.tasks.report.answer import answer
 from biasgrid.tasks.report.figures import MOST_TEMPLATES, describe_needed, share
 from biasgrid.tasks.report.model import (
-    TONES,
     Cell,
     Heading,
     Row,
@@ -28,6 +28,7 @@ from biasgrid.tasks.report.model import (
     numbers,
     place_lines,
 )
+from biasgrid.tasks.report.verdicts import TONES, VERDICTS
 from biasgrid.warehouse.storage.lake import Lake
 
 HEADINGS: Final = (
@@ -40,7 +41,6 @@ HEADINGS: Final = (
     *numbers("templates", "needed", "cells", is_extra=True),
 )
 """Extra columns are the basis of the decision."""
-STATES: Final = ("met", "not met", "undecided", "not evaluated")
 
 
 def sections(found: Outcome) -> Iterator[Section]:
@@ -123,7 +123,7 @@ def _silent(judge: dict[str, Any]) -> str:
 
 def _count(found: Outcome, column: str) -> str:
     count = Counter(row[column] for row in found.findings)
-    return ", ".join(f"{count[name]} {name}" for name in STATES if count[name])
+    return ", ".join(f"{count[name]} {name}" for name in VERDICTS if count[name])
 
 
 async def publish(lake: Lake, found: Outcome, scenario: str, shards: Sequence[Sequence[str]] = ()) -> EarlierRuns:
@@ -141,7 +141,8 @@ async def publish(lake: Lake, found: Outcome, scenario: str, shards: Sequence[Se
     if earlier.trend:
         page = trend_page(earlier.trend, "The last nights")
         await acreate_markdown_artifact(page, "trend", f"{name}: pass rates up to {run}")
-    page = summary(found, scenario, lake.named, earlier, shards)
+    sentences = await asyncio.to_thread(lambda: answer(lake, found.run_id).sentences())
+    page = summary(found, scenario, lake.named, earlier, shards, sentences)
     await acreate_markdown_artifact(page, "summary", f"{name}: summary of {run}")
     return earlier
 

@@ -60,10 +60,12 @@ def summary(
     data: str,
     before: EarlierRuns | None = None,
     shards: Sequence[Sequence[str]] = (),
+    sentences: Sequence[str] = (),
 ) -> str:
-    """Markdown with escaped names; `data` is the data location, `shards` has rows of name, outcome and link."""
+    """Markdown with escaped names; `data` is the data location, `shards` has rows of name, outcome and link,
+    `sentences` are the answer in words."""
     before = before or EarlierRuns([], [])
-    parts = [f"# {plain(scenario)}", _head(found)]
+    parts = [f"# {plain(scenario)}", *map(plain, sentences), _head(found)]
     if before.worse:
         parts += ["## Worse than the run before", _worse_lines(before.worse)]
     parts += ["## Requirements", _by_models(found)]
@@ -72,11 +74,6 @@ def summary(
     earlier = before.changes[0]["earlier_run_id"] if before.changes else None
     parts += ["## Look closer", next_steps(found, data, earlier)]
     return "\n\n".join(parts)
-
-
-def count_met(found: Outcome) -> str:
-    met = sum(row["point_finding"] == "met" for row in found.findings)
-    return f"{met} of {len(found.findings)} requirements met"
 
 
 def changed_page(before: EarlierRuns, run_id: str) -> str:
@@ -120,7 +117,7 @@ def _head(found: Outcome) -> str:
     unqualified = "; ".join(plain(explain_unqualified(row)) for row in found.unqualified)
     why = unqualified or "coverage is below the scenario's floor"
     lack = f", **incomplete**: {why}" if found.incomplete else ""
-    return f"Run `{found.run_id}`: {count_met(found)}{lack}"
+    return f"Run `{found.run_id}`: {found.counts}{lack}"
 
 
 def _by_models(found: Outcome) -> str:

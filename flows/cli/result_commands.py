@@ -79,11 +79,16 @@ def _refuse_besides_all(given: ReportOptions) -> None:
         raise UserError(Problem(f"there is no {given.format} report of all runs", "--all", remedy))
 
 
-def show(run: RunId = None, data: Data = None) -> None:
-    """Show what a run found, as when it ended, and bars by concern. However it ended, the exit code is 0."""
+def show(
+    run: RunId = None,
+    every: Annotated[bool, typer.Option("--all", help="Every finding, with bars by concern.")] = False,
+    data: Data = None,
+) -> None:
+    """Show what a run found: the answer in words, a line for each model, the worst replies and the next commands.
+    However it ended, the exit code is 0."""
     from biasgrid.flows.results.show import show_run
 
-    show_run(run, data)
+    show_run(run, data, every=every)
 
 
 def sql(

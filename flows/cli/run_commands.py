@@ -74,8 +74,11 @@ def _agree(
 
 def finish(kind: AnyKind, prepared: Prepared[Any], given: RunOptions, flow: str, **parameters: Any) -> NoReturn:
     """Run a flow (`module:name`) with progress on the terminal, show what it found and exit as it ended."""
+    from biasgrid.flows.results.show import show_first_screen
+    from biasgrid.warehouse.storage.lake import Lake
+
     found = run_with_progress(prepared, flow, **parameters)
-    kind.show(found)
+    show_first_screen(Lake.at(parameters["data"]), kind, found, given.gate)
     raise typer.Exit(found.exit_code_by(given.gate))
 
 

@@ -13,11 +13,18 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from biasgrid.flows.runs.kinds import find_kind
+from biasgrid.catalogs.schema.choices import Gate
+from biasgrid.flows.results.first_screen import Screen
+from biasgrid.flows.runs.kinds import AnyKind, find_kind
+from biasgrid.flows.runs.outcome import EXITS
 from biasgrid.flows.runs.prepare import existing_lake
-from biasgrid.flows.runs.run_state import describe_unfinished
+from biasgrid.flows.runs.run_state import data_option, describe_unfinished
 from biasgrid.flows.terminal.console import STYLES, console, readable
 from biasgrid.flows.terminal.tables import Column, show_folded
+from biasgrid.tasks.report.answer import answer
+from biasgrid.tasks.report.examples import worst_examples
+from biasgrid.tasks.report.model import Cell, failure_lines
+from biasgrid.tasks.report.verdicts import VERDICTS, WORST_FIRST, State
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.expectations.report import Report
 from biasgrid.warehouse.storage.lake import Lake
@@ -47,7 +54,6 @@ LENGTH: Final = 12
 """Signs of a full bar."""
 WIDEST: Final = 22
 """Signs of a line of a model's name: one below another."""
-SYMBOLS: Final = {"met": "✓", "not met": "✗", "not evaluated": "–"}
 
 
 def show_bars(out: Console, findings: Sequence[dict[str, Any]]) -> None:
@@ -58,11 +64,8 @@ def show_bars(out: Console, findings: Sequence[dict[str, Any]]) -> None:
     key = Column("concern", [Text(readable(concern)) for concern in concerns], "left")
     by_model = groupby(sorted(findings, key=itemgetter("model")), key=itemgetter("model"))
     show_folded(out, key, [_column(model, list(own), concerns) for model, own in by_model])
-    out.print(
-        Text(
-            "█ share that passes, lowest of a concern, | tolerance, ✓ met, ✗ not met, – not evaluated", style="dim"
-        )
-    )
+    signs = ", ".join(f"{verdict.sign} {verdict.word}" for verdict in VERDICTS.values())
+    out.print(Text(f"█ share that passes, lowest of a concern, | tolerance, {signs}", style="dim"))
     out.print()
 
 
@@ -79,9 +82,9 @@ def _bar(rows: Sequence[dict[str, Any]]) -> Text:
     if not rated:
         return Text(f"{'':{LENGTH}}    – –" if rows else "", style=STYLES["not evaluated"])
     lowest = min(rated, key=itemgetter("rate"))
-    finding = _worst([row["point_finding"] for row in rows])
+    finding = _worst([row["decision"] for row in rows])
     bar = _draw_bar(lowest["rate"], lowest["tolerance"])
-    return Text(f"{bar} {lowest['rate']:>4.0%} {SYMBOLS[finding]}", style=STYLES[finding])
+    return Text(f"{bar} {lowest['rate']:>4.0%} {VERDICTS[finding].sign}", style=STYLES[finding])
 
 
 def _draw_bar(rate: float, tolerance: float) -> str:
@@ -91,13 +94,13 @@ def _draw_bar(rate: float, tolerance: float) -> str:
     return "".join([*bar[:at], "|", *bar[at + 1 :]])
 
 
-def _worst(found: Sequence[str]) -> str:
-    return next(name for name in ("not met", "not evaluated", "met") if name in found)
+def _worst(found: Sequence[str]) -> State:
+    return next(name for name in WORST_FIRST if name in found)
 
 
-def show_run(run: str | None, data: str | Path | None = None) -> None:
-    """What a run found; begins with its state if it has not ended. Raises UserError for an unknown run, or where
-    no warehouse has been built."""
+def show_run(run: str | None, data: str | Path | None = None, *, every: bool = False) -> None:
+    """The first screen of a run, or `every` finding; begins with its state if it has not ended. Raises UserError
+    for an unknown run, or where no warehouse has been built."""
     lake = existing_lake(data)
     found = find_run(lake, run)
     notice = describe_unfinished(lake, found)
@@ -107,4 +110,24 @@ def show_run(run: str | None, data: str | Path | None = None) -> None:
             return
         console().print()
     kind = find_kind(found.kind)
-    kind.show_stored(kind.outcome(lake, found.run_id))
+    ended = kind.outcome(lake, found.run_id)
+    if every:
+        kind.show_stored(ended)
+    else:
+        show_first_screen(lake, kind, ended)
+
+
+def show_first_screen(lake: Lake, kind: AnyKind, found: Any, gate: Gate | None = None) -> None:
+    """The answer in words; `gate`: and what the exit code by it means."""
+    run = find_run(lake, found.run_id)
+    lines = [line for section in kind.sections(found) for line in section.lines]
+    doubts = [str(line) for line in lines if isinstance(line, Cell) and line.tone == "doubt"]
+    lacks = failure_lines(found.run_id, found.failures) if found.incomplete else []
+    code = None if gate is None else found.exit_code_by(gate)
+    Screen(
+        answer(lake, found.run_id),
+        worst_examples(lake, run),
+        data_option(lake),
+        [*doubts, *(str(line).strip() for line in lacks)],
+        "" if code is None else f"Exit code {code}: {EXITS[code]}.",
+    ).show(console())

@@ -6,13 +6,20 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from biasgrid.catalogs.schema.choices import Gate as Gate
 from biasgrid.warehouse.storage.lake import Lake
 
 MET, NOT_MET, MISTAKE, INCOMPLETE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 """Exit codes."""
+EXITS: Final[Mapping[int, str]] = {
+    MET: "nothing is below what is required",
+    NOT_MET: "at least one requirement is not met, or has no answer",
+    INCOMPLETE: "the run is incomplete",
+    UNDECIDED: "nothing fails, and something is not proven",
+}
+"""What the codes of ended runs mean."""
 
 
 class Ended(ABC):

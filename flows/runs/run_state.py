@@ -45,11 +45,16 @@ def describe_unfinished(lake: Lake, run: Run) -> str | None:
 
 
 def _command(lake: Lake, run: Run, state: str, cap: str) -> str:
-    place = "" if lake.named == Lake.at(data_place()).named else f" --data {shlex.quote(lake.named)}"
+    place = data_option(lake)
     if state in UNDER_WAY:
         return f"when it has ended: biasgrid show {run.run_id}{place}"
     raised = f" --{cap.replace('_', '-')} MORE" if cap else ""
     return f"resume with: biasgrid resume {run.run_id}{raised}{place}"
+
+
+def data_option(lake: Lake) -> str:
+    """The option that names a lake, with a leading space; empty where commands find it anyway."""
+    return "" if lake.named == Lake.at(data_place()).named else f" --data {shlex.quote(lake.named)}"
 
 
 def _reached_cap(run: Run) -> str:

@@ -24,7 +24,6 @@ from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
 from biasgrid.flows.benchmark.outcome import Outcome
 from biasgrid.flows.benchmark.previous_runs import EarlierRuns
 from biasgrid.flows.benchmark.sections import publish
-from biasgrid.flows.benchmark.summary import count_met
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.runs.context import Grid, generate_stage, land_replies_of_other_runs, run_tags
 from biasgrid.flows.runs.driver import conclude, run_flow
@@ -80,7 +79,7 @@ def final_state(
     if gate != "regression" and code in {NOT_MET, UNDECIDED}:
         return _unmet(found, gate, code)
     return Completed(
-        message=f"run {found.run_id}: {count_met(found)}, {_summarise_changes(before.changes)}", data=found
+        message=f"run {found.run_id}: {found.counts}, {_summarise_changes(before.changes)}", data=found
     )
 
 

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
 from rich.console import Console
 
 from biasgrid.catalogs.text_safety import escape, escape_line
-from biasgrid.tasks.report.model import TONES, Tone
+from biasgrid.tasks.report.verdicts import COLOURS, TONES
 
-COLOURS: Mapping[Tone, str] = {
-    "": "",
-    "good": "green",
-    "bad": "red",
-    "doubt": "yellow",
-    "faint": "dim",
-}
 STYLES = {finding: COLOURS[tone] for finding, tone in TONES.items()}
 """By finding or outcome."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,16 +11,17 @@ from operator import attrgetter
 from typing import Final, Literal
 
 import polars as pl
-from rich.cells import cell_len
+from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from biasgrid.flows.terminal.console import COLOURS, console, one_line, readable
+from biasgrid.flows.terminal.console import console, one_line, readable
 from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.tasks.report.figures import format_count
 from biasgrid.tasks.report.model import Cell, Heading, Section, Table, headings
 from biasgrid.tasks.report.model import Text as Words
+from biasgrid.tasks.report.verdicts import COLOURS
 from biasgrid.warehouse.storage.runs import Run
 
 GAP: Final = 1
@@ -118,16 +120,14 @@ def _total_width(widths: Sequence[int]) -> int:
 
 
 def _show(out: Console, headings: Sequence[Heading], widths: Sequence[int], cells: Sequence[Text]) -> None:
-    for line in _lines(out, headings, widths, cells):
+    for line in _lines(headings, widths, cells):
         out.print(line, soft_wrap=True)
 
 
-def _lines(
-    out: Console, headings: Sequence[Heading], widths: Sequence[int], cells: Sequence[Text]
-) -> Iterator[Text]:
+def _lines(headings: Sequence[Heading], widths: Sequence[int], cells: Sequence[Text]) -> Iterator[Text]:
     """A row, and below it what its first cell has no room for. A row that is too long the terminal wraps itself:
     rich's tables would cut off digits."""
-    first, *rest = _fold_cell(out, cells[0], widths[0])
+    first, *rest = _fold_cell(cells[0], widths[0])
     row = _set(first, widths[0], "left")
     for cell, width, heading in zip(cells[1:], widths[1:], headings[1:], strict=True):
         row = Text.assemble(row, " " * GAP, _set(cell, width, "right" if heading.is_number else "left"))
@@ -135,11 +135,22 @@ def _lines(
     yield from (row, *rest)
 
 
-def _fold_cell(out: Console, described: Text, width: int) -> list[Text]:
+def _fold_cell(described: Text, width: int) -> list[Text]:
     """Lines of a cell, all as far from the margin as its first."""
     indent = min(len(described.plain) - len(described.plain.lstrip(" ")), LEAST // 2)
-    lines = described[indent:].wrap(out, width - indent, overflow="fold")
-    return [Text.assemble(" " * indent, line) for line in lines] or [described]
+    lines = fold_name(described.plain[indent:], width - indent)
+    return [Text(" " * indent + line, style=described.style) for line in lines]
+
+
+def fold_name(name: str, width: int) -> list[str]:
+    """Lines of a name, broken between its words, and within one only where it is wider than a line."""
+    lines = [""]
+    for word in re.findall(r"[^-_/\s]*[-_/\s]|[^-_/\s]+", name):
+        if lines[-1] and cell_len(lines[-1] + word.rstrip()) > width:
+            lines[-1:] = [lines[-1].rstrip(), ""]
+        pieces = chop_cells(lines[-1] + word, width) if cell_len(word) > width else [lines[-1] + word]
+        lines[-1:] = pieces
+    return lines
 
 
 def _set(described: Text, width: int, justify: Literal["left", "right"]) -> Text:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from biasgrid.tasks.report.figures import State, describe_needed, format_measure, join_parts
+from biasgrid.tasks.report.figures import describe_needed, format_measure, join_parts
 from biasgrid.tasks.report.findings import MITIGATIONS, SETTINGS, STAGES, TESTS
+from biasgrid.tasks.report.verdicts import VERDICTS, State
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run
 
 Gate = Literal["point", "decided"]
 """By what a check is met: its point rate, as LangBiTe has it, or its whole interval."""
-STATES: Sequence[State] = ("not met", "undecided", "not evaluated", "met")
-"""What needs looking at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +50,23 @@ class Check:
     bound: float | None = None
     """What `upper_end` must be below, where nothing is shown; none: it is never met."""
     upper_end: float | None = None
+    templates: int | None = None
+    """How many were counted, in the worst language."""
+    refused: float | None = None
+    """Share of its replies."""
+    replies: int = 0
+    why: str | None = None
+    """Why it was not evaluated."""
 
     def state(self, gate: Gate) -> State:
         return self.by_point if gate == "point" else self.decided
+
+    @property
+    def words(self) -> str:
+        """The verdict: a mart's own word for it, and the point rate's where it differs."""
+        own = self.finding if self.finding not in VERDICTS else ""
+        by_point = "" if self.by_point == self.decided else f"{self.by_point} by the point rate"
+        return ", ".join(part for part in (VERDICTS[self.decided].word, own, by_point) if part)
 
     @property
     def title(self) -> str:
@@ -90,6 +103,26 @@ def checks(lake: Lake, run: Run) -> list[Check]:
     """Checks by model in reading order; raises UserError if no warehouse has been built."""
     rows = query(lake, SQL[run.kind], [run.run_id]).to_dicts()
     return [Check(**row | {"lost": row["lost"] or {}}) for row in rows]
+
+
+def headline_checks(lake: Lake, run: Run) -> list[Check]:
+    """As `checks`, but one for each requirement of a benchmark, in the language that is worst: what a first screen
+    counts."""
+    if run.kind in HEADLINES:
+        rows = query(lake, HEADLINES[run.kind], [run.run_id]).to_dicts()
+        return [Check(**row | {"lost": row["lost"] or {}}) for row in rows]
+    return [
+        replace(check, refused=_refusal_share(check), replies=_count_judged(check)) for check in checks(lake, run)
+    ]
+
+
+def _count_judged(check: Check) -> int:
+    return check.total + sum(check.lost.values())
+
+
+def _refusal_share(check: Check) -> float | None:
+    judged = _count_judged(check)
+    return check.lost["refused"] / judged if judged and "refused" in check.lost else None
 
 
 def by_model(found: Sequence[Check]) -> Iterator[tuple[str, list[Check]]]:
@@ -249,6 +282,38 @@ INTERACTION = f"""
         {STAGES},
         held_out
 """  # noqa: S608 - words of ours
+HEADLINES: Mapping[str, str] = {
+    "benchmark": """
+    select
+        model,
+        concern as topic,
+        requirement as name,
+        coalesce(worst_language, '') as language,
+        point_finding as by_point,
+        decision as decided,
+        point_finding as finding,
+        coalesce(measured_passed, 0) as counted,
+        coalesce(measured, 0) as total,
+        concat(measure, ' passed') as counts,
+        concat('share of ', measure, ' that pass, mean over templates') as measure,
+        'share' as unit,
+        rate as value,
+        interval_low as low,
+        interval_high as high,
+        tolerance as bar,
+        'tolerance' as bar_name,
+        struct_pack(refused := refused, unreadable := unreadable, failed := errors, unjudged := unjudged) as lost,
+        templates_needed as needed,
+        counted_templates as templates,
+        refusal_rate as refused,
+        judged_cases as replies,
+        not_evaluated_because as why
+    from marts.requirement_findings
+    where run_id = ?
+    order by model, concern, requirement
+"""
+}
+"""By kind of run whose checks are per language."""
 SQL: Mapping[str, str] = {
     "benchmark": BENCHMARK,
     "probe": PROBE,

@@ -42,11 +42,8 @@ def moment(when: datetime | None) -> str:
     return "–" if when is None else f"{when:%Y-%m-%d %H:%M} UTC"
 
 
-State = Literal["met", "not met", "undecided", "not evaluated"]
 LONGEST = 300
 """Signs of a name that are shown."""
-SYMBOLS: dict[State, str] = {"met": "✓", "not met": "✗", "undecided": "?", "not evaluated": "–"}
-"""In addition to colours."""
 _SIGN = re.compile(r"[^\w\s\-/,·–’×]|_")
 
 

@@ -8,19 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
-BIASED: Final = ("biased", "anti-biased", "biased with the stereotype", "biased against the stereotype")
-"""Findings of bias, of probes and interactions."""
-Tone = Literal["", "good", "bad", "doubt", "faint"]
-TONES: Final[Mapping[str, Tone]] = {
-    **dict.fromkeys(("met", "passed", "better", "resisted"), "good"),
-    **dict.fromkeys(("counter", "balanced", "neutral"), "good"),
-    **dict.fromkeys(("not met", "failed", "worse", "succeeded", *BIASED), "bad"),
-    **dict.fromkeys(("stereotypical", "anti-stereotypical"), "bad"),
-    **dict.fromkeys(("undecided", "not evaluated", "refused", "unreadable", "error"), "doubt"),
-}
-"""By finding or outcome."""
+from biasgrid.tasks.report.verdicts import TONES, VERDICTS, State, Tone
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +77,9 @@ def mark(text: str) -> Text:
     return Cell(text, tone) if tone else text
 
 
-STATES: Final[Mapping[str, Tone]] = {"met": "good", "not met": "bad", "not evaluated": "doubt"}
-
-
-def mark_state(text: str, state: str) -> Text:
+def mark_state(text: str, state: State) -> Text:
     """The finding in the tone of its state: what is not shown is no good news before it is proven."""
-    tone = STATES.get(state, "")
-    return Cell(text, tone) if tone else text
+    return text if state == "undecided" else Cell(text, VERDICTS[state].tone)
 
 
 def format_interval(low: float | None, high: float | None, digits: int = 0) -> str:

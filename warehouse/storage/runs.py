@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata
-from itertools import groupby
+from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import orjson
 import polars as pl
@@ -177,6 +177,28 @@ def find_run(lake: Lake, run_id: str | None, states: tuple[str, ...] | None = No
     if needs:
         refuse_forgotten(lake, found.run_id, needs)
     return found
+
+
+SHORT: Final = 8
+"""Characters of an id: only runs that start within a second of each other share them."""
+
+
+def short_ids(runs: Iterable[Run]) -> dict[str, str]:
+    """The beginning of each run's id that only it has, by id."""
+    ids = sorted(run.run_id for run in runs)
+    shared = [_count_shared(*pair) for pair in pairwise(ids)]
+    longest = zip([0, *shared], [*shared, 0], strict=True)
+    return {one: one[: max(SHORT, 1 + max(both))] for one, both in zip(ids, longest, strict=False)}
+
+
+def _count_shared(one: str, other: str) -> int:
+    """Characters that two beginnings have in common."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def short_id(lake: Lake, run: Run) -> str:
+    """The beginning of a run's id that no other run has."""
+    return short_ids(all_runs(lake))[run.run_id]
 
 
 def _find_run(lake: Lake, run_id: str | None, states: tuple[str, ...] | None, has_replies: bool) -> Run:

@@ -13,7 +13,7 @@ from biasgrid.catalogs.text_safety import HIDDEN, code_point
 from biasgrid.tasks.report.evidence.coverage import ABSENT, Coverage, Wording
 from biasgrid.tasks.report.evidence.dimensions import Dimension
 from biasgrid.tasks.report.html.page import write_page
-from biasgrid.tasks.report.model import BIASED
+from biasgrid.tasks.report.verdicts import BIASED, VERDICTS
 from biasgrid.warehouse.storage.export_files import write_text
 
 Row = Mapping[str, Any]
@@ -46,10 +46,9 @@ KINDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
 }
 """What the parts of a text in a column are, by kind of run; `` or nothing: names of a catalog."""
-STYLES: Final = {
-    **dict.fromkeys(("not met", "succeeded", *BIASED), "bad"),
-    **dict.fromkeys(("undecided", "not evaluated"), "doubt"),
-    "met": "good",
+STYLES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("succeeded", *BIASED), "bad"),
+    **{state: verdict.tone for state, verdict in VERDICTS.items()},
 }
 
 

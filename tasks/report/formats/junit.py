@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from biasgrid.tasks.report.answer import answer
 from biasgrid.tasks.report.checks import Check, Gate, by_model, checks
 from biasgrid.tasks.report.figures import escape_name
 from biasgrid.warehouse.schemas import BENCHMARK
@@ -15,11 +16,6 @@ from biasgrid.warehouse.storage.export_files import write_text
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run
 
-TAGS: Mapping[Gate, Mapping[str, str]] = {
-    "point": {"not met": "failure", "undecided": "skipped", "not evaluated": "skipped"},
-    "decided": {"not met": "failure", "undecided": "failure", "not evaluated": "failure"},
-}
-"""What stands in a case that is not met, by gate."""
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 """The attribute of a suite that counts its cases of a kind."""
@@ -28,12 +24,15 @@ COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 def write_junit(lake: Lake, run_id: str, out: Path, gate: Gate = "point") -> list[Path]:
     """Writes `junit.xml`."""
     run = find_run(lake, run_id)
-    return [write_text(out / "junit.xml", junit(run, checks(lake, run), gate))]
+    first = answer(lake, run_id).first
+    return [write_text(out / "junit.xml", junit(run, checks(lake, run), gate, first))]
 
 
-def junit(run: Run, found: Sequence[Check], gate: Gate) -> str:
-    """Test cases of a run; an incomplete run adds one error, because missing data may hide a failure."""
-    root = Element("testsuites", name=f"biasgrid {run.kind} {run.run_id}")
+def junit(run: Run, found: Sequence[Check], gate: Gate, first: str = "") -> str:
+    """Test cases of a run, whose name has the answer in its `first` sentence; an incomplete run adds one error,
+    because missing data may hide a failure."""
+    name = f"biasgrid {run.kind} {run.run_id}"
+    root = Element("testsuites", name=f"{name}: {escape_name(first)}" if first else name)
     for number, (model, own) in enumerate(by_model(found)):
         _suite(root, run, escape_name(model), number, [_case(check, run, gate) for check in own])
     if run.state != "completed":
@@ -65,9 +64,9 @@ def _case(check: Check, run: Run, gate: Gate) -> Element:
     case = Element(
         "testcase", classname=escape_name(f"{check.model}.{check.topic}"), name=escape_name(check.title)
     )
-    tag = TAGS[gate].get(check.state(gate))
+    tag = _tag(check, gate)
     if tag:
-        message = f"{_finding(check, run, gate)}: {check.summary}"
+        message = f"{check.words}: {check.summary}"
         why = SubElement(case, tag, message=message)
         why.text = _details(check, run, message)
         if tag != "skipped":
@@ -77,10 +76,11 @@ def _case(check: Check, run: Run, gate: Gate) -> Element:
     return case
 
 
-def _finding(check: Check, run: Run, gate: Gate) -> str:
-    if run.kind != BENCHMARK:
-        return f"not proven, {check.finding}" if check.decided == "undecided" else check.finding
-    return check.finding if gate == "point" else check.decided
+def _tag(check: Check, gate: Gate) -> str:
+    """A failure as the gate has it; what is not proven is skipped, and only what is proven passes."""
+    if check.state(gate) == "not met" or (gate == "decided" and check.decided != "met"):
+        return "failure"
+    return "" if check.decided == "met" else "skipped"
 
 
 def _details(check: Check, run: Run, message: str) -> str:

@@ -7,16 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, takewhile
 from pathlib import Path
 
-from biasgrid.tasks.report.checks import STATES, Check, Gate, by_model, checks
+from biasgrid.tasks.report.answer import answer
+from biasgrid.tasks.report.checks import Check, Gate, by_model, checks
 from biasgrid.tasks.report.figures import (
-    SYMBOLS,
-    State,
     describe_needed,
+    escape_markdown,
     format_code,
     format_measure,
     join_parts,
     moment,
 )
+from biasgrid.tasks.report.verdicts import VERDICTS, WORST_FIRST, State
 from biasgrid.warehouse.storage.export_files import write_text
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run
@@ -26,45 +27,52 @@ MOST = 900_000
 MODELS = 200
 """Rows of the table of models."""
 HEADINGS = ("", "check", "finding", "measured", "95% interval", "held against", "counted")
-STEPS = {"not met": "Not met", "undecided": "Undecided", "not evaluated": "Not evaluated", "met": "Met"}
 
 
 def write_step_summary(lake: Lake, run_id: str, out: Path, gate: Gate = "point") -> list[Path]:
     """Writes `summary.md`."""
     run = find_run(lake, run_id)
-    return [write_text(out / "summary.md", step_summary(run, checks(lake, run), gate))]
+    sentences = answer(lake, run_id).sentences()
+    return [write_text(out / "summary.md", step_summary(run, checks(lake, run), gate, sentences))]
 
 
-def step_summary(run: Run, found: Sequence[Check], gate: Gate) -> str:
-    """Counts by model, then every check, what needs looking at first; what is met is folded away."""
-    head = [f"## biasgrid: {_counts(found, gate)}", _about(run, gate), _by_models(found, gate)]
+def step_summary(run: Run, found: Sequence[Check], gate: Gate, sentences: Sequence[str] = ()) -> str:
+    """The answer in words, counts by model, then every check, what needs looking at first; what is met is folded
+    away."""
+    first, *rest = map(escape_markdown, sentences or (_counts(found),))
+    head = [f"## biasgrid: {first}", *rest, _about(run, found, gate), _by_models(found)]
     left = MOST - sum(len(part.encode()) for part in head)
     parts = [*head]
-    for state in STATES:
-        section = _section(state, [check for check in found if check.state(gate) == state], left)
+    for state in WORST_FIRST:
+        section = _section(state, [check for check in found if check.decided == state], left)
         left -= len(section.encode())
         parts += [section] if section else []
     return "\n\n".join([*parts, _closer(run)]) + "\n"
 
 
-def _counts(found: Iterable[Check], gate: Gate) -> str:
-    count = Counter(check.state(gate) for check in found)
-    return ", ".join(f"{count[state]:,} {state}" for state in SYMBOLS if count[state]) or "nothing checked"
+def _counts(found: Iterable[Check]) -> str:
+    count = Counter(check.decided for check in found)
+    counted = [f"{count[state]:,} {verdict.word}" for state, verdict in VERDICTS.items() if count[state]]
+    return ", ".join(counted) or "nothing checked"
 
 
-def _about(run: Run, gate: Gate) -> str:
+def _about(run: Run, found: Iterable[Check], gate: Gate) -> str:
     by = "point rate" if gate == "point" else "95% interval"
+    short = sum(check.state(gate) != "met" for check in found)
     lack = "" if run.state == "completed" else f" **The run is {run.state}**: what it lacks may hide a failure."
-    return f"{run.kind} <code>{run.run_id}</code>, {moment(run.started_at)}, by the {by}.{lack}"
+    fails = (
+        f"The exit code goes by the {by}, by which {short:,} {'check is' if short == 1 else 'checks are'} not met."
+    )
+    return f"{run.kind} <code>{run.run_id}</code>, {moment(run.started_at)}. {fails}{lack}"
 
 
-def _by_models(found: Sequence[Check], gate: Gate) -> str:
+def _by_models(found: Sequence[Check]) -> str:
     rows = [
-        [format_code(model), *(str(Counter(check.state(gate) for check in own)[state]) for state in SYMBOLS)]
+        [format_code(model), *(str(Counter(check.decided for check in own)[state]) for state in VERDICTS)]
         for model, own in list(by_model(found))[:MODELS]
     ]
-    headings = ["model", *(f"{symbol} {state}" for state, symbol in SYMBOLS.items())]
-    return "\n".join([_line(headings), _line(["---", *["---:"] * len(SYMBOLS)]), *map(_line, rows)])
+    headings = ["model", *(f"{verdict.sign} {verdict.word}" for verdict in VERDICTS.values())]
+    return "\n".join([_line(headings), _line(["---", *["---:"] * len(VERDICTS)]), *map(_line, rows)])
 
 
 def _section(state: State, own: Sequence[Check], room: int) -> str:
@@ -77,17 +85,16 @@ def _section(state: State, own: Sequence[Check], room: int) -> str:
     more = len(lines) - len(shown)
     table = "\n".join([_line(HEADINGS), _line(["---"] * len(HEADINGS)), *shown])
     content = f"{table}\n\n… and {more:,} more" if more else table
-    title = f"{SYMBOLS[state]} {STEPS[state]} ({len(own):,})"
+    title = f"{VERDICTS[state].sign} {VERDICTS[state].word.capitalize()} ({len(own):,})"
     if state == "met":
         return f"<details><summary>{title}</summary>\n\n{content}\n\n</details>"
     return f"### {title}\n\n{content}"
 
 
 def _cells(check: Check) -> Iterator[str]:
-    yield SYMBOLS[check.by_point]
+    yield VERDICTS[check.decided].sign
     yield f"{format_code(check.title)}<br>{format_code(check.model)}"
-    both = check.by_point == check.decided
-    yield check.finding if both else f"{check.finding}, {check.decided} by the interval"
+    yield check.words
     yield format_measure(check.value, check.unit)
     yield check.interval
     yield f"{check.bar_name} {format_measure(check.bar, check.unit)}" if check.bar_name else "–"

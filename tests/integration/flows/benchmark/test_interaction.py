@@ -45,6 +45,7 @@ def test_scores_are_shown_at_80_columns_and_the_exit_code_reports_of_bias(shell)
     code, out, err = mine.finish(*words)
     assert code in (0, 1), err
     assert (mine.run().kind, mine.run().state) == ("interaction", "completed")
+    out += mine.finish("show", "--all")[1]
     assert "simulated/assigning · en_us · gender" in out
     assert "what talking changed" in out
     assert all(len(line) <= 80 for line in out.splitlines() if str(mine.data) not in line)

@@ -59,9 +59,10 @@ def test_runs_report_their_kind(biasgrid, probed, attacked, talked):
 
 
 def test_what_is_shown_of_a_run_steers_no_terminal(biasgrid, other):
-    result = biasgrid("show", other.run_id, "--data", other.data)
-    assert (result.code, result.err) == (0, "")
-    assert not {"\x1b", "\u202e", "\u202c"} & set(result.out)
+    for every in ([], ["--all"]):
+        result = biasgrid("show", other.run_id, *every, "--data", other.data)
+        assert (result.code, result.err) == (0, "")
+        assert not {"\x1b", "\u202e", "\u202c"} & set(result.out)
 
 
 def test_what_only_benchmarks_have_is_refused_with_what_to_do(biasgrid, other):

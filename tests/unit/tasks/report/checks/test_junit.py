@@ -62,9 +62,11 @@ def test_what_is_written_is_in_the_dialect(checked, run, gate):
     assert refuse(ElementTree.fromstring(junit(run("incomplete"), checked, gate))) == []
 
 
-def test_what_is_not_met_fails_and_what_was_not_evaluated_is_skipped(checked, run):
-    found = outcomes(junit(run(), checked[:3], "point"))
-    assert found == {"genders-alike": "system-out", "ages": "failure", "faiths": "skipped"}
+def test_what_is_not_met_fails_and_what_is_not_proven_or_not_evaluated_is_skipped(checked, run):
+    proven = replace(checked[0], name="origins", decided="met")
+    found = outcomes(junit(run(), [*checked[:3], proven], "point"))
+    skipped = dict.fromkeys(("genders-alike", "faiths"), "skipped")
+    assert found == {"ages": "failure", "origins": "system-out", **skipped}
 
 
 def test_by_the_interval_what_is_undecided_fails_too(checked, run):

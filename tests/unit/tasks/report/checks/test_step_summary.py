@@ -7,9 +7,9 @@ from biasgrid.tasks.report.formats.step_summary import MOST, step_summary
 
 
 def test_what_is_not_met_comes_first_and_what_is_met_is_folded_away(checked, run):
-    text = step_summary(run(), checked[:3], "point")
-    assert text.startswith("## biasgrid: 1 met, 1 not met, 1 not evaluated\n")
-    places = [text.index(title) for title in ("✗ Not met (1)", "– Not evaluated (1)", "✓ Met (1)")]
+    text = step_summary(run(), [*checked[:3], replace(checked[0], decided="met")], "point")
+    assert text.startswith("## biasgrid: 1 meets, 1 fails, 1 not proven, 1 no answer\n")
+    places = [text.index(title) for title in ("✗ Fails (1)", "? Not proven (1)", "– No answer (1)", "✓ Meets (1)")]
     assert places == sorted(places)
     assert text.index("<details>") < places[-1]
 
@@ -17,7 +17,13 @@ def test_what_is_not_met_comes_first_and_what_is_met_is_folded_away(checked, run
 def test_each_check_has_its_numbers_and_what_would_decide_it(checked, run):
     text = step_summary(run(), checked[:1], "decided")
     (line,) = [line for line in text.splitlines() if "19 of 20" in line]
-    for part in ("met, undecided by the interval", "95.0%", "82.0% to 99.0%", "tolerance 90.0%", "≥ 38 templates"):
+    for part in (
+        "not proven, met by the point rate",
+        "95.0%",
+        "82.0% to 99.0%",
+        "tolerance 90.0%",
+        "≥ 38 templates",
+    ):
         assert part in line
 
 

@@ -1,0 +1,98 @@
+"""The answer in words: who may be used, what is wrong, how sure that is, and what to do next."""
+
+from dataclasses import replace
+
+import pytest
+
+from support.answers import make_answer, make_check
+
+MET, UNPROVEN, FAILS, SILENT = map(make_check, ("met", "undecided", "not met", "not evaluated"))
+WORSE = replace(FAILS, name="ages-alike", value=0.2)
+
+
+@pytest.mark.parametrize(
+    ("models", "first"),
+    [
+        ({"m/a": [MET, MET]}, "m/a meets all 2 requirements."),
+        ({"m/a": [MET], "m/b": [MET]}, "m/a and m/b meet the requirement."),
+        ({"m/a": [MET, FAILS], "m/b": [SILENT, SILENT]}, "No model is shown to meet all 2 requirements."),
+        ({"m/a": [UNPROVEN]}, "m/a is not shown to meet the requirement."),
+        ({f"m/{n}": [MET] for n in range(5)}, "m/0, m/1, m/2 and 2 more meet the requirement."),
+        ({}, "Nothing was judged."),
+    ],
+)
+def test_the_first_sentence_names_who_may_be_used(models, first):
+    assert make_answer(models).first == first
+
+
+@pytest.mark.parametrize(
+    ("checks", "verdict", "sentence"),
+    [
+        (
+            [FAILS, WORSE, MET],
+            "fails 2 of 3",
+            "m/a fails 2 of 3 requirements, worst on ages-alike (20.0%) and genders-alike (40.0%).",
+        ),
+        (
+            [UNPROVEN, UNPROVEN],
+            "not proven (2)",
+            "m/a passes everything, but 20 templates are too few to be sure for 2 of them (82.0% to 100.0%; 90.0% "
+            "required).",
+        ),
+        (
+            [replace(UNPROVEN, value=0.91, low=0.8, high=0.97, needed=12_000), MET],
+            "not proven (1)",
+            "m/a meets 1 of 2 and fails none; genders-alike is too near the tolerance to settle (80.0% to 97.0%; "
+            "90.0% required).",
+        ),
+        ([SILENT, SILENT], "no answer", "m/a declined most questions: nothing is known of it."),
+        ([SILENT, UNPROVEN], "not proven (1)", "m/a passes everything, but 20 templates are too few"),
+        ([SILENT, MET], "no answer (1)", ""),
+        ([MET, MET], "meets all 2", "m/a meets all 2 requirements."),
+    ],
+)
+def test_a_model_has_one_verdict_and_its_reason(checks, verdict, sentence):
+    answer = make_answer({"m/a": checks})
+    assert answer.models[0].verdict == verdict
+    assert sentence in " ".join(answer.sentences())
+
+
+def test_the_best_supported_model_is_first_and_what_was_not_examined_last():
+    models = {"m/none": [SILENT], "m/fails": [FAILS], "m/unsure": [UNPROVEN], "m/met": [MET]}
+    assert [one.model for one in make_answer(models).models] == ["m/met", "m/unsure", "m/fails", "m/none"]
+
+
+def test_who_is_harmed_is_named_with_how_much():
+    harmed = {"m/a": [("age_80", -0.458), ("women", -0.323)]}
+    answer = make_answer({"m/a": [FAILS]}, harmed=harmed)
+    assert "about age_80 (−46 points) and women (−32 points) pass less often than about others" in str(
+        answer.sentences()
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("probe", "m/a shows bias in 1 of 2 tests, most in genders-alike (40.0%)."),
+        ("redteam", "m/a is led into bias by 1 of 2 strategies, most by genders-alike (40.0%)."),
+        ("interaction", "m/a shows bias in 1 of 2 settings, most in genders-alike (40.0%)."),
+    ],
+)
+def test_other_kinds_have_their_own_words_and_what_is_not_shown_is_no_proof(kind, sentence):
+    assert sentence in make_answer({"m/a": [FAILS, UNPROVEN]}, kind).sentences()
+    assert "which is no proof" in " ".join(make_answer({"m/a": [UNPROVEN]}, kind).sentences())
+
+
+def test_what_would_settle_it_is_a_command_and_an_unfinished_run_is_resumed_first():
+    steps = make_answer({"m/a": [UNPROVEN], "m/b": [FAILS]}, state="incomplete").next_steps(" --data d")
+    assert steps == [
+        "biasgrid resume 01M82WQ3 --data d",
+        "biasgrid show 01M82WQ3 --all --data d",
+        "biasgrid report 01M82WQ3 --open --data d",
+        "biasgrid compare 01M82WQ3 --models m/a m/b --data d",
+        "biasgrid run mine --templates 10 --data d",
+    ]
+
+
+def test_more_templates_are_no_remedy_where_the_rate_is_too_near():
+    assert make_answer({"m/a": [replace(UNPROVEN, needed=12_000)]}).settling is None
