@@ -116,7 +116,7 @@ class Catalog:
 
     def target(self, model: str) -> Target:
         """A model with its connection settings; raises UserError if the model or its provider is unknown."""
-        full = self.aliases.get(model.lower(), model)
+        full = self._full_name(model)
         prefix, _, rest = full.partition("/")
         provider = self.models.providers.get(prefix)
         if provider is None or not rest:
@@ -146,12 +146,22 @@ class Catalog:
             structured=provider.structured if entry.structured is None else entry.structured,
         )
 
+    def _full_name(self, model: str) -> str:
+        """The `provider/model` of an alias, or of a respondent that is named alone."""
+        if model in self.respondents:
+            return f"{self._simulated}/{model}"
+        return self.aliases.get(model.lower(), model)
+
+    @cached_property
+    def _simulated(self) -> str:
+        """The provider of the respondents; empty if there is none."""
+        return next((name for name, one in self.models.providers.items() if one.connector == "simulated"), "")
+
     def _similar_models(self, model: str) -> str:
         """A remedy with models of a similar name, whose provider may be missing; empty if there are none."""
         full = [*self.aliases.values(), *(f"{name}/…" for name in self.models.providers)]
-        simulated = next((name for name, one in self.models.providers.items() if one.connector == "simulated"), "")
         bare = {name.partition("/")[2]: name for name in self.aliases.values()}
-        bare |= {name: f"{simulated}/{name}" for name in self.respondents}
+        bare |= {name: f"{self._simulated}/{name}" for name in self.respondents}
         known = {name: name for name in full} | ({} if "/" in model else bare | dict(self.aliases))
         return f"did you mean `{bare[model]}`?" if model in bare else nearest(model, known, known)
 

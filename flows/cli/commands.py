@@ -93,7 +93,6 @@ def make_app(word: str = "") -> typer.Typer:
         help="Bias benchmarks for language models: requirements in, findings out.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        add_completion=False,
         rich_markup_mode="markdown",
     )
     made.callback()(biasgrid)

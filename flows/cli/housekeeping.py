@@ -25,21 +25,14 @@ class Keep(StrEnum):
 
 @runs.callback(invoke_without_command=True)
 def listing(context: typer.Context, data: Data = None) -> None:
-    """List the runs, newest first; `forget` removes prompts and replies. A run that is `killed` has recorded no
-    end, and no process writes it."""
+    """List the runs, newest first, each with the beginning of its id that every command takes, and how many models
+    have which verdict; `forget` removes prompts and replies. A run that is `killed` has recorded no end, and no
+    process writes it."""
+    from biasgrid.flows.results.run_list import list_runs
     from biasgrid.flows.runs.prepare import existing_lake
-    from biasgrid.flows.terminal.tables import show_runs
-    from biasgrid.warehouse.storage.run_lock import current_state
-    from biasgrid.warehouse.storage.runs import all_runs
-    from biasgrid.warehouse.storage.tombstones import find_tombstones
 
     if context.invoked_subcommand is None:
-        lake = existing_lake(data)
-        forgotten = find_tombstones(lake)
-        states = {
-            run: "forgotten" if run.run_id in forgotten else current_state(lake, run) for run in all_runs(lake)
-        }
-        show_runs([*states.items()][::-1])
+        list_runs(existing_lake(data))
 
 
 @runs.command()

@@ -46,10 +46,11 @@ class ReportOptions(Options):
     gate: Literal["point", "decided"] = option(
         "point", "--gate", "With `junit` and `markdown`: what counts as failed, as of `run`."
     )
+    open_it: bool = option(False, "--open", "Open the pages in the browser.")
     data: str | None = DATA
 
 
-@command(ReportOptions, "run all_runs format out language gate data")
+@command(ReportOptions, "run all_runs format out language gate open_it data")
 def report(given: ReportOptions) -> None:
     """Write what a run found as files: pages for the browser, `html`; `csv`, `json`, of a benchmark LangBiTe's
     three CSV files; `pictures` as SVG and PNG; for CI `junit` and `markdown`, a job's summary; `model-card`,
@@ -64,10 +65,20 @@ def report(given: ReportOptions) -> None:
             f"pages of {format_count(site.written, 'run')} written, of {site.kept:,} kept as they were", err=True
         )
         typer.echo(site.index)
+        _open(site.index, given)
         return
     written = write_report(given.run, given.format, given.out, given.data, given.language, given.gate)
     for path in written[:1] if given.format == "html" else written:
         typer.echo(path)
+    _open(written[0], given)
+
+
+def _open(page: Path, given: ReportOptions) -> None:
+    if given.open_it and given.format == "html":
+        import webbrowser
+
+        if not webbrowser.open(page.absolute().as_uri()):
+            typer.echo("no browser was found: open the page yourself", err=True)
 
 
 def _refuse_besides_all(given: ReportOptions) -> None:
@@ -146,52 +157,58 @@ def export(
     typer.echo(f"{path} ({format_count(rows, 'row')})")
 
 
-class CompareFormat(StrEnum):
-    table, json, csv, markdown = "table", "json", "csv", "markdown"
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(Options):
+    """What `compare` may be given."""
+
+    earlier: str = option(
+        "",
+        "",
+        "A run by its id, its beginning or end; after an @ one of its evaluations, else the newest.",
+        metavar="RUN[@EVALUATION]",
+        show_default=False,
+    )
+    later: str | None = option(
+        None,
+        "",
+        "What it is compared with: another run, or another evaluation of the same.",
+        metavar="RUN[@EVALUATION]",
+        show_default=False,
+    )
+    models: tuple[str, str] | None = option(
+        None,
+        "--models",
+        "In place of a second run: two models of this one, tested in pairs of equal prompts.",
+        metavar="A B",
+        show_default=False,
+        read=same,
+    )
+    pairs: list[str] | None = option(
+        None,
+        "--as",
+        "Compare model A of the first run with model B of the second, and no others; may be repeated. "
+        "Where each run has one model, these are compared anyway.",
+        metavar="A=B",
+    )
+    format: Literal["table", "json", "csv", "markdown"] = option("table", "--format", "How to show it.")
+    table: str | None = option(
+        None,
+        "--table",
+        "With `--format csv`: which table of the comparison; else its first, such as `requirements`.",
+    )
+    data: str | None = DATA
 
 
-def compare(
-    earlier: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN[@EVALUATION]",
-            help="A run by its id, its beginning or end; after an @ one of its evaluations, else the newest.",
-            show_default=False,
-        ),
-    ],
-    later: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN[@EVALUATION]",
-            help="What it is compared with: another run, or another evaluation of the same.",
-            show_default=False,
-        ),
-    ],
-    models: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--as",
-            metavar="A=B",
-            help="Compare model A of the first run with model B of the second, and no others; may be repeated. "
-            "Where each run has one model, these are compared anyway.",
-        ),
-    ] = None,
-    format: Annotated[CompareFormat, typer.Option("--format", help="How to show it.")] = CompareFormat.table,  # noqa: A002
-    table: Annotated[
-        str | None,
-        typer.Option(
-            "--table",
-            help="With `--format csv`: which table of the comparison; else its first, such as `requirements`.",
-        ),
-    ] = None,
-    data: Data = None,
-) -> None:
-    """What got worse, what got better, and what else differs between two runs: prompt by prompt, tested, at a
-    false-discovery rate of 5%. Probes, red teams and interactions are compared trial by trial, session by session
-    and scene by scene, each with its own kind. Of two evaluations of one run: which verdicts moved, and why."""
-    from biasgrid.flows.compare.compare import show
+@command(CompareOptions, "earlier later models pairs format table data", earlier=...)
+def compare(given: CompareOptions) -> None:
+    """What got worse, what got better, and what else differs between two runs, or two models of one run
+    (`--models A B`): prompt by prompt, tested, at a false-discovery rate of 5%. Probes, red teams and interactions
+    are compared trial by trial, session by session and scene by scene, each with its own kind. Of two evaluations
+    of one run: which verdicts moved, and why."""
+    from biasgrid.flows.compare.compare import Asked, show
 
-    show(earlier, later, pairs=models or (), kind=format.value, part=table, data=data)
+    asked = Asked(given.earlier, given.later, given.pairs or (), given.models)
+    show(asked, given.format, given.table, given.data)
 
 
 app = typer.Typer(

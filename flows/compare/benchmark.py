@@ -36,9 +36,22 @@ def summary(found: Comparison) -> Iterator[str]:
         yield f"judged otherwise: {tests:,} template tests, {replies:,} replies"
     else:
         count = Counter(requirements["change"])
+        if found.is_of_models:
+            yield from _which_is_better(found, count)
         yield f"requirement × model: {format_changes(count)}"
         yield f"templates compared: {requirements['templates'].sum():,}"
     yield _findings_changed(found)
+
+
+def _which_is_better(found: Comparison, count: Counter[str]) -> Iterator[str]:
+    """The answer: on how many requirements each model passes more, by a test."""
+    ((own, other),) = found.models.items()
+    total, both = sum(count.values()), {own: count["worse"], other: count["better"]}
+    for model, better in both.items():
+        if better:
+            yield f"{model} is better on {better} of {total} requirements"
+    if not any(both.values()):
+        yield f"no difference between {own} and {other} is shown on {total} requirements"
 
 
 def _findings_changed(found: Comparison) -> str:
@@ -99,7 +112,8 @@ def _differences(found: Comparison) -> Section:
         own = [each for each in languages if _key(each) == _key(row)]
         lines.append(_difference(row["requirement"], row, ("point_finding", "decision")))
         lines += [_difference(f" {each['language']}", each, (None, "decision")) for each in own if len(own) > 1]
-    headings = ("requirement", "before", "after", "diff", "95% interval", "q", "")
+    ends = ("first", "second") if found.is_of_models else ("before", "after")
+    headings = ("requirement", *ends, "diff", "95% interval", "q", "")
     note = _tests(found) if lines else ""
     return section("Differences", headings, lines, is_numeric=True, note=note, more=("point", "decision"))
 
@@ -107,7 +121,7 @@ def _differences(found: Comparison) -> Section:
 def _tests(found: Comparison) -> str:
     used = " and ".join(sorted(set(found.tables["requirements"]["test"].drop_nulls())))
     return (
-        "before, after: mean share that passes over the templates of both, by the measure; diff: points. "
+        "Rates: mean share that passes over the templates of both, by the measure; diff: points. "
         f"Test: {used}; {DECIDED} point, decision: as of each whole run."
     )
 

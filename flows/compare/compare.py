@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from pkgutil import resolve_name
@@ -18,29 +19,44 @@ from biasgrid.flows.runs.run_state import warn_of_unfinished
 from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.flows.terminal.markdown import plain, render_table
 from biasgrid.flows.terminal.tables import show_sections
-from biasgrid.tasks.aggregate.compare import Comparison, compare
+from biasgrid.tasks.aggregate.compare import Comparison, compare, compare_models
 from biasgrid.tasks.aggregate.run_selector import Chosen
 from biasgrid.tasks.report.model import Section
 from biasgrid.warehouse.storage.export_files import as_csv
+from biasgrid.warehouse.storage.lake import Lake
 
 Format = Literal["table", "json", "csv", "markdown"]
 
 
-def show(
-    earlier: str,
-    later: str,
-    *,
-    pairs: Sequence[str] = (),
-    kind: Format = "table",
-    part: str | None = None,
-    data: str | Path | None = None,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is compared: two runs, with pairs of models that differ in name, or two models of one run."""
+
+    earlier: str
+    later: str | None = None
+    pairs: Sequence[str] = ()
+    models: tuple[str, str] | None = None
+
+    def compare(self, lake: Lake) -> Comparison:
+        """Raises UserError where neither two runs nor two models are named, or both."""
+        if self.models and not self.later and not self.pairs:
+            return compare_models(lake, self.earlier, self.models)
+        if self.models:
+            remedy = "name one run with `--models`, or two with `--as A=B`"
+            raise UserError(Problem("two models of one run are named next to a second run", "--models", remedy))
+        if self.later is None:
+            remedy = "name a second run, or two models of this one: `--models A B`"
+            raise UserError(Problem("there is nothing to compare it with", f"RUN {self.earlier}", remedy))
+        return compare(lake, self.earlier, self.later, self.pairs)
+
+
+def show(asked: Asked, kind: Format = "table", part: str | None = None, data: str | Path | None = None) -> None:
     """`part` names the table that is written as CSV, by default the first: `requirements` of a benchmark. Raises
     UserError as biasgrid.tasks.aggregate.compare does, and for a table that there is not."""
     if part is not None and kind != "csv":
         raise UserError(Problem(f"`--table {part}` has no meaning", "--table", "add --format csv"))
     lake = existing_lake(data)
-    found = compare(lake, earlier, later, pairs)
+    found = asked.compare(lake)
     warn_of_unfinished(lake, {one.run.run_id: one.run for one in (found.earlier, found.later)}.values())
     if kind == "csv":
         write_data(as_csv(_part(found, part)))
@@ -77,6 +93,8 @@ def as_json(found: Comparison) -> str:
 
 def head(found: Comparison) -> list[str]:
     """What comes of it in a few lines, and which two are compared."""
+    if found.is_of_models:
+        return [*resolve_name(f"{find_kind(found.kind).comparison}:summary")(found), *_describe_models(found)]
     lines = [
         *resolve_name(f"{find_kind(found.kind).comparison}:summary")(found),
         f"earlier  {_describe_side(found.earlier)}",
@@ -88,6 +106,11 @@ def head(found: Comparison) -> list[str]:
     if found.left_out:
         lines.append(f"in no comparison: {', '.join(found.left_out)}")
     return lines
+
+
+def _describe_models(found: Comparison) -> list[str]:
+    ((own, other),) = found.models.items()
+    return [f"first    {own}", f"second   {other}", f"both of  {_describe_side(found.later)}"]
 
 
 def _describe_side(chosen: Chosen) -> str:
@@ -123,11 +146,18 @@ def _rows(rows: pl.DataFrame) -> list[dict[str, Any]]:
 def as_markdown(found: Comparison) -> str:
     """For a pull request or a wiki: names from files and texts of models are escaped."""
     parts = [
-        f"# {plain(found.earlier.name)} → {plain(found.later.name)}\n",
+        f"# {' → '.join(map(plain, _names(found)))}\n",
         "\n".join(f"- {plain(line)}" for line in head(found)) + "\n",
         *map(_section_in_markdown, sections(found)),
     ]
     return "\n".join(parts)
+
+
+def _names(found: Comparison) -> tuple[str, str]:
+    if not found.is_of_models:
+        return found.earlier.name, found.later.name
+    ((own, other),) = found.models.items()
+    return own, other
 
 
 def _section_in_markdown(section: Section) -> str:

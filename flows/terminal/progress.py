@@ -5,10 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from types import TracebackType
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from biasgrid.flows.terminal.console import console, dollars, one_line, readable
+
+
+class _Rate(ProgressColumn):
+    """Replies a second, or a minute where they are few."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        if not speed or task.total is None:
+            return Text("")
+        return Text(f"{speed:,.0f}/s" if speed >= 1 else f"{60 * speed:,.0f}/min", style="dim")
 
 
 class RunProgress:
@@ -21,6 +40,7 @@ class RunProgress:
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TextColumn("{task.fields[outcomes]}", markup=False),
+            _Rate(),
             TimeRemainingColumn(compact=True),
             console=self._console,
             disable=not self._console.is_terminal,

@@ -19,10 +19,9 @@ from rich.text import Text
 from biasgrid.flows.terminal.console import console, one_line, readable
 from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.tasks.report.figures import format_count
-from biasgrid.tasks.report.model import Cell, Heading, Section, Table, headings
+from biasgrid.tasks.report.model import Cell, Heading, Section, Table
 from biasgrid.tasks.report.model import Text as Words
 from biasgrid.tasks.report.verdicts import COLOURS
-from biasgrid.warehouse.storage.runs import Run
 
 GAP: Final = 1
 LEAST: Final = 12
@@ -198,16 +197,6 @@ def _folded_table(key: Column, columns: Sequence[Column]) -> RichTable:
     for row in zip(key.cells, *(column.cells for column in columns), strict=True):
         table.add_row(*row)
     return table
-
-
-def show_runs(runs: Sequence[tuple[Run, str]]) -> None:
-    """Runs with their current states."""
-    table = rich_table(*headings("run", "state", "kind", "started (UTC)", "seconds"))
-    for run, state in runs:
-        seconds = f"{(run.ended_at - run.started_at).total_seconds():.0f}" if run.ended_at else "–"
-        described = (run.run_id, state, run.kind, f"{run.started_at:%Y-%m-%d %H:%M:%S}", seconds)
-        table.add_row(*(Text(one_line(cell)) for cell in described))
-    console().print(table if runs else "no run yet: start one with `biasgrid run SCENARIO`")
 
 
 def show_examples() -> None:

@@ -123,7 +123,12 @@ class Comparison:
     @property
     def is_of_one_run(self) -> bool:
         """Whether two evaluations of the same replies are compared."""
-        return self.earlier.run.run_id == self.later.run.run_id
+        return self.earlier.run.run_id == self.later.run.run_id and not self.is_of_models
+
+    @property
+    def is_of_models(self) -> bool:
+        """Whether two models of one evaluation are compared."""
+        return self.earlier.name == self.later.name
 
     @property
     def kind(self) -> str:
@@ -142,14 +147,49 @@ def compare(lake: Lake, earlier: str, later: str, pairs: Sequence[str] = ()) -> 
     _refuse_the_same(before, after)
     models, left_out = _pair_models(lake, before, after, pairs)
     sides = _sides(lake, before, after, models, only=bool(pairs))
-    tables = _tables(before.run, after.run)
-    with side_by_side(lake, *sides, tables) as warehouse:
-        found = {name: fetch_rows(warehouse, f"from comparison.{name} order by all") for name in tables}
-    differing = pl.concat([*_as_circumstances(found), circumstances(before, after)])
-    compared = {name: rows for name, rows in found.items() if name not in AS_CIRCUMSTANCES}
+    found = _read(lake, sides, _tables(before.run, after.run))
     if before.run.run_id == after.run.run_id:
-        compared = _without_tests(compared)
-    return Comparison(before, after, models, left_out, differing, compared)
+        found = _without_tests(found)
+    return _comparison((before, after), models, left_out, found)
+
+
+def compare_models(lake: Lake, run: str, named: tuple[str, str]) -> Comparison:
+    """The comparison of two models of `RUN[@EVALUATION]`, the first as the earlier side; `openai/gpt-4o` may be
+    named `gpt-4o`. Raises UserError for an unknown run or model, and for the same model twice."""
+    chosen = choose_evaluation(lake, run)
+    known = _models(lake, chosen)
+    own, other = (_find_model(name, known) for name in named)
+    if own == other:
+        raise UserError(Problem(f"`{own}` is named twice", "--models", "name two of " + ", ".join(known)))
+    sides = _sides(lake, chosen, chosen, {own: other}, only=True)
+    tables = OF_KINDS.get(chosen.run.kind, OF_RUNS)
+    rest = tuple(name for name in known if name not in (own, other))
+    return _comparison((chosen, chosen), {own: other}, rest, _read(lake, sides, tables))
+
+
+def _find_model(name: str, known: Sequence[str]) -> str:
+    found = [one for one in known if name == one or one.endswith(f"/{name}")]
+    if len(found) == 1:
+        return found[0]
+    what = f"model `{name}` is not in the run" if not found else f"`{name}` may be any of {len(found)} models"
+    whole = {one.partition("/")[2]: one for one in known} | {one: one for one in known}
+    raise UserError(Problem(what, "--models", nearest(name, found or whole, whole)))
+
+
+def _comparison(
+    sides: tuple[Chosen, Chosen],
+    models: Mapping[str, str],
+    left_out: tuple[str, ...],
+    found: Mapping[str, pl.DataFrame],
+) -> Comparison:
+    differing = pl.concat([*_as_circumstances(found), circumstances(*sides)])
+    compared = {name: rows for name, rows in found.items() if name not in AS_CIRCUMSTANCES}
+    return Comparison(*sides, models, left_out, differing, compared)
+
+
+def _read(lake: Lake, sides: tuple[Side, Side], tables: tuple[str, ...]) -> dict[str, pl.DataFrame]:
+    with side_by_side(lake, *sides, tables) as warehouse:
+        return {name: fetch_rows(warehouse, f"from comparison.{name} order by all") for name in tables}
 
 
 def _tables(earlier: Run, later: Run) -> tuple[str, ...]:

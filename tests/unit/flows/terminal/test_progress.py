@@ -1,6 +1,7 @@
 import pytest
+from rich.progress import Progress
 
-from biasgrid.flows.terminal.progress import RunProgress, dollars
+from biasgrid.flows.terminal.progress import RunProgress, _Rate, dollars
 
 WHY = "10 requests in a row were rejected; go on with `biasgrid resume`"
 
@@ -33,6 +34,16 @@ def test_the_cost_of_a_model_and_why_it_stopped_are_shown_once(capsys):
     assert printed.count(f"openai/a is stopped: {WHY}") == 1
     assert "openai/a: 1 answered, 1 failed, 1 kept  $0.75" in printed
     assert "simulated/b: 1 answered\n" in printed
+
+
+@pytest.mark.parametrize(("seconds", "rate"), [(0.1, "10/s"), (10.0, "6/min")])
+def test_the_bar_shows_how_fast_replies_arrive(seconds, rate):
+    clock = iter(range(100))
+    progress = Progress(get_time=lambda: seconds * next(clock))
+    task = progress.add_task("m", total=9)
+    for _ in range(5):
+        progress.update(task, advance=1)
+    assert _Rate().render(progress.tasks[0]).plain == rate
 
 
 def test_the_reason_for_a_wait_is_shown_once(capsys):

@@ -17,7 +17,7 @@ import pytest
 from biasgrid.catalogs.scenario.scenario import resolve
 from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
 from biasgrid.tasks.evaluate.current_oracles import rules
-from biasgrid.warehouse.build.build import build
+from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run
 
@@ -197,3 +197,32 @@ def test_a_run_that_was_never_judged_states_how_to_go_on(compare, two_runs):
     row = lake.read("runs", two_runs.run_id).head(1).with_columns(run_id=pl.lit("UNJUDGED"))
     lake.write("runs", "UNJUDGED", "1", row)
     assert compare(two_runs, "UNJUDGED", two_runs.run_id).is_a_mistake("never judged", "biasgrid resume")
+
+
+def test_two_models_of_one_run_are_compared_prompt_by_prompt(biasgrid, finished):
+    words = ("compare", finished.run_id[:8], "--models", "fair", "simulated/constant-no", "--data", finished.data)
+    shown = biasgrid(*words)
+    assert (shown.code, shown.err) == (0, "")
+    assert "first    simulated/fair" in shown.out
+    (row,) = json.loads(biasgrid(*words, "--format", "json").out)["requirements"]
+    rates = dict(query(Lake(finished.data), "select model, rate from marts.requirement_findings").iter_rows())
+    assert (row["earlier_rate"], row["later_rate"]) == pytest.approx(
+        (rates["simulated/fair"], rates["simulated/constant-no"])
+    )
+    assert row["difference"] == pytest.approx(row["later_rate"] - row["earlier_rate"])
+    assert (row["difference"] < 0, row["change"]) == (True, "no difference shown")  # 11 templates show none
+    assert biasgrid(*words, "--format", "markdown").out.startswith("# simulated/fair → simulated/constant-no\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--models", "fare", "constant-no"), "did you mean `simulated/fair`"),
+        (("--models", "fair", "simulated/fair"), "is named twice"),
+        (("RUN", "--models", "fair", "constant-no"), "name one run with `--models`"),
+        ((), "name a second run, or two models of this one"),
+    ],
+)
+def test_what_is_compared_is_named_once(biasgrid, finished, words, message):
+    words = [finished.run_id if word == "RUN" else word for word in words]
+    assert biasgrid("compare", finished.run_id, *words, "--data", finished.data).is_a_mistake(message)

@@ -110,8 +110,12 @@ def test_options_stand_in_for_the_scenarios_settings(biasgrid, asked):
 def test_runs_are_listed_newest_first(biasgrid, finished):
     result = biasgrid("runs", "--data", finished.data)
     header, row = result.out.splitlines()[:2]
-    assert header.split()[:3] == ["run", "state", "kind"]
-    assert row.split()[:3] == [finished.run_id, "completed", "benchmark"]
+    assert header.split() == ["run", "scenario", "models", "state", "result", "age"]
+    short, *rest = row.split()
+    assert (finished.run_id.startswith(short), len(short)) == (True, 8)
+    assert rest[1:4] == ["2", "models", "completed"]
+    assert "1 fails" in result.out
+    assert biasgrid("show", short, "--data", finished.data).code == 0
 
 
 def test_no_runs_are_reported_so(biasgrid, tmp_path):
