@@ -45,13 +45,13 @@ class Process:
         with suppress(subprocess.TimeoutExpired):
             self.handle.wait(patience_s)
         self._end_rest(patience_s)
-        self.handle.wait()
+        with self.handle:  # closes its pipe, and waits for it
+            pass
 
     def kill(self) -> None:
         """Kills it and all processes that it has started."""
-        with suppress(ProcessLookupError):
+        with self.handle, suppress(ProcessLookupError):
             os.killpg(self.handle.pid, signal.SIGKILL)
-        self.handle.wait()
 
     def _end_rest(self, patience_s: float) -> None:
         for word in (signal.SIGTERM, signal.SIGKILL):
@@ -106,12 +106,13 @@ def start_process(
     *,
     runs: bool = False,
 ) -> Process:
-    """Starts a Python module that inherits the claim; its output is written to `log`."""
+    """Starts a Python module that inherits the claim; its output is written to `log`. When this process is killed,
+    it ends with all that it has started."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
         handle = subprocess.Popen(  # noqa: S603 - our own words
-            [sys.executable, "-P", "-m", *arguments],
-            stdin=subprocess.DEVNULL,
+            [sys.executable, "-P", "-m", "biasgrid.flows.operations.parent_watch", *arguments],
+            stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, "PYTHONSAFEPATH": "1", **environment},

@@ -1,5 +1,6 @@
 """Reads our template files, YAML or JSON lines: validates each entry, resolves named oracles and adds twins."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -172,7 +173,7 @@ LINES_SUFFIX = ".jsonl"
 
 
 def read_lines(text: str, path: Path) -> tuple[tuple[Template, ...], list[Problem]]:
-    """The valid templates, and an error for every other non-blank line."""
+    """The templates of the non-blank lines, with stand-ins for what is invalid, and every error."""
     templates: dict[tuple[str, str], Template] = {}
     mistakes: list[Problem] = []
     for number, line in numbered_lines(text):
@@ -181,7 +182,10 @@ def read_lines(text: str, path: Path) -> tuple[tuple[Template, ...], list[Proble
         except ValidationError as error:
             found = list_problems(error, Template, _key)
             mistakes.extend(replace(each, where=place(path, number)) for each in found)
-            continue
+            sound = _sound_line(line, number, error)
+            if sound is None:
+                continue
+            read = sound
         where = {"library": str(path), "file": str(path), "line": number}
         mistakes.extend(_check_paraphrases(read, place(path, number)))
         template = templates.setdefault((read.language, read.id), read.model_copy(update=where))
@@ -189,6 +193,18 @@ def read_lines(text: str, path: Path) -> tuple[tuple[Template, ...], list[Proble
             what = f"template `{read.id}` stands on line {template.line} too"
             mistakes.append(Problem(what, place(path, number), "give each its own id"))
     return tuple(templates.values()), mistakes
+
+
+def _sound_line(line: str, number: int, error: ValidationError) -> Template | None:
+    """An invalid line with stand-ins for what is wrong in it, for further checks."""
+    if error.errors()[0]["type"] == "json_invalid" or not isinstance(entry := json.loads(line), dict):
+        return None
+    own_id = {"id": f"line-{number}"}
+    sound = sound_part(Template, entry, own_id | STAND_INS)
+    if sound is None:
+        return None
+    # no twin is compared with a stand-in
+    return sound.model_copy(update={"twin": None} | (own_id if sound.input != entry.get("input") else {}))
 
 
 def _check_paraphrases(template: Template, where: str) -> Iterator[Problem]:

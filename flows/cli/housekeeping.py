@@ -120,13 +120,15 @@ def restore(
     data: Data = None,
 ) -> None:
     """Put a backup into the data directory, after a check of every file, and build the warehouse."""
+    from biasgrid.flows.cli.running import remove_new_directories
     from biasgrid.flows.operations.backup import restore as restored
     from biasgrid.flows.runs.prepare import open_lake
     from biasgrid.warehouse.build.build import build
     from biasgrid.warehouse.storage.journal import recover
 
-    lake = open_lake(data)
-    found = restored(folder, lake, force=force)
+    with remove_new_directories(data):
+        lake = open_lake(data)
+        found = restored(folder, lake, force=force)
     typer.echo(f"restored {format_count(len(found.files), 'file')} of {found.bytes / 1e6:,.1f} MB")
     recover(lake)
     typer.echo(lake.display_path(build(lake)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from typing import NoReturn
 
 import biasgrid
@@ -16,10 +18,20 @@ Python's own 700 every fifth second of a start goes into looking through what al
 
 def run() -> NoReturn:
     """The command, in a process of its own."""
+    _open_closed_streams()
     interruption.watch()
     gc.set_threshold(*PATIENT_COLLECTION)
     biasgrid.is_command = True
     leave(interruption.supervise(_run_command))
+
+
+def _open_closed_streams() -> None:
+    """Standard streams that the shell has closed, as by `<&-`: input is empty, and output reports that it fails.
+    Else the next file that is opened would be taken for them."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDONLY)  # the lowest number that is free
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - until the end
 
 
 def _run_command() -> int:

@@ -46,9 +46,11 @@ def serve(given: ServeOptions) -> None:
     Where `PREFECT_API_URL` names a server, that one is used. Runs and their history stay when this ends.
     """
     from biasgrid.flows.operations.environment import data_place, secret_blocks
+    from biasgrid.flows.operations.prefect_server import require_home
     from biasgrid.flows.runs.prepare import open_lake
     from biasgrid.warehouse.storage.lake import Lake
 
+    require_home()
     scenario = _path(str(given.scenario))
     settings = given.pick(*list_settings(BenchmarkOptions)) | (
         {"library": _path(given.library)} if given.library else {}

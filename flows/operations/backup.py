@@ -76,19 +76,26 @@ def back_up(lake: Lake, folder: Path) -> Backup:
     """Adds what is new to the backup in a folder, and removes what the lake no longer has. Raises `UserError`,
     `StorageTrouble`."""
     _refuse_folder(lake, folder)
-    with storing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder / LOCK, "DIR"):
-            earlier = _read_manifest(folder)
-            _refuse_other(lake, folder, earlier)
-            copied = _copy_all(lake, folder, {file.path: file for file in earlier.files} if earlier else {})
-            known = {file.sha256 for file in earlier.files} if earlier else set()
-            new = sum(file.sha256 not in known for file in copied)
-            made = Backup(lake.named, datetime.now(UTC).isoformat(), tuple(copied), new)
-            with replace_atomically(folder / MANIFEST) as partial:
-                partial.write_bytes(orjson.dumps({"format": FORMAT, **asdict(made)}))
-            _remove_others(folder, {file.sha256 for file in copied})
+    _make(folder)
+    with storing(folder), _locked(folder / LOCK, "DIR"):
+        earlier = _read_manifest(folder)
+        _refuse_other(lake, folder, earlier)
+        copied = _copy_all(lake, folder, {file.path: file for file in earlier.files} if earlier else {})
+        known = {file.sha256 for file in earlier.files} if earlier else set()
+        new = sum(file.sha256 not in known for file in copied)
+        made = Backup(lake.named, datetime.now(UTC).isoformat(), tuple(copied), new)
+        with replace_atomically(folder / MANIFEST) as partial:
+            partial.write_bytes(orjson.dumps({"format": FORMAT, **asdict(made)}))
+        _remove_others(folder, {file.sha256 for file in copied})
     return made
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"`{folder}` cannot be written: {error.strerror}"
+        raise UserError(Problem(what, "DIR", "name a directory that you may write to")) from error
 
 
 def _copy_all(lake: Lake, folder: Path, earlier: Mapping[str, Copied]) -> list[Copied]:
@@ -250,7 +257,7 @@ def _refuse_other(lake: Lake, folder: Path, earlier: Backup | None) -> None:
 def _read_manifest(folder: Path) -> Backup | None:
     try:
         read = orjson.loads((folder / MANIFEST).read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except orjson.JSONDecodeError as error:
         what = f"the backup's manifest is damaged: {error}"

@@ -4,7 +4,7 @@
 
 Standard input is a pipe to which nothing is written. The parent holds its other end, which the system closes
 however the parent ends, `kill -9` included: this process then receives SIGTERM, which the parent may have blocked
-in it, and SIGKILL if it does not end.
+in it, and SIGKILL if it does not end. So does its whole group where it leads one, as a worker with its runs.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ def main() -> None:
 
 def _end_with_parent() -> None:
     os.read(sys.stdin.fileno(), 1)  # a buffered read would hold a lock that Python wants when the module has ended
+    end = os.killpg if os.getpgrp() == os.getpid() else os.kill
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-    os.kill(os.getpid(), signal.SIGTERM)
+    end(os.getpid(), signal.SIGTERM)
     time.sleep(PATIENCE_S)
-    os.kill(os.getpid(), signal.SIGKILL)
+    end(os.getpid(), signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ It is Prefect's own, with Prefect's own command; Prefect takes it over when it w
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import signal
 import socket
@@ -18,6 +19,7 @@ from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path
 
+from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.operations.interruption import SIGNALS, interruption
 
 MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
@@ -53,7 +55,9 @@ early: ContextVar[EarlyServer | None] = ContextVar("early", default=None)
 
 @contextmanager
 def start_early() -> Iterator[None]:
-    """Starts a server where Prefect is sure to need one, and stops it afterwards unless it was taken over."""
+    """Starts a server where Prefect is sure to need one, and stops it afterwards unless it was taken over. Raises
+    UserError if its files cannot be stored."""
+    require_home()
     server = EarlyServer() if is_needed() else None
     token = early.set(server)
     try:
@@ -67,8 +71,31 @@ def start_early() -> Iterator[None]:
 def is_needed() -> bool:
     """Whether no variable and no file names another server; Prefect itself would take a second to load."""
     named = any(name.startswith("PREFECT_") and any(part in name for part in ELSEWHERE) for name in os.environ)
-    home = Path(os.environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
-    return not named and not (home / "profiles.toml").exists() and not any(_holds(*file) for file in SETTINGS)
+    profiles = _home() / "profiles.toml"
+    return not named and not profiles.exists() and not any(_holds(*file) for file in SETTINGS)
+
+
+def require_home() -> None:
+    """Makes `PREFECT_HOME` where a server here needs it. Raises UserError if that is not possible, or if Prefect
+    would put its database elsewhere: it takes what follows a `?` for options."""
+    home = _home()
+    if not is_needed():
+        return
+    if "?" in str(home):
+        what = f"Prefect's home `{home}` holds a `?`, and its database would be elsewhere"
+        raise UserError(Problem(what, "PREFECT_HOME", "name a directory without one"))
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        why = "" if os.access(home, os.W_OK) else os.strerror(errno.EACCES)
+    except OSError as error:
+        why = error.strerror or str(error)
+    if why:
+        what = f"Prefect's home `{home}` cannot be written: {why}"
+        raise UserError(Problem(what, "PREFECT_HOME", "name a directory that you may write to"))
+
+
+def _home() -> Path:
+    return Path(os.environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
 
 
 def _holds(name: str, mark: str) -> bool:

@@ -14,12 +14,14 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.tasks.aggregate.export import SUFFIX, Kind, write_model
 from biasgrid.warehouse.build.build import connect
+from biasgrid.warehouse.build.models import load_models
 from biasgrid.warehouse.build.text_views import ALL, reading_texts
 from biasgrid.warehouse.queries.example_queries import worked_queries
 from biasgrid.warehouse.queries.lineage import as_script
+from biasgrid.warehouse.schemas import KINDS
 from biasgrid.warehouse.storage.export_files import write_text
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import find_run
+from biasgrid.warehouse.storage.runs import Run, find_run, refuse_other_kinds
 
 
 def export(
@@ -33,10 +35,21 @@ def export(
 ) -> tuple[Path, int]:
     """Writes a model, of all runs or of one; returns the file and its number of rows. Raises UserError."""
     lake = existing_lake(data)
-    run_id = find_run(lake, run).run_id if run else None
+    found = find_run(lake, run) if run else None
+    if found:
+        _refuse_other_kind(model, found)
+    run_id = found.run_id if found else None
     path = out or Path(f"{_file_name(model, run_id)}.{SUFFIX[kind]}")
     refuse_to_replace(path, force=force)
     return path, write_model(lake, model, kind, path, run_id)
+
+
+def _refuse_other_kind(model: str, run: Run) -> None:
+    """Raises UserError if a model has rows of another kind of run alone."""
+    name = model.rpartition(".")[2]
+    kinds = {known.file.split("/")[1] for known in load_models() if known.name == name}
+    if kinds and kinds <= {*KINDS}:
+        refuse_other_kinds(run, f"`{name}`", *kinds)
 
 
 def write_views(out: Path | None, data: str | Path | None = None, *, force: bool = False) -> str:

@@ -1,8 +1,10 @@
 """Processes of a small team's machine: what a worker runs may land, and no process is left behind unnoticed."""
 
 import os
-import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -68,7 +70,26 @@ def test_who_was_killed_leaves_processes_that_the_next_one_is_reported_of(tmp_pa
     with pytest.raises(Claimed) as refused, hold_claim(lock):
         pass
     assert refused.value.groups == [left.handle.pid]
-    os.killpg(left.handle.pid, signal.SIGKILL)
-    left.handle.wait()
+    left.kill()
     with hold_claim(lock):
         assert lock.read_text() == ""
+
+
+def test_a_worker_and_its_run_end_with_a_process_that_is_killed(tmp_path):
+    (tmp_path / "a_worker.py").write_text(WORKER, encoding="utf-8")
+    starts = (
+        "import os, sys, time; from pathlib import Path\n"
+        "from biasgrid.deployments.processes import hold_claim, start_process; folder = Path(sys.argv[1])\n"
+        "with hold_claim(folder / 'lock') as claim:\n"
+        "    words = ['a_worker', str(folder / 'reply')]\n"
+        "    start_process('worker', words, folder / 'log', {'PYTHONPATH': str(folder)}, claim, runs=True)\n"
+        "    while not (folder / 'reply').exists(): time.sleep(0.02)\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", starts, str(tmp_path)], timeout=60)
+    assert ended.returncode == -9
+    (group,) = (tmp_path / "lock").read_text().split()
+    with suppress(ProcessLookupError):
+        wait_until(lambda: os.killpg(int(group), 0))
+    with hold_claim(tmp_path / "lock"):
+        pass

@@ -62,6 +62,20 @@ def test_a_mistake_that_no_one_can_be_reported_is_a_mistake_all_the_same():
     assert ended.returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("closed", "words", "code", "shown"),
+    [
+        ("<&-", ["plan", "/dev/stdin"], 2, "/dev/stdin: is empty"),
+        (">&-", ["--version"], 120, "the output cannot be written: Bad file descriptor"),
+    ],
+)
+def test_a_closed_stream_is_empty_or_fails(closed, words, code, shown):
+    call = ["sh", "-c", f'exec "$@" {closed}', "sh", *BIASGRID, *words]
+    ended = subprocess.run(call, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (ended.returncode, "Traceback" in ended.stderr) == (code, False), ended.stderr
+    assert shown in ended.stderr
+
+
 @pytest.mark.parametrize("words", [["catalog", "stats"], ["catalog", "stats", "--format", "csv"], ["--help"]])
 def test_a_reader_that_has_gone_is_reported_nothing(words):
     reading, writing = os.pipe()

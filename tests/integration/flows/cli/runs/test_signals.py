@@ -1,8 +1,10 @@
-"""Commands that are killed or signalled at random moments: nothing is lost, asked again or left behind.
+"""Commands that are struck by kills and signals at random moments: nothing is lost, asked again or left behind.
 
-`BIASGRID_DRILL_SIGNALS` is how often; commands, signals and moments follow from a seed.
+Each command is timed undisturbed; it is then struck at shares of that time, or once it has sent so many requests.
+`BIASGRID_DRILL_SIGNALS` is how often in all; signals and moments follow from a seed.
 """
 
+import asyncio
 import os
 import random
 import signal
@@ -11,188 +13,294 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from biasgrid.catalogs.scenario.scenario import resolve
+from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import UNFINISHED, all_runs
-from support.flows import write_yaml
+from support.flows import provider_at, write_yaml
+from support.plain_runs import run_benchmark
 from support.processes import PATIENCE_S, free_port, wait_until
-from support.run_processes import shell
+from support.run_processes import Shell, shell
 
 __all__ = ["shell"]
 pytestmark = pytest.mark.drill
 
 SEED = 20_261_124
-TRIALS = int(os.environ.get("BIASGRID_DRILL_SIGNALS", "12"))
-AT_ONCE = 4
-LONGEST_S = float(os.environ.get("BIASGRID_DRILL_LONGEST_S", "25"))
-"""Until a moment at most; a slow machine takes longer to get to each."""
-GONE_S = 15.0
+TRIALS = {"serve": 6, "run": 12, "interact": 10, "redteam": 10, "probe": 10, "evaluate": 10}
+TRIALS |= {"report": 8, "build": 8, "augment": 6}
+TIMES = float(os.environ.get("BIASGRID_DRILL_SIGNALS", "80")) / sum(TRIALS.values())
+AT_ONCE, LATENCY_S = 4, 0.1
+MISSES = 0.1
+"""Share of trials at most whose command had ended before it was struck."""
+GONE_S = 30.0
 """Seconds until what a killed process has started is gone."""
-WORDS = (signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGHUP)
-ASKING = ("run", "probe", "redteam", "interact")
-LOOKING = ("evaluate", "report", "build", "augment")
+SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGHUP)
+MODEL, OTHER = "gateway/slow", "gateway/other"
+FORMATS = ("html", "evidence", "pictures")
+Words = tuple[object, ...]
 
 
 @dataclass
 class Struck:
-    """One command after another in a folder of its own, each ended at a moment of its own."""
+    """One command after another in a folder of its own; each ends its work or is struck, and the next goes on."""
 
-    shell: Any
+    shell: Shell
     server: Any
-    first: Callable[[], tuple[object, ...]]
-    longest_s: float
-    untouched: int = 0
-    """Commands that ended by themselves while the signal was sent."""
+    words_of: Callable[[int], Words]
+    """How work is begun, by how often it has been begun before."""
+    chance: random.Random
+    begun: int = 0
+    abandoned: int = 0
+    """Runs that are not gone on with, since they have nothing more to ask."""
+    missed: int = 0
+    lost: int = 0
+    """Replies that were never received, at most: requests in flight at kills."""
+    before_s: float = 0.0
+    """Until its first request."""
+    after_s: float = 0.0
+    """From the last one to the end."""
+    requests: int = 0
+    given: int = 0
+    """Replies before the first command."""
+    held: int = 0
+    """Replies before the work that is going on."""
+    log: list[str] = field(default_factory=list)
 
-    def words(self) -> tuple[object, ...]:
-        runs = all_runs(self.shell.lake)
-        return ("resume", runs[-1].run_id) if runs and runs[-1].state in UNFINISHED else self.first()
+    @property
+    def words(self) -> Words:
+        runs = all_runs(self.shell.lake)[self.abandoned :]
+        return ("resume", runs[-1].run_id) if runs and runs[-1].state in UNFINISHED else self.words_of(self.begun)
 
-    def strike(self, chance: random.Random, word: signal.Signals) -> str:
-        """Ends a command; what came of it, in words."""
-        words, before = self.words(), len(self.server.bodies)
-        kept = self.shell.arrived_texts()
-        process = self.shell.start(*words)
-        self.wait(chance, process, before)
-        strike = os.killpg if chance.random() < 0.5 else os.kill
-        twice = word != signal.SIGKILL and chance.random() < 0.4
-        was_over = process.poll() is not None
-        for number in range(1 + twice):
-            time.sleep(number * chance.choice((0.0, 1.5)))
+    def measure(self) -> None:
+        """Works once, undisturbed."""
+        self.given = len(self.shell.arrived_texts())
+        start = time.monotonic()
+        sent, moments = 0, [start]
+        process = self.shell.start(*self.words)
+        while process.poll() is None:
+            if len(self.server.bodies) > sent:
+                sent = len(self.server.bodies)
+                moments.append(time.monotonic())
+            time.sleep(0.01)
+        self.check_result(process)
+        self.requests = sent
+        self.before_s = (moments[1] if sent else time.monotonic()) - start
+        self.after_s = time.monotonic() - moments[-1] if sent else 0.0
+        self.log.append(f"{self.before_s:.1f} s, {sent} requests, {self.after_s:.1f} s")
+
+    def check_result(self, process: subprocess.Popen[str]) -> None:
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode in (0, 1, 4), out + err
+        assert "Traceback" not in out + err, err
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        self.begun, self.abandoned = self.begun + 1, len(all_runs(self.shell.lake))
+        self.held = len(self.shell.arrived_texts())
+
+    def strike(self, word: signal.Signals) -> None:
+        """Strikes a command that is at work; one that ends before is a miss, and the next one is struck."""
+        while True:
+            kept = self.shell.arrived_texts()
+            left = self.requests - len(kept) + self.held
+            if self.requests and left <= 0 and self.chance.random() < 0.7:
+                self.begin_anew()
+                left = self.requests
+            words = self.words
+            process = self.shell.start(*words)
+            moment, is_early = self.wait(process, left)
+            if process.poll() is None:
+                break
+            self.check_result(process)
+            self.miss()
+        is_orderly = self.send(process, word)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        now = self.shell.arrived_texts()
+        self.log.append(f"{words[0]} {word.name} {moment}: {process.returncode}, +{len(now) - len(kept)}")
+        self.check_end(process, word, out, err, is_early=is_early)
+        self.lost += 0 if is_orderly else AT_ONCE
+        assert kept.items() <= now.items(), words
+        assert len(self.server.bodies) - len(now) + self.given <= self.lost, words
+
+    def miss(self) -> None:
+        self.missed += 1
+        self.before_s, self.after_s = 0.7 * self.before_s, 0.7 * self.after_s  # the machine has become faster
+        assert self.missed < 10
+
+    def wait(self, process: subprocess.Popen[str], left: int) -> tuple[str, bool]:
+        """Waits for a moment before, while or after requests are sent. The moment in words, and whether Python
+        itself may still be starting."""
+        phase, share = self.chance.random(), 0.9 * self.chance.random()
+        if left <= 0 or phase < 0.25:
+            share *= self.before_s + (self.after_s if left <= 0 else 0)
+            return f"after {_sleep(process, share):.1f} s", share < 0.1 * self.before_s
+        is_asking = phase < 0.75
+        wanted = self.chance.randint(1, left) if is_asking else left
+        enough = len(self.server.bodies) + wanted
+        deadline = time.monotonic() + 3 * PATIENCE_S
+        while process.poll() is None and len(self.server.bodies) < enough:
+            assert time.monotonic() < deadline, f"{enough - len(self.server.bodies)} requests are still missing"
+            time.sleep(0.005)
+        seconds = _sleep(process, share * (LATENCY_S if is_asking else self.after_s))
+        return f"at {wanted} of {left} + {seconds:.1f} s", False
+
+    def send(self, process: subprocess.Popen[str], word: signal.Signals) -> bool:
+        """Sends it to the process or its group, once or twice; whether what is in flight has time to land."""
+        strike = os.killpg if self.chance.random() < 0.5 else os.kill
+        pauses = (0.0,) if word == signal.SIGKILL else self.chance.choice(((0.0,), (0.0, 0.0), (0.0, 1.5)))
+        for pause in pauses:
+            _sleep(process, pause)
             with suppress(ProcessLookupError):
                 strike(process.pid, word)
-        out, err = process.communicate(timeout=PATIENCE_S)
-        self.check_end(process, word, out, err, was_over=was_over)
-        now = self.shell.arrived_texts()
-        assert kept.items() <= now.items(), words
-        sent = len(self.server.bodies) - before
-        return f"{words[0]} {word.name} {process.returncode}: {sent} sent, {len(now) - len(kept)} arrived"
-
-    def wait(self, chance: random.Random, process: subprocess.Popen[str], before: int) -> None:
-        """Until some requests have been sent, or for a while: every moment comes up, on slow machines, too."""
-        enough, patience_s = before + chance.randint(1, 30), chance.uniform(0, self.longest_s)
-        if chance.random() < 0.6:
-            deadline, patience_s = time.monotonic() + PATIENCE_S, chance.uniform(0, 0.5)
-            while process.poll() is None and len(self.server.bodies) < enough and time.monotonic() < deadline:
-                time.sleep(0.005)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(patience_s)
+        return word != signal.SIGKILL and pauses[-1] == 0
 
     def check_end(
-        self, process: subprocess.Popen[str], word: signal.Signals, out: str, err: str, *, was_over: bool
+        self, process: subprocess.Popen[str], word: signal.Signals, out: str, err: str, *, is_early: bool
     ) -> None:
+        code, lines = process.returncode, err.count("biasgrid: interrupted")
+        if is_early and code == -word:  # Python ended by the signal, with words of its own
+            return
         assert "Traceback" not in out + err, err
         assert "Exception ignored" not in err, err
-        code, lines = process.returncode, err.count("biasgrid: interrupted")
-        if was_over or (not lines and 0 <= code <= 4):
-            self.untouched += not was_over
-            assert (lines, 0 <= code <= 4) == (0, True), err
-        else:  # before the first line of the command is read, Python itself ends by the signal
-            assert (code, lines) in ((128 + word, 1), (-word, 0)), err
-        wait_until(lambda: not _group_exists(process.pid), patience_s=GONE_S)
+        if 0 <= code <= 4:  # it ended by itself while the signal was sent
+            assert lines == 0, err
+            self.begin_anew()
+            self.miss()
+        else:
+            assert (code, lines) == ((-word, 0) if word == signal.SIGKILL else (128 + word, 1)), err
+        wait_until(lambda: not _processes_in(self.shell.folder), patience_s=GONE_S)
 
-
-def _group_exists(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-@pytest.fixture
-def server(gateway: Any) -> Any:
-    """A respondent that plays every part, 100 ms away."""
-    own = {"strength": 0.3, "conformity": 0.8, "corrects": 0.5}
-    limits = {"limits": {"concurrency": AT_ONCE}}
-    return gateway("slow", limits, latency_ms=100, leaning={"default": 0.8}, yields_after=5, assigning=own)
-
-
-@pytest.fixture
-def struck(shell: Any, server: Any, scenario_file: Any, tmp_path: Path) -> dict[str, Struck]:
-    model = "gateway/slow"
-    talks = {"models": [model], "scenes": ["office-server-migration"], "settings": ["no_goal"], "runs": 2}
-    attack = {
-        "attacker": "simulated/attacker",
-        "judge": "simulated/red-judge",
-        "pairs": ["doctor-nurse"],
-        "turns": 4,
-    }
-    target = {"target": {"models": [model], "company": "Acme", "purpose": "advice"}, "redteam": attack}
-    chatbot = write_yaml(tmp_path / "chatbot.yaml", target)
-    interaction = write_yaml(tmp_path / "talks.yaml", {"interaction": talks})
-    scenario, finished = scenario_file([model]), shell("finished", served=False)
-    code, _, err = finished.finish("run", scenario)
-    assert code in (0, 1, 4), err
-    ordered = ("--model", model, "--concern", "sexism", "--context", "a kitchen", "--count", 40)
-
-    def in_own_folder(name: str, *words: object, longest_s: float = LONGEST_S) -> Struck:
-        return Struck(shell(name, served=False), server, lambda: words, longest_s)
-
-    looked_at = {
-        "evaluate": lambda: ("evaluate", finished.run().run_id),
-        "report": lambda: ("report", finished.run().run_id, "--out", finished.folder / "pages"),
-        "build": lambda: ("warehouse", "build", "--full"),
-    }
-    return {
-        "run": in_own_folder("run", "run", scenario),
-        "probe": in_own_folder("probe", "probe", "--model", model, "--pairs", 2, "--cases", 24),
-        "redteam": in_own_folder("redteam", "redteam", chatbot),
-        "interact": in_own_folder("interact", "interact", interaction),
-        "augment": in_own_folder("augment", "catalog", "augment", *ordered, longest_s=8.0),
-        **{name: Struck(finished, server, words, 8.0) for name, words in looked_at.items()},
-    }
-
-
-def test_signals_and_kills_at_any_moment_lose_nothing_and_leave_nothing(struck, server):
-    chance = random.Random(SEED)
-    names = [*ASKING, *LOOKING]
-    lines = []
-    for trial in range(TRIALS):
-        # each command meets each signal as trials go on
-        one = struck[names[trial % len(names)]]
-        lines.append(one.strike(chance, WORDS[(trial + 5 * (trial // len(names))) % len(WORDS)]))
-    sys.stdout.write("\n".join(lines) + "\n")
-    assert sum(one.untouched for one in struck.values()) <= TRIALS // 20
-    for name in ASKING:
-        one = struck[name]
-        if all_runs(one.shell.lake) and one.words()[0] == "resume":
-            code, _, err = one.shell.finish(*one.words())
-            assert code in (0, 1, 4), err
-        replies = one.shell.lake.read("responses")
+    def check_whole(self) -> None:
+        """The work that was struck last is finished, and every reply has landed once."""
+        self.check_result(self.shell.start(*self.words))
+        replies = self.shell.lake.read("responses")
         answered = replies.filter(replies["text"].is_not_null())
         assert answered.select("run_id", "request_key").n_unique() == answered.height
-        assert one.shell.journals() == []
-    landed = sum(
-        len(shell.lake.read("responses")) for shell in {id(s.shell): s.shell for s in struck.values()}.values()
-    )
-    assert len(server.bodies) - landed <= AT_ONCE * TRIALS
+        assert len(self.server.bodies) - answered.height + self.given <= self.lost
+        assert self.shell.journals() == []
 
 
-def test_serving_ends_in_order_at_any_moment(shell):
-    chance = random.Random(SEED)
-    for word in WORDS[1::2][: max(TRIALS // 24, 1)]:
-        mine = shell(f"serving-{word.name}", served=False)
-        words = ("serve", "--port", free_port(), "--model", "simulated/fair")
-        process = mine.start(*words)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(chance.uniform(0, 25))
-        os.killpg(process.pid, word)
-        out, err = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode in (128 + word, -word), err
-        assert "Traceback" not in out + err, err
-        wait_until(lambda folder=mine.folder: not _of_home(folder), patience_s=GONE_S)  # type: ignore[misc]
+class Serving(Struck):
+    """`serve`, whose workers are given a night as soon as there is one."""
+
+    @property
+    def words(self) -> Words:
+        return self.words_of(self.begun)
+
+    def measure(self) -> None:
+        start = time.monotonic()
+        process = self.shell.start(*self.words)
+        wait_until(self.order_night, process)
+        wait_until(lambda: self.server.bodies, process)
+        self.before_s = time.monotonic() - start
+        wait_until(lambda: [run for run in all_runs(self.shell.lake) if run.state == "completed"], process)
+        self.requests = len(self.server.bodies)
+        self.send(process, signal.SIGTERM)
+        self.check_end(process, signal.SIGTERM, *process.communicate(timeout=PATIENCE_S), is_early=False)
+        self.begin_anew()
+
+    def wait(self, process: subprocess.Popen[str], left: int) -> tuple[str, bool]:
+        if self.chance.random() < 0.3:
+            return super().wait(process, 0)
+        wait_until(lambda: self.order_night() or process.poll() is not None)
+        return super().wait(process, self.requests)
+
+    def order_night(self) -> bool:
+        api = f"http://127.0.0.1:{self.words[self.words.index('--port') + 1]}/api"
+        with suppress(httpx.TransportError):
+            found = httpx.get(f"{api}/deployments/name/nightly/nightly")
+            path = f"/deployments/{found.json()['id']}/create_flow_run" if found.is_success else "/health"
+            return found.is_success and httpx.post(f"{api}{path}", json={}).is_success
+        return False
+
+    def check_whole(self) -> None:
+        self.words_of = lambda _: ("warehouse", "build")
+        super().check_whole()
 
 
-def _of_home(folder: Path) -> list[str]:
-    """Processes whose Prefect home is in this folder."""
+def _sleep(process: subprocess.Popen[str], seconds: float) -> float:
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+    return seconds
+
+
+def _processes_in(folder: Path) -> list[str]:
+    """Processes that a command in this folder has started, whatever group they are in."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
-            if f"PREFECT_HOME={folder}/".encode() in path.read_bytes():
+            if f"DRILL_FOLDER={folder}\0".encode() in path.read_bytes():
                 found.append(path.parent.joinpath("cmdline").read_text())
     return found
+
+
+@pytest.fixture
+def server(serve: Any, overlay: Any) -> Any:
+    """Respondents that play every part."""
+    own = {"strength": 0.3, "conformity": 0.8, "corrects": 0.5}
+    plays = {"leaning": {"default": 0.8}, "yields_after": 5, "assigning": own, "judging": {}}
+    named = {"description": "Behind a gateway.", "latency_ms": 1000 * LATENCY_S, **plays}
+    respondents = tuple({"id": name, **named} for name in ("slow", "other", *(f"other-{n}" for n in range(15))))
+    started = serve("slow", overlay=overlay(respondents=respondents))
+    provider = provider_at(started.base_url, limits={"concurrency": AT_ONCE})
+    overlay({"providers": {"gateway": provider}}, respondents=respondents)
+    return started
+
+
+@pytest.fixture
+def struck(
+    request: pytest.FixtureRequest, shell: Any, server: Any, scenario_file: Any, scenario: Any, tmp_path: Path
+) -> Struck:
+    name: str = request.param
+    talks = {"models": [MODEL], "scenes": ["office-server-migration"], "settings": ["no_goal"], "runs": 4}
+    attack = {"attacker": OTHER, "judge": OTHER, "pairs": ["doctor-nurse"], "turns": 4}
+    target = {"target": {"models": [MODEL], "company": "Acme", "purpose": "advice"}, "redteam": attack}
+    mine = shell(name, served=name in ("probe", "interact"), DRILL_FOLDER=str(tmp_path / name))
+    if name in ("evaluate", "report", "build"):
+        lake = Lake.open(mine.data)
+        asyncio.run(run_benchmark(lake, resolve(scenario(["simulated/biased"], templates=4))))
+    order = ("--concern", "sexism", "--context", "a kitchen", "--count", 120)
+    asked, port = scenario_file([MODEL], templates=6, samples=2, judge=OTHER), free_port()
+    chatbot = write_yaml(tmp_path / "chatbot.yaml", target)
+    interaction = write_yaml(tmp_path / "talks.yaml", {"interaction": talks})
+    words: dict[str, Callable[[int], Words]] = {
+        "serve": lambda _: ("serve", asked, "--port", port),
+        "run": lambda _: ("run", asked),
+        "probe": lambda _: ("probe", "--model", MODEL, "--pairs", 2, "--cases", 24),
+        "redteam": lambda _: ("redteam", chatbot),
+        "interact": lambda _: ("interact", interaction),
+        "evaluate": lambda begun: ("evaluate", mine.run().run_id, "--judge", f"{OTHER}-{begun}"),
+        "report": lambda begun: (
+            "report",
+            "--format",
+            ("html", "evidence")[begun % 2],
+            "--out",
+            mine.folder / "o",
+        ),
+        "build": lambda _: ("warehouse", "build", "--full"),
+        "augment": lambda begun: (
+            *("catalog", "augment", "--model", MODEL, *order, "--seed", begun),
+            *("--out", mine.folder / f"review-{begun}.yaml"),
+        ),
+    }
+    made = Serving if name == "serve" else Struck
+    return made(mine, server, words[name], random.Random(f"{SEED}-{name}"))
+
+
+@pytest.mark.parametrize("struck", list(TRIALS), indirect=True, ids=str)
+def test_signals_and_kills_at_any_moment_lose_nothing_and_leave_nothing(struck, request):
+    trials = round(TIMES * TRIALS[request.node.callspec.params["struck"]])
+    try:
+        struck.measure()
+        for trial in range(trials):
+            struck.strike(SIGNALS[trial % len(SIGNALS)])
+    finally:
+        sys.stdout.write("\n".join((*struck.log, f"{struck.missed} missed", "")))
+    struck.check_whole()
+    assert struck.missed <= max(1, MISSES * trials)

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 import yaml
 
 from biasgrid.catalogs.loading.documents import load_yaml
+from support.command_line import CommandResult
+from support.processes import BIASGRID, PATIENCE_S, clean_environment
 
 Command = Callable[..., Any]
 SCENARIO = """\
@@ -77,7 +80,7 @@ def attempt(
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_new_users_mistake_is_one_message_that_names_it(attempt, biasgrid, monkeypatch, mistake):
+def test_a_new_users_mistake_is_one_message_that_names_it(attempt, biasgrid, monkeypatch, request, mistake):
     monkeypatch.chdir(attempt.folder)
     text = SCENARIO.replace(mistake.get("old", ""), mistake.get("new", ""), 1)
     text = text.replace("{many}", ", ".join(f"group {number}" for number in range(1000)))
@@ -88,7 +91,10 @@ def test_a_new_users_mistake_is_one_message_that_names_it(attempt, biasgrid, mon
     for name, value in mistake.get("env", {}).items():
         monkeypatch.setenv(name, value)
     before = sorted(attempt.folder.rglob("*"))
-    words = mistake.get("words", f"run mine.yaml --data {attempt.data}")
+    run = request.getfixturevalue(mistake["run"]) if "run" in mistake else None
+    data, port = run.data if run else attempt.data, attempt.server.base_url.rpartition(":")[2]
+    words = mistake.get("words", "run mine.yaml --data {data}")
+    words = words.format(data=data, port=port, run=run.run_id if run else "")
     result = biasgrid(*shlex.split(words))
     assert (result.code, result.out, "Traceback" in result.err) == (2, "", False), result
     shown = " ".join(result.err.replace("│", " ").split())
@@ -266,15 +272,26 @@ def test_sql_where_nothing_has_run_yet(biasgrid, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
+@pytest.mark.drill
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="permissions do not bind root")
 @pytest.mark.parametrize(
-    "words", [("evaluate",), ("warehouse", "check"), ("warehouse", "build"), ("review",)], ids=" ".join
+    "words",
+    [
+        "evaluate",
+        "warehouse check",
+        "warehouse build",
+        "review",
+        "probe --model simulated/fair",
+        "warehouse compact",
+    ],
 )
-def test_data_that_may_only_be_read_is_reported_before_anything_begins(biasgrid, finished, tmp_path, words):
+def test_data_that_may_only_be_read_is_reported_before_anything_begins(finished, tmp_path, words):
     shutil.copytree(finished.data, tmp_path / "data")
     (tmp_path / "data").chmod(0o500)
-    result = biasgrid(*words, "--data", tmp_path / "data")
-    assert result.is_a_mistake("cannot be written", "--data or BIASGRID_DATA")
+    bound = ("setpriv", "--bounding-set", "-dac_override", "--") if os.geteuid() == 0 else ()
+    command = [*bound, *BIASGRID, *words.split(), "--data", str(tmp_path / "data")]
+    ended = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, timeout=PATIENCE_S)
+    assert CommandResult(ended.returncode, ended.stdout, ended.stderr).is_a_mistake("cannot be written", "--data")
 
 
 @pytest.mark.parametrize(
