@@ -130,23 +130,29 @@ class Struck:
 
     def miss(self) -> None:
         self.missed += 1
-        self.before_s, self.after_s = 0.7 * self.before_s, 0.7 * self.after_s  # the machine has become faster
+        self.follow(0.7)
         assert self.missed < 10
+
+    def follow(self, pace: float) -> None:
+        """The machine takes longer now, or is faster, by this factor."""
+        self.before_s, self.after_s = pace * self.before_s, pace * self.after_s
 
     def wait(self, process: subprocess.Popen[str], left: int) -> tuple[str, bool]:
         """Waits for a moment before, while or after requests are sent. The moment in words, and whether Python
         itself may still be starting."""
-        phase, share = self.chance.random(), 0.9 * self.chance.random()
+        phase, share = self.chance.random(), 0.8 * self.chance.random()
         if left <= 0 or phase < 0.25:
             share *= self.before_s + (self.after_s if left <= 0 else 0)
             return f"after {_sleep(process, share):.1f} s", share < 0.1 * self.before_s
         is_asking = phase < 0.75
         wanted = self.chance.randint(1, left) if is_asking else left
-        enough = len(self.server.bodies) + wanted
-        deadline = time.monotonic() + 3 * PATIENCE_S
+        enough, begun, first_s = len(self.server.bodies) + wanted, time.monotonic(), self.before_s
         while process.poll() is None and len(self.server.bodies) < enough:
-            assert time.monotonic() < deadline, f"{enough - len(self.server.bodies)} requests are still missing"
+            assert time.monotonic() < begun + 3 * PATIENCE_S, f"{enough - len(self.server.bodies)} more requests"
             time.sleep(0.005)
+            if len(self.server.bodies) <= enough - wanted:
+                first_s = time.monotonic() - begun
+        self.follow(first_s / self.before_s)
         seconds = _sleep(process, share * (LATENCY_S if is_asking else self.after_s))
         return f"at {wanted} of {left} + {seconds:.1f} s", False
 
@@ -210,6 +216,9 @@ class Serving(Struck):
             return super().wait(process, 0)
         wait_until(lambda: self.order_night() or process.poll() is not None)
         return super().wait(process, self.requests)
+
+    def follow(self, pace: float) -> None:
+        """It never ends by itself, and is not missed."""
 
     def order_night(self) -> bool:
         api = f"http://127.0.0.1:{self.words[self.words.index('--port') + 1]}/api"
