@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from uuid import UUID
 
 import httpx
 import typer
@@ -19,10 +18,12 @@ from prefect.settings import get_current_settings
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.deployments.alarms import (
     OURS,
+    Route,
     block_id,
     find_block,
     is_notice,
     load_automations,
+    remove_obsolete,
     set_up_alarm,
     set_up_webhook,
     webhook_address,
@@ -48,13 +49,16 @@ class Settings:
 
     pool_type: PoolType = option("process", "--pools", "Type of the pool that asks models.")
     nights_type: PoolType = option("process", "--night-pools", "Type of the pool in which nights wait.")
-    notification_block: str | None = option(
-        None, "--notify", "A notification block that gets the alarms, `slack-webhook/on-call`."
+    notify: list[str] | None = option(
+        None,
+        "--notify",
+        "A notification block that gets the alarms, `slack-webhook/on-call`; by severity and deployment tag: "
+        "`broken=pagerduty-webhook/on-call`, `worse@team-a=slack-webhook/team-a`. May be repeated.",
     )
     webhook_url: str | None = option(
         None,
         "--webhook-from",
-        "In place of it, the environment variable that holds a webhook's address.",
+        "The environment variable that holds the address of a webhook that gets all alarms.",
         read=lambda name: name and webhook_address(name),
     )
     """Stored as a secret block; notifications are JSON with `subject`, `body` and `text`."""
@@ -63,6 +67,9 @@ class Settings:
     )
     """Job templates send a heartbeat every 30 s, Prefect's minimum."""
     late_s: float = option(900.0, "--late", "Seconds that a night may begin after its time.", min=10)
+    silent_s: float = option(
+        93_600.0, "--silent", "Seconds after the end of a night within which the next one must end.", min=10
+    )
     provider_limits: Mapping[str, int] | None = option(
         None,
         "--limit",
@@ -74,8 +81,8 @@ class Settings:
 
 
 WORDS = (
-    "pools:pool_type night_pools:nights_type notify:notification_block webhook_from:webhook_url "
-    "heartbeat_missed:heartbeat_missed_s late:late_s limit:provider_limits"
+    "pools:pool_type night_pools:nights_type notify webhook_from:webhook_url "
+    "heartbeat_missed:heartbeat_missed_s late:late_s silent:silent_s limit:provider_limits"
 )
 """Of the command that sets up a server."""
 
@@ -97,18 +104,20 @@ async def set_up(settings: Settings | None = None, client: PrefectClient | None 
 
 
 async def _set_up_alarms(client: PrefectClient, settings: Settings) -> list[str | None]:
-    changes = [await set_up_webhook(client, settings.webhook_url)] if settings.webhook_url else []
-    block = await _recipient_block(client, settings)
-    seconds = {"lost": settings.heartbeat_missed_s, "late": settings.late_s}
-    wanted = [automation for automation in load_automations(seconds) if block or not is_notice(automation)]
-    return changes + [await set_up_alarm(client, automation, block) for automation in wanted]
-
-
-async def _recipient_block(client: PrefectClient, settings: Settings) -> UUID | None:
-    """The recipient's block: as named, else that of an earlier webhook."""
-    if settings.notification_block:
-        return await block_id(client, settings.notification_block)
-    return await find_block(client, "/".join(OURS))
+    changes: list[str | None] = [*await remove_obsolete(client)]
+    if settings.webhook_url:
+        changes.append(await set_up_webhook(client, settings.webhook_url))
+    routes = [Route.parse(one) for one in settings.notify or ()]
+    blocks = [await block_id(client, route.block) for route in routes]
+    webhook = await find_block(client, "/".join(OURS))
+    seconds = {"lost": settings.heartbeat_missed_s, "late": settings.late_s, "silent": settings.silent_s}
+    for automation in load_automations(seconds):
+        if webhook or not is_notice(automation):
+            changes.append(await set_up_alarm(client, automation, webhook))
+        if is_notice(automation):
+            narrowed = [(route.narrow(automation), block) for route, block in zip(routes, blocks, strict=True)]
+            changes += [await set_up_alarm(client, own, block) for own, block in narrowed if own]
+    return changes
 
 
 async def set_up_limit(client: PrefectClient, provider: str, limit: int) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 from uuid import UUID
@@ -15,14 +16,74 @@ from prefect.events.schemas.automations import AutomationCore
 from prefect.exceptions import ObjectNotFound
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.flows.scheduled.causes import BROKEN, SEVERITIES
 
 OURS = ("custom-webhook", "biasgrid-alarms")
 """Type and name of the block that holds the webhook's address."""
 NOTIFIES = "send-notification"
+BY_SEVERITY = "biasgrid.alarm."
+"""Prefix of the events that a night's own alarm emits, one for each severity."""
+OBSOLETE = tuple(
+    f"biasgrid · {name}"
+    for name in (
+        *(
+            "a requirement got worse",
+            "a requirement is not met",
+            "a night is incomplete",
+            "a night reached its cap",
+        ),
+    )
+)
+"""Automations of earlier releases, which would alarm twice."""
 COMPARED = {"description", "trigger", "actions"}
 """Fields of an automation that biasgrid sets; whether it is enabled is the operator's choice."""
 SENT = {"subject": "{{subject}}", "body": "{{body}}", "text": "{{subject}}\n{{body}}"}
 """Body of the notification: most chat programs show `text`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Who is notified of what."""
+
+    block: str
+    """Notification block, `type/name`."""
+    severity: str = ""
+    """Of the alarms; empty: all."""
+    tag: str = ""
+    """Of the deployment; empty: of all."""
+
+    @classmethod
+    def parse(cls, given: str) -> Route:
+        """Of `[severity][@tag]=type/name`, or a block alone. Raises UserError."""
+        what, sign, block = given.rpartition("=")
+        severity, _, tag = what.partition("@")
+        if (severity and severity not in SEVERITIES) or "/" not in block or (sign and not what):
+            known = ", ".join(SEVERITIES)
+            remedy = f"write `type/name`, `severity=type/name` or `severity@tag=type/name`; severities: {known}"
+            raise UserError(Problem(f"`{given}` names no recipient", "--notify", remedy))
+        return cls(block, severity, tag)
+
+    @property
+    def title(self) -> str:
+        """What distinguishes its automations by name."""
+        about = " ".join([*([self.severity] if self.severity else []), *([f"@{self.tag}"] if self.tag else [])])
+        return f"{about or 'all'} → {self.block}"
+
+    def narrow(self, automation: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The automation for this recipient alone; None if it concerns another severity or a tag it cannot see."""
+        trigger = dict(automation["trigger"])
+        expected = trigger["expect"]
+        if all(event.startswith(BY_SEVERITY) for event in expected):
+            trigger["expect"] = [event for event in expected if event.endswith(self.severity)]
+        elif self.severity not in ("", BROKEN):
+            return None
+        if self.tag and trigger.get("posture") == "Proactive" and "match_related" not in trigger:
+            return None  # it counts the nights of all deployments
+        if self.tag:
+            related = [trigger["match_related"]] if "match_related" in trigger else []
+            own = {"prefect.resource.role": "tag", "prefect.resource.id": f"prefect.tag.{self.tag}"}
+            trigger["match_related"] = [*related, own]
+        return {**automation, "name": f"{automation['name']} · {self.title}", "trigger": trigger}
 
 
 def load_automations(seconds: Mapping[str, float]) -> Iterator[dict[str, Any]]:
@@ -57,6 +118,14 @@ async def set_up_alarm(client: PrefectClient, automation: Mapping[str, Any], blo
         return None
     await client.update_automation(found[0].id, wanted.model_copy(update={"enabled": found[0].enabled}))
     return f"changed automation {wanted.name}"
+
+
+async def remove_obsolete(client: PrefectClient) -> list[str]:
+    """Deletes automations of earlier releases; returns each change."""
+    found = [one for name in OBSOLETE for one in await client.read_automations_by_name(name)]
+    for one in found:
+        await client.delete_automation(one.id)
+    return [f"deleted automation {one.name}" for one in found]
 
 
 def webhook_address(variable: str) -> str:

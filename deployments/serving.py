@@ -57,7 +57,8 @@ class Service:
     data: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Overrides of the scenario's settings, by the names of the flows' parameters."""
-    gate: str = "regression"
+    night: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of the nightly flow alone: gate, deadline and whether to confirm."""
     host: str = "127.0.0.1"
     port: int = 4200
     at_once: int = 2
@@ -239,7 +240,7 @@ def deployment_declaration(service: Service) -> dict[str, Any]:
         next(one for one in declared["deployments"] if one["name"] == name) for name in ("nightly", "on-demand")
     )
     nightly["schedules"] = [{"cron": service.cron, "timezone": service.timezone, "slug": "every-night"}]
-    nightly["parameters"] |= {"scenario": service.scenario, "gate": service.gate, **service.settings}
+    nightly["parameters"] |= {"scenario": service.scenario, **service.night, **service.settings}
     on_demand["parameters"] |= {"scenario": service.scenario, **service.settings}
     return declared
 

@@ -37,6 +37,7 @@ BELOW = {
 
 OUTER_EDGES = (
     "flows.cli.commands.main",
+    "flows.scheduled.flow.nightly",
     "tasks.aggregate.task._may_help",
     "warehouse.expectations.__main__.answer",
     "warehouse.expectations.__main__.judge",

@@ -27,6 +27,13 @@ Refusals = Literal["separate", "fail", "pass"]
 Measure = Literal["tests", "replies"]
 UNIQUE = unique("holds `{}` more than once")
 AGE = r"^\d+(\.\d+)?[smhdw]$"
+"""A duration, such as `12h`."""
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def duration_s(text: str) -> float:
+    """Seconds of a duration by `AGE`."""
+    return float(text[:-1]) * SECONDS[text[-1]]
 
 
 class Concern(Frozen):
@@ -370,6 +377,9 @@ class RequestSettings(Frozen):
     """Most tokens of a reply; the provider's default where absent."""
     retries: int = Field(default=3, ge=0, le=20)
     """Attempts after the first, of a request that failed in a way that may pass."""
+    patience: str = Field(default="2m", pattern=AGE)
+    """How long a provider that is away (no connection, time-outs, 5xx) is asked again, such as `10m`; for one that
+    asks to wait (429) it is 10 minutes at least."""
     coverage: Share = 0.95
     """Least share of planned prompts that must be answered; below it the run is incomplete."""
     reuse: Reuse = "run"

@@ -11,8 +11,11 @@ NIGHTS = 14
 """Number of runs in a trend, the newest included."""
 
 CHANGES = """
-    select *
-    from marts.regressions
+    select
+        changes.*,
+        statistics.bounded_interval(difference, standard_error, templates, -1, 1).low as low,
+        statistics.bounded_interval(difference, standard_error, templates, -1, 1).high as high
+    from marts.regressions as changes
     where run_id = ?
     order by
         case finding when 'worse' then 0 when 'better' then 1 else 2 end,
@@ -64,7 +67,8 @@ class EarlierRuns:
     """Comparison of a run with earlier ones."""
 
     changes: list[dict[str, Any]]
-    """Rows of marts.regressions, worse and more certain ones first; empty without an earlier run."""
+    """Rows of marts.regressions with the 95% interval of the difference, `low` to `high`, worse and more certain
+    ones first; empty without an earlier run."""
     trend: list[dict[str, Any]]
     """One row a model × requirement that was asked before: `rates` (shares, 0–1, oldest first, None where nothing
     was evaluated), `changes` and `complete` of the same nights, `tolerance`, `finding`. The same order."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from biasgrid.flows.benchmark.outcome import Outcome, describe_judge, explain_unqualified
 from biasgrid.flows.benchmark.previous_runs import EarlierRuns, compare_with_earlier
-from biasgrid.flows.benchmark.summary import changed_page, summary
+from biasgrid.flows.benchmark.summary import NightTables, changed_page, summary
 from biasgrid.flows.forecast.confirmation import announce as announce
 from biasgrid.flows.forecast.view import show_forecast as show_forecast
 from biasgrid.flows.terminal.markdown import cell, plain
@@ -126,25 +126,32 @@ def _count(found: Outcome, column: str) -> str:
     return ", ".join(f"{count[name]} {name}" for name in VERDICTS if count[name])
 
 
-async def publish(lake: Lake, found: Outcome, scenario: str, shards: Sequence[Sequence[str]] = ()) -> EarlierRuns:
-    """Create the artifacts of a finished run; returns the runs before it. `shards` as of `summary`."""
+async def publish(
+    lake: Lake,
+    found: Outcome,
+    scenario: str,
+    earlier: EarlierRuns | None = None,
+    night: NightTables | None = None,
+) -> None:
+    """Create the artifacts of a finished run."""
     from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 
     from biasgrid.flows.benchmark.trend_chart import trend_page
 
-    earlier = await asyncio.to_thread(compare_with_earlier, lake, found.run_id)
+    before = earlier
+    if before is None:
+        before = await asyncio.to_thread(compare_with_earlier, lake, found.run_id)
     name, run = plain(scenario), f"run {found.run_id}"
     await acreate_table_artifact([*map(_record, found.findings)], "findings", f"{name}: findings of {run}")
-    if earlier.changes:
-        page = changed_page(earlier, found.run_id)
+    if before.changes:
+        page = changed_page(before, found.run_id)
         await acreate_markdown_artifact(page, "regressions", f"{name}: {run} against the one before")
-    if earlier.trend:
-        page = trend_page(earlier.trend, "The last nights")
+    if before.trend:
+        page = trend_page(before.trend, "The last nights")
         await acreate_markdown_artifact(page, "trend", f"{name}: pass rates up to {run}")
     sentences = await asyncio.to_thread(lambda: answer(lake, found.run_id).sentences())
-    page = summary(found, scenario, lake.named, earlier, shards, sentences)
+    page = summary(found, scenario, lake.named, before, night, sentences)
     await acreate_markdown_artifact(page, "summary", f"{name}: summary of {run}")
-    return earlier
 
 
 def _record(finding: dict[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from biasgrid.flows.benchmark.outcome import Outcome, explain_unqualified
@@ -54,23 +55,35 @@ NAMED = 10
 """Maximum number of changes described in words."""
 
 
+@dataclass(frozen=True, slots=True)
+class NightTables:
+    """Rows that only a night has."""
+
+    shards: Sequence[Sequence[str]] = ()
+    """Name, outcome and link."""
+    gaps: Sequence[Sequence[str]] = ()
+    """Model, error, cases, since and reason of what has no reply."""
+
+
 def summary(
     found: Outcome,
     scenario: str,
     data: str,
     before: EarlierRuns | None = None,
-    shards: Sequence[Sequence[str]] = (),
+    night: NightTables | None = None,
     sentences: Sequence[str] = (),
 ) -> str:
-    """Markdown with escaped names; `data` is the data location, `shards` has rows of name, outcome and link,
-    `sentences` are the answer in words."""
-    before = before or EarlierRuns([], [])
+    """Markdown with escaped names; `data` is the data location, `sentences` are the answer in words."""
+    before, night = before or EarlierRuns([], []), night or NightTables()
     parts = [f"# {plain(scenario)}", *map(plain, sentences), _head(found)]
     if before.worse:
         parts += ["## Worse than the run before", _worse_lines(before.worse)]
     parts += ["## Requirements", _by_models(found)]
-    if shards:
-        parts += ["## Asked by", table(("shard", "ended", ""), shards)]
+    if night.gaps:
+        resume = block([_command("resume", found.run_id, data=data)])
+        parts += ["## Without a reply", table(("model", "error", "cases", "since", "reason"), night.gaps), resume]
+    if night.shards:
+        parts += ["## Asked by", table(("shard", "ended", ""), night.shards)]
     earlier = before.changes[0]["earlier_run_id"] if before.changes else None
     parts += ["## Look closer", next_steps(found, data, earlier)]
     return "\n\n".join(parts)

@@ -35,7 +35,7 @@ class ServeOptions(NightOptions):
 
 WORDS = (
     "scenario cron timezone models data gate library reuse samples seed max_age max_cost max_requests batch * "
-    "host port at_once webhook_from"
+    "deadline confirm host port at_once webhook_from"
 )
 
 
@@ -61,7 +61,7 @@ def serve(given: ServeOptions) -> None:
         scenario=scenario,
         data=Lake.at(data_place(given.data)).named,
         settings=settings,
-        gate=given.gate,
+        night=given.pick("gate", "deadline", "confirm"),
         **given.pick("cron", "timezone", "host", "port", "at_once", "webhook_from"),
     )
     if found := serving.find_problems(service):

@@ -152,11 +152,11 @@ class InteractionKind(Base):
     pages = ("biasgrid.tasks.report.html.interaction_pages:write_interaction_pages", "report.html")
     words = (
         "interaction models settings mitigations domains axes scenes languages runs protocol tuned bound seed "
-        "max_cost max_requests data expectations yes"
+        "max_cost max_requests patience data expectations yes"
     )
     parameters = (
         "interaction models domains axes scenes settings mitigations languages runs protocol max_cost "
-        "max_requests seed expectations data run_id"
+        "max_requests seed patience expectations data run_id"
     )
     help = """See whether models share out tasks as stereotypes have it, and whether talking makes it worse.
 

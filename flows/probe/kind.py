@@ -100,11 +100,11 @@ class ProbeKind(Base):
     pages = ("biasgrid.tasks.report.html.probe_pages:write_probe_page", "report.html")
     words = (
         "target models pairs axes tests languages cases detailed continue_on_refusal generator bound seed reuse "
-        "max_age max_cost max_requests data expectations yes"
+        "max_age patience max_cost max_requests data expectations yes"
     )
     parameters = (
         "target models pairs tests cases detailed continue_on_refusal generator max_cost max_requests seed "
-        "expectations data run_id"
+        "patience expectations data run_id"
     )
     help = """Look for stereotypes that a model acts on, even where it denies them when asked directly.
 

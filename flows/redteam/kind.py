@@ -106,11 +106,11 @@ class AttackKind(Base):
     pages = ("biasgrid.tasks.report.html.redteam_pages:write_red_team_page", "report.html")
     words = (
         "target models strategies attacker judge pairs axes languages sessions turns bound seed max_cost "
-        "max_requests data expectations yes"
+        "max_requests patience data expectations yes"
     )
     parameters = (
         "target models strategies attacker judge pairs sessions turns max_cost max_requests seed expectations "
-        "data run_id"
+        "patience data run_id"
     )
     help = """Try to lead a model or a chatbot into biased replies.
 

@@ -99,6 +99,13 @@ class RunOptions(Options):
         "with `reuse: all`, how old a reply of another run may be, such as `7d`; None: of any age",
         section="asking",
     )
+    patience: str | None = option(
+        None,
+        "--patience",
+        "How long a provider that is away is asked again, such as `10m`; else 2 minutes.",
+        "how long a provider that is away is asked again, such as `10m`; None: as the file has it, mostly `2m`",
+        section="asking",
+    )
     expectations: bool = option(
         False,
         "--expectations",

@@ -7,14 +7,17 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import polars as pl
 
+from biasgrid.catalogs.schema.entries import duration_s
 from biasgrid.flows.runs.context import Grid, pause_reporter, tag
 from biasgrid.flows.runs.kinds import AnyKind
 from biasgrid.flows.runs.prepare import Prepared, is_batched
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.client.retry import Backoff
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.prompt.run_costs import outstanding_jobs, read_run_costs
 from biasgrid.warehouse.storage.errors import StorageTrouble
@@ -51,12 +54,16 @@ async def run_session(
 
 
 @asynccontextmanager
-async def coordinate_run(lake: Lake, prepared: Prepared[Any], run_id: str | None = None) -> AsyncIterator[Grid]:
-    """Grid of a run whose models other processes query, without connectors and keys."""
+async def coordinate_run(
+    lake: Lake, prepared: Prepared[Any], run_id: str | None = None, *, is_main: bool = True
+) -> AsyncIterator[Grid]:
+    """Grid of a run whose models other processes query, without connectors and keys. `is_main`: whether it is the
+    run by which the flow run is found."""
     async with _model_pool(prepared, lake) as model_pool:
         run = find_run(lake, run_id, needs="rest to ask") if run_id else _begin_run(lake, prepared)
         with lead_run(lake, run.run_id), _recorded(lake, run), _cancelled_by_sigterm():
-            await tag(run.run_id, prepared.resolved)
+            if is_main:
+                await tag(run.run_id, prepared.resolved)
             yield Grid(lake, run, prepared.resolved, model_pool)
 
 
@@ -119,8 +126,13 @@ def _model_pool(prepared: Prepared[Any], lake: Lake) -> ModelPool:
     settings = prepared.resolved.settings
     run_budget = RunBudget(settings.max_requests, settings.max_cost)
     run_budget.notify = pause_reporter()
+    patience_s = duration_s(settings.patience)
+    backoff = Backoff(outage_s=patience_s, notify=pause_reporter())
+    backoff = replace(backoff, patience_s=max(patience_s, backoff.patience_s))
     shares = settings.reuse != "none"
-    model_pool = ModelPool(prepared.resolved.catalog, prepared.secrets, run_budget=run_budget, shares=shares)
+    model_pool = ModelPool(
+        prepared.resolved.catalog, prepared.secrets, backoff=backoff, run_budget=run_budget, shares=shares
+    )
     model_pool.max_reply_mb = prepared.resolved.settings.max_reply_mb
     model_pool.keep_sessions(lake.root / "conversations")
     return model_pool

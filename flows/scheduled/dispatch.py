@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -23,13 +24,15 @@ from prefect.client.schemas.objects import FlowRun, State, StateType, WorkPool, 
 from prefect.deployments.flow_runs import arun_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.runtime import flow_run
-from prefect.states import Cancelled, Cancelling
+from prefect.states import Cancelled, Cancelling, Completed, Failed
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.runs.concurrency import run_concurrently
 from biasgrid.flows.runs.context import run_tags
+from biasgrid.flows.scheduled.gaps import ASKED, AWAY
 from biasgrid.flows.scheduled.options import DEPLOYMENT as DEPLOYMENT
 from biasgrid.flows.scheduled.shards import Shard
+from biasgrid.tasks.connectors.client.retry import format_seconds
 from biasgrid.tasks.connectors.task import NAME, Label
 
 LOOK_S = 60.0
@@ -76,7 +79,9 @@ ROUND_S = 1.0
 """Polling interval per shard in seconds; many shards share a few requests per second."""
 AT_ONCE = 5
 PAUSES_S = (0.0, 10.0, 60.0)
-"""Delays in seconds before a shard is dispatched again, because failures may be temporary."""
+"""Delays in seconds before a lost shard is dispatched again, because failures may be temporary."""
+AWAY_PAUSES_S = (60.0, 120.0, 240.0, 480.0, 900.0)
+"""Delays in seconds before a shard is dispatched again whose provider is away; the last one is repeated."""
 ALIVE = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED]
 CANCELLED = {StateType.CANCELLING, StateType.CANCELLED}
 """Cancelled states; a cancelled process counts as crashed until its worker notices its end."""
@@ -90,24 +95,41 @@ class Round:
     data: str | None
     deployment: str = DEPLOYMENT
     takeovers: int = 2
-    """Maximum number of redispatches of a failed shard."""
+    """Maximum number of redispatches of a lost shard."""
+    deadline: datetime | None = None
+    """Until when shards are dispatched again whose provider is away; None: not at all."""
+    nth: int = 1
+    """Which pass over the shards it is."""
     poll_s: float = ROUND_S
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A shard that never succeeded, and the reason."""
+    """A shard that did not complete."""
 
     shard: Shard
     why: str
+    state: str = ""
+    """Name of its last state."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its process did not get to its end, so that its journals may not have landed."""
+        return self.state not in ASKED
 
 
 async def hand_out(shards: Sequence[Shard], night: Round) -> list[Lost]:
     """Dispatches and awaits all shards, and returns those that failed; cancellation cancels them too."""
     poll_s = max(night.poll_s, len(shards) / AT_ONCE)
     async with watch_for_workers(night.deployment):
-        ended = await run_concurrently(watch_shard(shard, night, poll_s, _label(shard, night)) for shard in shards)
-    return [lost for lost in ended if lost]
+        ended: list[State[Any]] = await run_concurrently(
+            watch_shard(shard, night, poll_s, _label(shard, night), return_state=True)  # type: ignore[misc]
+            for shard in shards
+        )
+    found = [await state.aresult(raise_on_failure=False) for state in ended]
+    if wrong := next((one for one in found if isinstance(one, BaseException)), None):
+        raise wrong
+    return [one for one in found if isinstance(one, Lost)]
 
 
 async def refuse_unknown(deployment: str) -> None:
@@ -125,24 +147,34 @@ def _label(shard: Shard, night: Round) -> Label:
 
 
 @task(name="shard", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
-async def watch_shard(shard: Shard, night: Round, poll_s: float, label: Label) -> Lost | None:
-    """Runs one shard until it succeeds or has no attempts left."""
+async def watch_shard(shard: Shard, night: Round, poll_s: float, label: Label) -> State[Any]:
+    """Runs one shard until it succeeds, has no attempts left or is past the deadline; a Lost is the data of its
+    failed state."""
     label.attach()
-    state: State[Any] | None = None
-    for attempt in range(night.takeovers + 1):
-        if state is not None:
-            message = "shard %s is handed out again, %d of %d times: %s"
-            get_run_logger().warning(message, shard.title, attempt, night.takeovers, describe_state(state))
-            await asyncio.sleep(PAUSES_S[min(attempt - 1, len(PAUSES_S) - 1)])
-        async with _flow_run(shard, night, attempt) as (client, run):
+    lost = away = 0
+    while True:
+        async with _flow_run(shard, night, lost + away) as (client, run):
             state = await _final_state(client, run.id, poll_s)
         if state.is_completed():
-            return None
-        if state.is_cancelled():
-            break
-    assert state is not None  # noqa: S101 - it was handed out at least once
-    get_run_logger().error("shard %s did not end well: %s", shard.title, describe_state(state))
-    return Lost(shard, describe_state(state))
+            return Completed(message=state.message)
+        if state.name == AWAY:
+            pause_s, away = _pause_before_next(night, away), away + 1
+        else:
+            is_over = state.is_cancelled() or state.name in ASKED or lost >= night.takeovers
+            pause_s, lost = None if is_over else PAUSES_S[min(lost, len(PAUSES_S) - 1)], lost + 1
+        if pause_s is None:
+            get_run_logger().error("shard %s did not end well: %s", shard.title, describe_state(state))
+            lost_one = Lost(shard, describe_state(state), state.name or "")
+            return Failed(name=state.name, message=state.message, data=lost_one)
+        message = "shard %s is handed out again in %s: %s"
+        get_run_logger().warning(message, shard.title, format_seconds(pause_s), describe_state(state))
+        await asyncio.sleep(pause_s)
+
+
+def _pause_before_next(night: Round, dispatched: int) -> float | None:
+    """Seconds until a provider that is away is asked again, the last time at the deadline; None after it."""
+    left_s = (night.deadline - datetime.now(UTC)).total_seconds() if night.deadline else 0.0
+    return min(AWAY_PAUSES_S[min(dispatched, len(AWAY_PAUSES_S) - 1)], left_s) if left_s > 0 else None
 
 
 @asynccontextmanager
@@ -180,7 +212,7 @@ async def _dispatch(shard: Shard, night: Round, attempt: int) -> FlowRun:
         },
         flow_run_name=f"shard · {shard.title}",
         tags=[*run_tags(night.run_id, shard.part), *shard.models],
-        idempotency_key=f"{night.run_id}-{shard.part}-{flow_run.id}-{flow_run.run_count}-{attempt}"
+        idempotency_key=f"{night.run_id}-{shard.part}-{flow_run.id}-{flow_run.run_count}-{night.nth}-{attempt}"
         f"-{shard.max_requests}-{shard.max_cost}",
         timeout=0,
     )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -12,43 +15,45 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowFilter, FlowFilterName, FlowRunFilter, FlowRunFilterTags
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.client.schemas.sorting import FlowRunSort
-from prefect.events import emit_event
 from prefect.runtime import flow_run
 from prefect.settings import get_current_settings
-from prefect.states import Completed, Failed
+from prefect.states import Failed
 
+from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.choices import NightGate as NightGate
 from biasgrid.flows.benchmark.flow import describe_cells
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
 from biasgrid.flows.benchmark.outcome import Outcome
-from biasgrid.flows.benchmark.previous_runs import EarlierRuns
+from biasgrid.flows.benchmark.previous_runs import compare_with_earlier
 from biasgrid.flows.benchmark.sections import publish
+from biasgrid.flows.benchmark.summary import NightTables
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.runs.context import Grid, generate_stage, land_replies_of_other_runs, run_tags
-from biasgrid.flows.runs.driver import conclude, run_flow
-from biasgrid.flows.runs.outcome import NOT_MET, UNDECIDED
+from biasgrid.flows.runs.driver import conclude, run_flow, scenario_name
 from biasgrid.flows.runs.prepare import Prepared, open_lake, refuse_unnamed
 from biasgrid.flows.runs.session import coordinate_run
+from biasgrid.flows.scheduled.alarms import Night, announce, known_causes, ping_well, raise_alarm
+from biasgrid.flows.scheduled.causes import BROKEN, causes_over, other_cause
+from biasgrid.flows.scheduled.confirmation import (
+    Confirmed,
+    pair_of,
+    read_confirmation,
+    scenario_of_worse,
+    skip_confirmation,
+)
 from biasgrid.flows.scheduled.dispatch import Lost, Round, describe_state, hand_out, refuse_unknown
-from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions
+from biasgrid.flows.scheduled.gaps import AWAY, UNANSWERED, gap_rows, read_gaps, resume_command
+from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions, read_deadline
+from biasgrid.flows.scheduled.outcome import BROKEN_NIGHT, Ended, causes_of, final_state
 from biasgrid.flows.scheduled.shards import Shard, shards, share_rest
 from biasgrid.flows.terminal.markdown import Markup
 from biasgrid.tasks.prompt.run_costs import read_run_costs
-from biasgrid.tasks.report.figures import share
 from biasgrid.warehouse.expectations.process import Inspector, start_inspector
 from biasgrid.warehouse.storage.journal import recover
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
 from biasgrid.warehouse.storage.runs import find_run, planned_cells
-
-REGRESSION, INCOMPLETE_NIGHT, OVER_COST = "Regression", "Incomplete", "OverCost"
-NOT_MET_STATE, UNDECIDED_STATE = "NotMet", "Undecided"
-"""Names of failed states."""
-EVENT, RUN = "biasgrid.night.", "biasgrid.run."
-"""Prefixes of a nightly event's name and of its run resource."""
-NAMED = 3
-"""Maximum number of requirements named in a state message."""
 
 CAPPED = """
     select count(*) as requests
@@ -63,74 +68,6 @@ def is_over_cost(lake: Lake, run_id: str) -> bool:
     from biasgrid.warehouse.build.build import query  # loads DuckDB: none of a night's start
 
     return bool(query(lake, CAPPED, [run_id], texts_of=run_id).item())
-
-
-def final_state(
-    found: Outcome, before: EarlierRuns, lost: Sequence[Lost], gate: NightGate, *, over_cost: bool
-) -> State[Any]:
-    """Final state by the most severe problem; a regression is reported even if replies are missing."""
-    if before.worse:
-        return _fail(REGRESSION, found, f"worse than the night before: {_list_few(map(_change, before.worse))}")
-    if over_cost:
-        return _fail(OVER_COST, found, "a cap was reached before everything was asked")
-    if found.incomplete or lost:
-        return _fail(INCOMPLETE_NIGHT, found, _incomplete(lost))
-    code = found.exit_code_by("decided" if gate == "decided" else "point")
-    if gate != "regression" and code in {NOT_MET, UNDECIDED}:
-        return _unmet(found, gate, code)
-    return Completed(
-        message=f"run {found.run_id}: {found.counts}, {_summarise_changes(before.changes)}", data=found
-    )
-
-
-def announce(run_id: str, state: State[Any]) -> None:
-    """Emits an event for automations, such as `biasgrid.night.Regression`."""
-    # Prefect holds back its own event of a state for a quarter of an hour if a run was scheduled less than five
-    # minutes before it began: it waits for the event of scheduling, and the server's scheduler sends none
-    emit_event(
-        event=f"{EVENT}{state.name}",
-        resource={"prefect.resource.id": f"{RUN}{run_id}", "prefect.resource.name": run_id},
-        payload={"run_id": run_id, "state": state.name, "message": state.message},
-    )
-
-
-def _unmet(found: Outcome, gate: NightGate, code: int) -> State[Any]:
-    column = "decision" if gate == "decided" else "point_finding"
-    unmet = [row for row in found.findings if row[column] != "met"]
-    name = NOT_MET_STATE if code == NOT_MET else UNDECIDED_STATE
-    return _fail(name, found, _list_few(f"{_whose(row)} is {row[column]}" for row in unmet))
-
-
-def _fail(name: str, found: Outcome, message: str) -> State[Any]:
-    return Failed(name=name, message=f"run {found.run_id}: {message}")
-
-
-def _incomplete(lost: Sequence[Lost]) -> str:
-    if not lost:
-        return "coverage is below the scenario's floor"
-    return "not everything was asked: " + _list_few(f"{', '.join(one.shard.models)} ({one.why})" for one in lost)
-
-
-def _change(row: dict[str, Any]) -> str:
-    rates = f"passes {share(row['rate'])}, {share(row['earlier_rate'])} before"
-    return f"{_whose(row)} {rates} (q = {row['q_value']:.2g})"
-
-
-def _whose(row: dict[str, Any]) -> str:
-    return f"`{row['requirement']}` of {row['model']}"
-
-
-def _list_few(texts: Iterable[str]) -> str:
-    every = list(texts)
-    more = f"; and {len(every) - NAMED} more" if len(every) > NAMED else ""
-    return "; ".join(every[:NAMED]) + more
-
-
-def _summarise_changes(changed: Sequence[dict[str, Any]]) -> str:
-    if not changed:
-        return "no earlier night to compare with"
-    better = sum(row["finding"] == "better" for row in changed)
-    return f"none worse than the night before, {better} better"
 
 
 async def shard_runs(run_id: str) -> list[tuple[str, str, str]]:
@@ -166,23 +103,51 @@ async def nightly(given: NightOptions) -> Outcome | State[Any]:
     became worse since the night before.
 
     One **shard** per model goes through the work pool of the deployment `shard/shard`; a shard whose worker is
-    lost is handed out again and goes on where it was. When all have ended the warehouse is built once, checked,
-    and the night is compared with the run before it. It ends **Completed**, or failed in a state with a name:
-    `Regression` (names the requirement), `Incomplete`, `OverCost`, `NotMet`, `Undecided`.
+    lost is handed out again and goes on where it was, and so, until the deadline, is one whose provider is away.
+    When all have ended the warehouse is built once, checked, and the night is compared with the run before it;
+    what became worse is asked once more. It ends **Completed**, or failed in a state with a name: `Regression`
+    (names the requirement), `Incomplete`, `OverCost`, `NotMet`, `Undecided`, `Broken`.
     """
+    scenario = name_scenario(given.scenario)
+    try:
+        return await _run_night(given)
+    except Exception as error:  # noqa: BLE001 - a night reports its own failure: people read alarms, not logs
+        if not isinstance(error, UserError):
+            get_run_logger().exception("the night broke off")
+        return await _break_off(scenario, error)
+
+
+def name_scenario(scenario: Any) -> str:
+    """The name of a scenario that may be wrong."""
+    named = scenario.get("name") if isinstance(scenario, dict) else None
+    return str(named or scenario_name(scenario))
+
+
+async def _break_off(scenario: str, error: Exception) -> State[Any]:
+    """Alarms about a night that has found nothing."""
+    state: State[Any] = Failed(name=BROKEN_NIGHT, message=str(error) or type(error).__name__, data=error)
+    first = (str(state.message).splitlines() or [""])[0]
+    cause = other_cause(BROKEN, f"{type(error).__name__}: {first}", datetime.now(UTC), str(state.message))
+    await raise_alarm(Night(scenario, ""), [cause], [], await known_causes(scenario))
+    announce("", state)
+    return state
+
+
+async def _run_night(given: NightOptions) -> Outcome | State[Any]:
     lake, run_id = open_lake(given.data), given.run_id or _interrupted_run()
     source = find_run(lake, run_id).scenario_resolved if run_id else refuse_unnamed(given.scenario)
     own = BenchmarkOptions(**given.pick("max_cost", "max_requests")) if run_id else given
     prepared = Prepared(BENCHMARK.unsent(source, own))
+    deadline = datetime.now(UTC) + timedelta(seconds=read_deadline(given.deadline))
     await refuse_unknown(given.deployment)
     async with coordinate_run(lake, prepared, run_id) as grid:
         cells = await _plan(grid)
         with start_inspector(given.expectations) as inspector:
-            night = Round(grid.run.run_id, given.data, given.deployment, given.takeovers)
+            night = Round(grid.run.run_id, given.data, given.deployment, given.takeovers, deadline)
             lost = await _hand_out(
                 grid, prepared.resolved, shards(cells, prepared.resolved, given.shard_by), night
             )
-            state = await _conclude(grid, lost, given.gate, inspector)
+            state = await _conclude(grid, lost, given, inspector, night)
         if given.pictures:
             await publish_pictures(lake, grid.run.run_id, grid.resolved.name)
         return state
@@ -215,22 +180,97 @@ async def _plan(grid: Grid) -> pl.DataFrame:
 
 
 async def _hand_out(grid: Grid, resolved: ResolvedScenario, made: list[Shard], night: Round) -> list[Lost]:
-    """Shards that failed, after what some left of the caps has gone to those that a cap stopped."""
+    """Shards that did not complete, after what some left of the caps has gone to those that a cap stopped, and
+    after a last pass over requests that failed."""
     lost, before = await hand_out(made, night), 0
-    while not lost and (sent := read_run_costs(grid.lake, night.run_id, {}).requests) > before:
+    while not _gone(lost) and (sent := read_run_costs(grid.lake, night.run_id, {}).requests) > before:
         before = sent
-        made = await asyncio.to_thread(share_rest, grid.lake, night.run_id, made, resolved)
-        lost = await hand_out(made, night) if made else []
+        capped = await asyncio.to_thread(share_rest, grid.lake, night.run_id, made, resolved)
+        if not capped:
+            break
+        parts = {shard.part for shard in capped}
+        made = [*capped]
+        lost = [one for one in lost if one.shard.part not in parts] + await hand_out(capped, night)
+    failed = [one.shard for one in lost if one.state in (AWAY, UNANSWERED)]
+    if failed:
+        again = await hand_out(failed, replace(night, nth=night.nth + 1, deadline=None))
+        lost = [one for one in lost if one.shard not in failed] + again
     return lost
 
 
-async def _conclude(grid: Grid, lost: list[Lost], gate: NightGate, inspector: Inspector | None) -> State[Any]:
-    lake, run_id = grid.lake, grid.run.run_id
-    if lost:  # replies that they received before
+def _gone(lost: Sequence[Lost]) -> list[Lost]:
+    return [one for one in lost if one.is_gone]
+
+
+async def _conclude(
+    grid: Grid, lost: Sequence[Lost], given: NightOptions, inspector: Inspector | None, night: Round
+) -> State[Any]:
+    lake, run, scenario = grid.lake, grid.run, grid.resolved.name
+    if gone := _gone(lost):  # replies that they received before
         await asyncio.to_thread(recover, lake)
-    found = await conclude(lake, grid.run, BENCHMARK, inspector, is_whole=not lost)
-    over_cost = await asyncio.to_thread(is_over_cost, lake, run_id)
-    before = await publish(lake, found, grid.resolved.name, await shard_runs(run_id))
-    state = final_state(found, before, lost, gate, over_cost=over_cost)
-    announce(run_id, state)
+    found = await conclude(lake, run, BENCHMARK, inspector, is_whole=not gone)
+    over_cost = await asyncio.to_thread(is_over_cost, lake, run.run_id)
+    confirmed = await _confirm(grid, given, inspector, night)
+    gaps = await asyncio.to_thread(read_gaps, lake, run.run_id)
+    command = resume_command(run.run_id, lake.named)
+    ended = Ended(found, confirmed, gone, gaps, given.gate, over_cost, run.started_at, command)
+    tables = NightTables(await shard_runs(run.run_id), gap_rows(gaps))
+    await publish(lake, found, scenario, confirmed.before, tables)
+    state = final_state(ended)
+    await _report(ended, state, Night(scenario, run.run_id, [*grid.resolved.targets], _commands(ended, lake)))
     return state
+
+
+async def _report(ended: Ended, state: State[Any], night: Night) -> None:
+    """Raises the alarm of a night, or lets the dead man's switch know that it ended well."""
+    causes, known = causes_of(ended), await known_causes(night.scenario)
+    complete = [pair_of(row) for row in ended.found.findings if row.get("is_complete", True)]
+    over = causes_over(known, causes, ended.before.changes, complete)
+    await raise_alarm(night, causes, over, known)
+    announce(night.run_id, state)
+    if state.is_completed():
+        await ping_well()
+
+
+def _commands(ended: Ended, lake: Lake) -> list[str]:
+    earlier = list(dict.fromkeys(row["earlier_run_id"] for row in ended.before.changes))[:1]
+    own = [ended.found.run_id, "--data", lake.named]
+    compare = [shlex.join(["biasgrid", "compare", run, *own]) for run in earlier]
+    show = [shlex.join(["biasgrid", "show", *own])]
+    return [*(compare if ended.before.worse else show), *([ended.resume] if ended.gaps else [])]
+
+
+async def _confirm(grid: Grid, given: NightOptions, inspector: Inspector | None, night: Round) -> Confirmed:
+    """The comparison with the night before, after what became worse was asked once more by a run of its own."""
+    lake, run_id = grid.lake, grid.run.run_id
+    before = await asyncio.to_thread(compare_with_earlier, lake, run_id)
+    if not before.worse or not given.confirm:
+        return Confirmed(before, {})
+    settings, spent = grid.resolved.settings, read_run_costs(lake, run_id, grid.resolved.targets)
+    cost = None if settings.max_cost is None else settings.max_cost - spent.cost_usd
+    requests = None if settings.max_requests is None else settings.max_requests - spent.requests
+    if (cost is not None and cost <= 0) or (requests is not None and requests <= 0):
+        return skip_confirmation(before, "the cap is spent")
+    source = scenario_of_worse(
+        grid.run.scenario_resolved, before.worse, {"max_cost": cost, "max_requests": requests}
+    )
+    names = ", ".join(f"{row['requirement']} of {row['model']}" for row in before.worse)
+    get_run_logger().info("asking again what became worse: %s", names)
+    try:
+        again = await _ask_again(lake, source, given, inspector, night)
+    except UserError as problem:
+        return skip_confirmation(before, str(problem))
+    return await asyncio.to_thread(read_confirmation, lake, before, again)
+
+
+async def _ask_again(
+    lake: Lake, source: dict[str, Any], given: NightOptions, inspector: Inspector | None, night: Round
+) -> str:
+    """The id of a run of what became worse."""
+    prepared = Prepared(BENCHMARK.unsent(source))
+    async with coordinate_run(lake, prepared, is_main=False) as grid:
+        cells = await _plan(grid)
+        own = replace(night, run_id=grid.run.run_id)
+        lost = await _hand_out(grid, prepared.resolved, shards(cells, prepared.resolved, given.shard_by), own)
+        await conclude(lake, grid.run, BENCHMARK, inspector, is_whole=not _gone(lost))
+        return grid.run.run_id

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.choices import NightGate
+from biasgrid.catalogs.schema.entries import AGE, duration_s
 from biasgrid.flows.benchmark.kind import BenchmarkOptions
 from biasgrid.flows.runs.options import RunOptions, option, replace_option
 
@@ -14,7 +17,7 @@ DEPLOYMENT = "shard/shard"
 """Where shards are handed in: its work pool gives them to workers."""
 PARAMETERS = (
     "scenario models gate max_cost max_requests samples seed reuse max_age batch library * expectations "
-    "pictures shard_by takeovers data run_id deployment"
+    "pictures shard_by takeovers deadline confirm data run_id deployment"
 )
 
 
@@ -55,6 +58,19 @@ class NightOptions(BenchmarkOptions):
     expectations: bool = replace_option(RunOptions, "expectations", default=True)
     shard_by: By = option("model", doc="one shard per `model`, or one per `provider`")
     takeovers: int = option(2, doc="how often a shard that was lost is handed out again")
+    deadline: str = option(
+        "4h",
+        "--deadline",
+        "How long after its begin a night asks providers again that are away, such as `6h`.",
+        "how long after its begin a night asks providers again that are away, such as `6h`; `0s`: not at all",
+    )
+    confirm: bool = option(
+        True,
+        "--confirm/--no-confirm",
+        "Ask once more what became worse, and alarm only if it is worse again.",
+        "asks once more what became worse, in a run of its own and within the night's caps; only what is worse "
+        "again alarms",
+    )
     data: str | None = replace_option(
         RunOptions,
         "data",
@@ -66,3 +82,10 @@ class NightOptions(BenchmarkOptions):
         "shards go by count",
     )
     deployment: str = option(DEPLOYMENT, doc="takes the shards")
+
+
+def read_deadline(text: str) -> float:
+    """Seconds of a deadline. Raises UserError if it is no duration."""
+    if not re.fullmatch(AGE, text):
+        raise UserError(Problem(f"`{text}` is no duration", "deadline", "write one such as `6h` or `90m`"))
+    return duration_s(text)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
+from typing import Any
 
 import orjson
 import polars as pl
 from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
-from prefect.states import Completed
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
@@ -20,6 +21,7 @@ from biasgrid.flows.runs.cells import cells_stage
 from biasgrid.flows.runs.driver import report_user_errors
 from biasgrid.flows.runs.prepare import Prepared, open_lake
 from biasgrid.flows.runs.session import run_part, share_caps
+from biasgrid.flows.scheduled.gaps import read_gaps, resume_command, shard_state
 from biasgrid.flows.scheduled.shards import Shard, part_of
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run, planned_cells
@@ -38,10 +40,12 @@ async def shard(
     data: str | None = None,
     max_cost: float | None = None,
     max_requests: int | None = None,
-) -> State[None]:
+) -> State[Any]:
     """Ask some models what a run has planned for them, and judge what they reply. A nightly run starts these.
 
-    What has landed is not asked again: a shard that was lost is resumed, on any machine.
+    What has landed is not asked again: a shard that was lost is resumed, on any machine. It ends **Completed** if
+    every case has its reply; else `Away` (its provider may come back), `Stopped` (key, quota, name), `OverCost` or
+    `Unanswered`, with the models, errors, their number and since when.
 
     Args:
         run_id: the run, planned already
@@ -59,7 +63,9 @@ async def shard(
     async with run_part(lake, prepared, run, part_of(models), cells) as grid:
         get_run_logger().info("%s", describe_cells(run.run_id, cells))
         became = await share_caps(BENCHMARK, grid, partial(cells_stage, grid, cells))
-    return Completed(message="; ".join(became))
+    gaps = await asyncio.to_thread(read_gaps, lake, run_id, models)
+    command = f"the whole run resumes with: {resume_command(run_id, lake.named)}"
+    return shard_state(became, gaps, command, prepared.resolved.settings.coverage)
 
 
 def own_cells(lake: Lake, run: Run, prepared: Prepared[ResolvedScenario]) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol, runtime_checkable
 
 from biasgrid.catalogs.schema.models import Target
 
@@ -161,6 +161,8 @@ class ConnectorError(Exception):
 
     body: str | None = None
     """A reply that could not be understood; it is stored."""
+    word: ClassVar[str] = "failed"
+    """Its class, as alarms name it."""
 
 
 class Transient(ConnectorError):
@@ -169,6 +171,8 @@ class Transient(ConnectorError):
 
 class RateLimited(Transient):
     """429, or 503 and 529 with Retry-After: refused, accepted later."""
+
+    word = "throttled"
 
     def __init__(self, message: str, retry_after_s: float | None = None) -> None:
         super().__init__(message, retry_after_s)
@@ -179,19 +183,35 @@ class RateLimited(Transient):
 
 
 class ServerFault(Transient):
-    """5xx, or a malformed or empty body."""
+    """5xx."""
+
+    word = "away"
 
 
-class WebPage(ServerFault):
-    """A web page in place of a reply, of a gateway or a sign-in; a few in a row stop the model."""
+class BrokenReply(ServerFault):
+    """A malformed or empty body."""
+
+    word = "broken reply"
+
+
+class WebPage(BrokenReply):
+    """A web page in place of a reply, of a sign-in or a proxy."""
 
 
 class TimedOut(Transient):
     """No answer in time."""
 
+    word = "away"
+
 
 class Disconnected(Transient):
     """The connection broke."""
+
+    word = "away"
+
+
+class NotConnected(Disconnected):
+    """No connection was made: nothing was sent, and nothing can be charged."""
 
 
 class Terminal(ConnectorError):
@@ -201,9 +221,13 @@ class Terminal(ConnectorError):
 class RequestRejected(Terminal):
     """This request only: too long or invalid; a content filter's refusal is a reply."""
 
+    word = "rejected"
+
 
 class ReplyMisplaced(RequestRejected):
     """Well-formed, but no text where the protocol or the endpoint's file expects it; `body` is stored."""
+
+    word = "broken reply"
 
 
 class ModelStopped(Terminal):
@@ -213,29 +237,59 @@ class ModelStopped(Terminal):
 class KeyRejected(ModelStopped):
     """401 or 403."""
 
+    word = "key rejected"
+
 
 class ModelUnknown(ModelStopped):
     """404."""
+
+    word = "unknown model"
 
 
 class QuotaSpent(ModelStopped):
     """The account has no money left."""
 
+    word = "quota"
+
 
 class QuotaResting(ModelStopped):
     """429 with a Retry-After that is longer than a run waits."""
 
+    word = "throttled"
+
+
+class ProviderAway(ModelStopped):
+    """The provider has been away for longer than a run waits."""
+
+    word = "away"
+
 
 class KeptFailing(ModelStopped):
-    """Too many failures in a row without a success."""
+    """Too many requests in a row were rejected or brought broken replies."""
+
+    word = "kept failing"
 
 
 class ConnectorBroken(ModelStopped):
     """A connector raised something else than a `ConnectorError`, or returned something else than a `Reply`."""
 
+    word = "broken connector"
+
 
 class CapReached(ModelStopped):
     """The run has reached its cap of requests or cost."""
+
+    word = "cap"
+
+
+def class_word(error_class: str) -> str:
+    """The word of an error as `responses` names it; its name for one that is not known here."""
+    known, left = dict[str, str](), [ConnectorError]
+    while left:
+        each = left.pop()
+        known[each.__name__] = each.word
+        left += each.__subclasses__()
+    return known.get(error_class, error_class)
 
 
 PREVIOUS_NAMES = {

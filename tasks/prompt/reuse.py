@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.catalogs.schema.entries import duration_s
 from biasgrid.tasks.connectors.api import Answer, Reply
 from biasgrid.warehouse.hashing import hash_texts
 from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
@@ -38,7 +39,6 @@ def _read_answer(row: dict[str, Any]) -> Answer:
 
 AT_ONCE = 20_000
 """Replies copied together: few reads of the lake, bounded memory."""
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 JUDGE_PREFIX = "judge-"
 """Prefix of files with a judge's replies to a cell."""
 CASE_COLUMNS = ["request_key", "case_id", "cell_id"]
@@ -122,7 +122,7 @@ def earliest_arrival(began: datetime, max_age: str | None) -> datetime:
     if max_age is None:
         return datetime.min.replace(tzinfo=UTC)
     try:
-        return began - timedelta(seconds=float(max_age[:-1]) * SECONDS[max_age[-1]])
+        return began - timedelta(seconds=duration_s(max_age))
     except OverflowError:  # older than datetime can represent
         return datetime.min.replace(tzinfo=UTC)
 

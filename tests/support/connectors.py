@@ -368,7 +368,7 @@ def scripted() -> Callable[..., Scripted]:
 
 @pytest.fixture
 def quick() -> Backoff:
-    return Backoff(first_s=0.001, longest_s=0.01, alone_s=0.05)
+    return Backoff(first_s=0.001, longest_s=0.01, outage_s=0.05, alone_s=0.05)
 
 
 @pytest.fixture

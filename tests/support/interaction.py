@@ -120,7 +120,7 @@ class Stage:
         run_budget: RunBudget | None = None,
         watch: Callable[[Played], None] = lambda _: None,
     ) -> list[Played]:
-        backoff, found = Backoff(first_s=0.001, longest_s=0.002, alone_s=0.001), list[Played]()
+        backoff, found = Backoff(first_s=0.001, longest_s=0.002, outage_s=0.05, alone_s=0.001), list[Played]()
         async with ModelPool(self.catalog, connect=company, backoff=backoff, run_budget=run_budget) as model_pool:
             for _, own in groupby(planned, key=lambda play: play.cell_id):
                 found += await interact_cell(

@@ -97,7 +97,7 @@ def open_pool(catalog: Catalog) -> Callable[..., ModelPool]:
     """A switchboard whose every model is the given one, and that waits a moment only before a retry."""
 
     def make(connect: Any = None, **options: Any) -> ModelPool:
-        backoff = Backoff(first_s=0.001, longest_s=0.002)
+        backoff = Backoff(first_s=0.001, longest_s=0.002, outage_s=5, longest_probe_s=0.002)
         return ModelPool(catalog, backoff=backoff, **({"connect": connect} if connect else {}), **options)
 
     return make

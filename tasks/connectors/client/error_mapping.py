@@ -7,17 +7,20 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.text_safety import replace_invisible
 from biasgrid.tasks.connectors.api import (
+    BrokenReply,
     ConnectorError,
     Disconnected,
     KeyRejected,
     ModelStopped,
     ModelUnknown,
+    NotConnected,
     QuotaSpent,
     RateLimited,
     ReplyMisplaced,
@@ -173,15 +176,17 @@ class ErrorMapper:
         where = "the `url` of the endpoint's file" if self._address else "base_url"
         what = f"a web page{named} instead of an API (HTTP {status})"
         words = f"`{self._model}`: {what}: is {where} right? is a proxy between?"
-        return NoApi(words) if 400 <= status < 500 else WebPage(words)
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # of a gateway whose server is away
+            return ServerFault(words)
+        return NoApi(words) if status >= HTTPStatus.BAD_REQUEST else WebPage(words)
 
     def too_long(self, what: str) -> ReplyTooLong:
         return ReplyTooLong(f"`{self._model}`: the reply {what}")
 
-    def no_object(self, body: bytes, label: str) -> ServerFault:
+    def no_object(self, body: bytes, label: str) -> BrokenReply:
         """The error for a body that is no JSON object, with the body."""
         what = "no JSON object" if body.strip() else "nothing"
-        return self.keep_body(self.server(f"answered with {what} ({label})"), body)
+        return self.keep_body(self.broken(f"answered with {what} ({label})"), body)
 
     def keep_body(self, error: E, body: bytes) -> E:
         """The error with the body that could not be understood, so that it can be read later."""
@@ -200,6 +205,9 @@ class ErrorMapper:
     def server(self, what: str) -> ServerFault:
         return ServerFault(f"`{self._model}`: {redact(what, *self._keys)}")
 
+    def broken(self, what: str) -> BrokenReply:
+        return BrokenReply(f"`{self._model}`: {redact(what, *self._keys)}")
+
     def reject(self, what: str) -> RequestRejected:
         return RequestRejected(f"`{self._model}`: {redact(what, *self._keys)}")
 
@@ -215,15 +223,15 @@ class ErrorMapper:
     def timed_out(self, seconds: float) -> TimedOut:
         return TimedOut(f"`{self._model}`: no answer within {seconds:g} s; `timeout_s` sets the limit")
 
-    def disconnect(self, error: Exception) -> Disconnected:
-        kind = type(error).__name__
-        return Disconnected(f"`{self._model}`: the connection{self._address} broke ({kind}); is it reachable?")
+    def disconnect(self, error: Exception, *, is_sent: bool = True) -> Disconnected:
+        kind, error_class = type(error).__name__, Disconnected if is_sent else NotConnected
+        return error_class(f"`{self._model}`: the connection{self._address} broke ({kind}); is it reachable?")
 
     def unforeseen(self, error: Exception) -> ConnectorError:
         """The error for an exception of an SDK, whose text is not quoted as it may contain anything."""
         if isinstance(error, UnicodeEncodeError | TypeError):
             return self.reject("the prompt holds characters that cannot be sent as UTF-8")
-        return self.server(f"the reply could not be read ({type(error).__name__})")
+        return self.broken(f"the reply could not be read ({type(error).__name__})")
 
 
 OPENING: Mapping[type[ConnectorError], str] = {

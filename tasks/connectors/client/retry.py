@@ -13,14 +13,10 @@ from typing import Generic, TypeVar
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.tasks.connectors.api import (
     ConnectorError,
-    KeptFailing,
     ModelStopped,
     RateLimited,
-    Reply,
-    RequestRejected,
     Terminal,
     Transient,
-    WebPage,
 )
 
 START = 20.0
@@ -49,44 +45,6 @@ class RetryBudget:
         return True
 
 
-REJECTIONS = 10
-"""Rejections in a row that stop the model."""
-# An unsupported parameter rejects all requests; prompts that are too long occur singly.
-FAILURES = 20
-
-
-class CircuitBreaker:
-    """Counts one model's final failures since its last success."""
-
-    def __init__(self, model: str, concurrency: int) -> None:
-        self._model = model
-        self._most_failures = max(FAILURES, 2 * concurrency)
-        self._rejections = 0
-        self._failures = 0
-
-    def count(self, outcome: Reply | ConnectorError) -> KeptFailing | None:
-        """Counts the final outcome of a request; returns the reason to stop after too many failures."""
-        if isinstance(outcome, Reply):
-            self._rejections = self._failures = 0
-            return None
-        if isinstance(outcome, RequestRejected | WebPage):
-            self._rejections += 1
-            return self._stop(self._rejections, REJECTIONS, "rejected", outcome)
-        if isinstance(outcome, Terminal):
-            return None
-        self._failures += 1
-        return self._stop(self._failures, self._most_failures, "not answered, for all their retries", outcome)
-
-    def _stop(self, count: int, most: int, fate: str, last: ConnectorError) -> KeptFailing | None:
-        if count < most:
-            return None
-        reason = str(last).removeprefix(f"`{self._model}`: ")
-        return KeptFailing(
-            f"`{self._model}`: stopped after {count} requests in a row were {fate}; the last error: {reason}; "
-            "correct that before more is sent"
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Backoff:
     """Wait before the next attempt: exponential with full jitter, on top of Retry-After."""
@@ -94,10 +52,21 @@ class Backoff:
     first_s: float = 0.5
     longest_s: float = 30.0
     patience_s: float = 600.0
-    """Total seconds that a request waits for a provider that refuses it; a longer Retry-After stops the model."""
+    """Seconds for which a model, and each of its requests, waits for a provider that refuses; a longer Retry-After
+    stops the model."""
+    outage_s: float = 120.0
+    """Seconds for which a model waits for a provider that is away."""
+    longest_probe_s: float = 60.0
+    """Most seconds between two requests to a provider that is away."""
     alone_s: float = 5.0
     """Seconds that a model's other requests wait for its first reply, or for the server to list the model."""
     jitter: Callable[[float, float], float] = random.uniform
+    notify: Callable[[str], None] = lambda _: None
+    """Receives a message at the begin and the end of an outage."""
+
+    def probe_s(self, probes: int) -> float:
+        """Seconds between the `probes`-th request to a provider that is away and the next."""
+        return min(self.longest_probe_s, 2.0 * self.first_s * 2.0 ** min(probes, 60))
 
     def wait_s(self, attempts: int, asked_s: float = 0.0) -> float:
         """Seconds to wait after `attempts` attempts, at least `asked_s`."""
@@ -136,6 +105,13 @@ class RequestRetries:
 
 
 T = TypeVar("T")
+
+
+def format_seconds(seconds: float) -> str:
+    """`45 s`, `12 min`, `1.5 h`: to be read, not parsed."""
+    if seconds < 100:
+        return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def requested_wait_s(error: Transient) -> float:

@@ -17,16 +17,19 @@ from biasgrid.tasks.connectors.api import (
     Disconnected,
     ModelListing,
     ModelStopped,
+    NotConnected,
+    ProviderAway,
     QuotaResting,
     RateLimited,
     Reply,
     Request,
     TimedOut,
 )
+from biasgrid.tasks.connectors.client.circuit_breaker import SILENCE_S, CircuitBreaker, is_away
 from biasgrid.tasks.connectors.client.connector_bugs import attribute_bugs, check_reply
 from biasgrid.tasks.connectors.client.rate_limit import Limiter
 from biasgrid.tasks.connectors.client.rate_limit_headers import NO_LIMITS, read_stated_limits
-from biasgrid.tasks.connectors.client.retry import Backoff, CircuitBreaker, RequestRetries, RetryBudget
+from biasgrid.tasks.connectors.client.retry import Backoff, RequestRetries, RetryBudget
 from biasgrid.tasks.connectors.client.run_budget import Reservation, RunBudget
 from biasgrid.tasks.connectors.usage import cost_usd
 
@@ -59,7 +62,7 @@ class Sender:
         self._backoff = backoff
         self._in_flight = in_flight
         self._run_budget = run_budget
-        self._breaker = CircuitBreaker(target.model, target.limits.concurrency)
+        self._breaker = CircuitBreaker(target.model, backoff)
         self._started = 0
         self._is_answered = asyncio.Event()
         self._stopped: ModelStopped | None = None
@@ -71,17 +74,23 @@ class Sender:
 
     async def answer(self, request: Request, retries: int, budget: RetryBudget | None = None) -> Answer:
         """The answer, which holds any ConnectorError; passes cancellation on."""
-        attempts, latency_ms = 0, None
+        attempts, latency_ms, last = 0, None, None
         tries = RequestRetries(retries, budget)
         if budget is not None:
             budget.grow()
         if self.stopped is None and not self._is_answered.is_set():
             await self._wait_for_first()
         while self.stopped is None:
-            sent = await self._send_within_budget(request)
-            if sent is None:  # another task found the reason in the meantime
-                break
-            outcome, latency_ms = sent
+            async with self._breaker.turn(lambda: self.stopped is not None) as is_probe:
+                sent = None if self.stopped else await self._send_within_budget(request, is_probe=is_probe)
+                if sent is None and self.stopped is None and self._breaker.is_open:
+                    continue
+                if sent is None:  # another task found the reason in the meantime
+                    break
+                outcome, latency_ms = sent
+                given_up = self._breaker.record(outcome, is_first=attempts == 0)
+            self._stopped = self._stopped or given_up
+            last = None if given_up else outcome
             attempts += 1
             self._is_answered.set()
             wait_s = self._next(outcome, tries)
@@ -90,7 +99,11 @@ class Sender:
                 return Answer(reply, error, attempts, latency_ms, datetime.now(UTC))
             await asyncio.sleep(wait_s)
         self._is_answered.set()  # the others would learn nothing by waiting
-        return Answer(None, self.stopped, attempts, latency_ms, datetime.now(UTC))
+        # its own error shows whether it may be charged
+        error = self.stopped
+        if isinstance(error, ProviderAway) and isinstance(last, ConnectorError):
+            error = last
+        return Answer(None, error, attempts, latency_ms, datetime.now(UTC))
 
     def read_headers(self, headers: Mapping[str, str]) -> None:
         """Applies the limits in the headers of a reply of any status."""
@@ -119,32 +132,35 @@ class Sender:
             if isinstance(self._connector, ModelListing) and await self._connector.is_listed():
                 self._is_answered.set()
 
-    async def _send_within_budget(self, request: Request) -> tuple[Reply | ConnectorError, float] | None:
-        """One attempt and its latency in milliseconds; None if the model has stopped or a cap is reached."""
+    async def _send_within_budget(
+        self, request: Request, *, is_probe: bool = False
+    ) -> tuple[Reply | ConnectorError, float] | None:
+        """One attempt and its latency in milliseconds; None if the model has stopped, a cap is reached or the
+        provider is away."""
         if self._run_budget is None:
-            return await self._send_in_turn(request)
+            return await self._send_in_turn(request, is_probe=is_probe)
         most = self._run_budget.most_usd(request, self._target)
         hold = await self._run_budget.take(most, self._target.model)
         if hold is None:
             return None
         sent = None
         try:
-            sent = await self._send_in_turn(request, hold)
+            sent = await self._send_in_turn(request, hold, is_probe=is_probe)
         finally:
             broken_off = most if hold.is_sent else 0.0  # a cancelled request may have been answered
             hold.end(self._charge(sent[0], most) if sent else broken_off)
         return sent
 
     async def _send_in_turn(
-        self, request: Request, hold: Reservation | None = None
+        self, request: Request, hold: Reservation | None = None, *, is_probe: bool = False
     ) -> tuple[Reply | ConnectorError, float] | None:
-        """One attempt within the limits; None if the model has stopped."""
+        """One attempt within the limits; None if the model has stopped or its provider is away."""
         # A request that passed the cap is sent.
         limiter = self._limiter
         tokens = _expected_tokens(request) if limiter.counts_tokens else 0.0
         sent_at = await limiter.enter(tokens)
         try:
-            if self._stopped is not None:
+            if self._stopped is not None or (self._breaker.is_open and not is_probe):
                 limiter.give_back(tokens)
                 return None
             if hold is not None:
@@ -161,7 +177,8 @@ class Sender:
         if isinstance(outcome, Reply):
             cost = cost_usd(outcome, self._target.prices)
             return most if cost is None else cost
-        return most if isinstance(outcome, MAYBE_CHARGED) else 0.0
+        is_charged = isinstance(outcome, MAYBE_CHARGED) and not isinstance(outcome, NotConnected)
+        return most if is_charged else 0.0
 
     async def _attempt(self, request: Request) -> Reply | ConnectorError:
         task = asyncio.current_task()
@@ -206,9 +223,16 @@ class Sender:
         if isinstance(outcome, ModelStopped):
             self._stopped = self._stopped or outcome
             return None
+        if isinstance(outcome, RateLimited) and self._stopped is not None:
+            return None
+        is_outage = tries.retries > 0 and is_away(outcome)
+        if is_outage and (self._breaker.is_open or self._stopped is not None):
+            return 0.0  # an outage is no failure of the request, whose turn comes
         wait_s = None if isinstance(outcome, Reply) else tries.wait_s(outcome, self._backoff)
+        if wait_s is None and is_outage and self._breaker.is_in_doubt:
+            return SILENCE_S
         if wait_s is None:
-            self._stopped = self._breaker.count(outcome) or self._stopped
+            self._stopped = self._breaker.conclude(outcome) or self._stopped
         return wait_s
 
 

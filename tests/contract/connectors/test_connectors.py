@@ -10,9 +10,11 @@ import pytest
 
 from biasgrid.catalogs.schema.models import Limits
 from biasgrid.tasks.connectors.api import (
+    BrokenReply,
     Disconnected,
     KeyRejected,
     ModelUnknown,
+    NotConnected,
     QuotaSpent,
     RateLimited,
     ReplyMisplaced,
@@ -186,7 +188,7 @@ async def test_connectors_do_not_show_their_key(provider, reach, key):
 async def test_a_body_that_is_no_json_is_the_servers_fault(provider, server, reach, body, content_type, refusal):
     server.then(server.sends(body, content_type))
     error = await refusal(reach(provider))
-    assert type(error) is (WebPage if b"html" in body else ServerFault)
+    assert type(error) is (WebPage if b"html" in body else BrokenReply)
     assert (error.body or "").strip() == ("" if b"html" in body else body.decode(errors="replace").strip())
 
 
@@ -206,14 +208,14 @@ async def test_json_that_is_no_completion_is_an_error_of_its_kind(provider, serv
     server.then(server.sends(body))
     is_object = body.startswith(b"{") or provider == "http"  # there a file stated what to expect
     error = await refusal(reach(provider))
-    assert type(error) is (ReplyMisplaced if is_object else ServerFault)
+    assert type(error) is (ReplyMisplaced if is_object else BrokenReply)
     assert error.body == body.decode()
 
 
 @pytest.mark.parametrize("body", [b"", b"[1]", b'"no"', b'{"errors": [1]}', b"\xff", b"<html>bad gateway</html>"])
 async def test_an_error_page_in_any_shape_is_still_its_status(provider, server, reach, body, refusal):
     server.then(server.sends(body, status=503))
-    assert type(await refusal(reach(provider))) is (WebPage if b"html" in body else ServerFault)
+    assert type(await refusal(reach(provider))) is ServerFault
 
 
 async def test_a_reply_that_breaks_off_is_the_servers_fault(provider, server, reach, refusal):
@@ -228,7 +230,7 @@ async def test_a_dropped_connection_is_distinguished_from_a_slow_one(provider, s
 
 async def test_a_closed_port_is_a_broken_connection(provider, reach, unused_tcp_port, refusal):
     nowhere = reach(provider, base_url=f"http://127.0.0.1:{unused_tcp_port}")
-    assert type(await refusal(nowhere)) is Disconnected
+    assert type(await refusal(nowhere)) is NotConnected
 
 
 async def test_no_answer_in_time_is_timed_out(provider, server, reach, refusal):

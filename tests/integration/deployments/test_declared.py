@@ -12,12 +12,15 @@ import yaml
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.events.schemas.automations import AutomationCore
 
-from biasgrid.deployments.alarms import load_automations
+from biasgrid.catalogs.errors import UserError
+from biasgrid.deployments.alarms import Route, load_automations
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS, PoolType, job_template
+from biasgrid.flows.scheduled.causes import SEVERITIES
 
 FOLDER = Path(str(files("biasgrid.deployments")))
-FAILING = {"Regression", "Incomplete", "OverCost", "NotMet", "Undecided"}
-"""How a night may fail with findings in hand."""
+FAILING = {"Regression", "Incomplete", "OverCost", "NotMet", "Undecided", "Broken"}
+"""How a night may fail that raises its own alarm."""
+OF_SHARDS = {"Away", "Stopped", "Unanswered"}
 BLOCK = "2b8f3f5a-7c55-4a4e-9a39-0b6b8f1b9a11"
 
 
@@ -100,14 +103,15 @@ def test_runs_in_containers_have_no_rights_and_a_limit(pool_type):
     assert pod["containers"][0]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
-def test_every_way_in_which_a_night_fails_is_reported_to_someone():
+def test_every_severity_and_every_way_to_end_without_an_alarm_is_reported_to_someone():
     result = set().union(*(expected_events(one) for name, one in automations().items() if name != "a run is lost"))
-    assert result >= FAILING | {"Failed", "Crashed", "TimedOut", "Cancelled"}
+    assert result >= {*SEVERITIES, "Failed", "Crashed", "TimedOut", "Cancelled"}
+    assert not result & FAILING  # a night alarms once
 
 
 def test_a_run_that_ended_by_any_name_is_not_lost():
     ends = expected_events(automations()["a run is lost"])
-    assert ends >= FAILING | {"Completed", "Failed", "Crashed", "Cancelled", "heartbeat"}
+    assert ends >= FAILING | OF_SHARDS | {"Completed", "Failed", "Crashed", "Cancelled", "heartbeat"}
 
 
 @pytest.mark.parametrize("name", automations())
@@ -120,6 +124,40 @@ def test_prefect_takes_an_automation_as_it_is_declared(name):
 
 
 def test_what_is_late_and_what_is_lost_can_be_set_up_otherwise():
-    within = {one["name"]: one["trigger"].get("within") for one in load_automations({"late": 60, "lost": 120})}
+    seconds = {"late": 60, "lost": 120, "silent": 180}
+    within = {one["name"]: one["trigger"].get("within") for one in load_automations(seconds)}
+    assert within["biasgrid · no night has ended"] == 180
     assert within["biasgrid · a night is late"] == 60
     assert within["biasgrid · a run is lost"] == 120
+
+
+@pytest.mark.parametrize(
+    ("given", "automation", "expected"),
+    [
+        ("slack-webhook/a", "alarms of nights", set(SEVERITIES)),
+        ("worse=slack-webhook/a", "alarms of nights", {"worse"}),
+        ("worse=slack-webhook/a", "a night broke off", None),
+        ("broken=slack-webhook/a", "a night broke off", {"Failed", "Crashed", "TimedOut", "Cancelled"}),
+        ("broken@team=slack-webhook/a", "no night has ended", None),
+    ],
+)
+def test_a_recipient_gets_the_alarms_of_its_severity(given, automation, expected):
+    narrowed = Route.parse(given).narrow(automations()[automation])
+    assert (narrowed and expected_events(narrowed)) == expected
+
+
+@pytest.mark.parametrize("name", ["alarms of nights", "a night broke off", "a night is late"])
+def test_a_recipient_of_a_tag_gets_only_the_alarms_of_its_deployments(name):
+    narrowed = Route.parse("broken@team-a=slack-webhook/a").narrow(automations()[name])
+    assert narrowed is not None
+    assert narrowed["name"] == f"biasgrid · {name} · broken @team-a → slack-webhook/a"
+    related = narrowed["trigger"]["match_related"]
+    assert related[-1] == {"prefect.resource.role": "tag", "prefect.resource.id": "prefect.tag.team-a"}
+    actions = [{"block_document_id": BLOCK, **action} for action in narrowed["actions"]]
+    assert AutomationCore.model_validate({**narrowed, "actions": actions})
+
+
+@pytest.mark.parametrize("given", ["slack", "urgent=slack-webhook/a", "=slack-webhook/a"])
+def test_a_recipient_that_is_none_is_refused(given):
+    with pytest.raises(UserError, match="names no recipient"):
+        Route.parse(given)

@@ -10,14 +10,17 @@ from typing import Any
 
 import pytest
 from prefect import flow
+from prefect.blocks.notifications import CustomWebhookNotificationBlock
 from prefect.client.orchestration import PrefectClient
 from prefect.client.schemas.actions import WorkPoolUpdate
+from prefect.events.schemas.automations import AutomationCore
 from prefect.states import Failed, Running, Scheduled
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.deployments.__main__ import Settings, set_up
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS, job_template, set_up_pool
-from biasgrid.flows.scheduled.flow import announce
+from biasgrid.flows.scheduled.alarms import Night, announce, raise_alarm
+from biasgrid.flows.scheduled.causes import other_cause
 from support.deployments import reporting_to
 from support.paths import ROOT
 from support.processes import await_until
@@ -25,9 +28,11 @@ from support.processes import await_until
 pytestmark = pytest.mark.drill
 SHORTEST_S = 10.0
 """That Prefect lets anybody wait for what does not come."""
+NOTHING = {"name": "", "message": "", "scenario": "drill"}
 BEATING = """
 import asyncio
 from prefect import flow
+from prefect.blocks.notifications import CustomWebhookNotificationBlock
 
 @flow(name="shard")
 async def shard():
@@ -39,27 +44,31 @@ asyncio.run(shard())
 
 
 @flow
-def nightly(name: str, message: str) -> None:
-    """Stands for the flow of that name, which ends by announcing how."""
-    announce("R1", Failed(name=name, message=message))
+async def nightly(name: str, message: str, scenario: str = "drill") -> None:
+    """Stands for the flow of that name, which alarms about a cause of severity `name`, and announces its end."""
+    if message:
+        await raise_alarm(Night(scenario, "R1", ["a/x"]), [other_cause(name, message, None)], [], {})
+    announce("R1", Failed(name="Incomplete", message=message))
 
 
 @pytest.fixture
 async def ready(client: PrefectClient, listener: Any) -> Settings:
-    settings = Settings(webhook_url=listener.url, heartbeat_missed_s=SHORTEST_S, late_s=SHORTEST_S)
+    settings = Settings(
+        webhook_url=listener.url, heartbeat_missed_s=SHORTEST_S, late_s=SHORTEST_S, silent_s=SHORTEST_S
+    )
     await set_up(settings, client)
     return settings
 
 
 async def end_night(client: PrefectClient, name: str, message: str = "") -> str:
-    """A night that ended by that name; the flow run's id."""
-    state = await asyncio.to_thread(nightly, name, message, return_state=True)
+    """A night that ended with an alarm of that severity; the flow run's id."""
+    state = await nightly(name, message, return_state=True)
     return str(state.state_details.flow_run_id)
 
 
 async def broken_off(client: PrefectClient) -> None:
     """A night that ended before it could say how."""
-    run = await client.create_flow_run(nightly, parameters={"name": "", "message": ""}, state=Running())
+    run = await client.create_flow_run(nightly, parameters=NOTHING, state=Running())
     await client.set_flow_run_state(run.id, Failed(), force=True)
 
 
@@ -101,7 +110,7 @@ async def test_no_one_is_reported_until_someone_is_named(client, listener):
     assert named == {"biasgrid · a run is lost"}
     changes = await set_up(Settings(webhook_url=listener.url), client)
     assert "created block custom-webhook/biasgrid-alarms" in changes
-    assert len(await client.read_automations()) == 7
+    assert len(await client.read_automations()) == 5
     assert await set_up(Settings(), client) == []
 
 
@@ -119,16 +128,18 @@ async def test_what_cannot_be_set_up_is_one_clear_message(client):
     with pytest.raises(UserError, match="is of type `process`, not `docker`"):
         await set_up(Settings(pool_type="docker"), client)
     with pytest.raises(UserError, match="no notification block `slack-webhook/nowhere`"):
-        await set_up(Settings(notification_block="slack-webhook/nowhere"), client)
+        await set_up(Settings(notify=["slack-webhook/nowhere"]), client)
 
 
-async def test_a_regression_is_reported_with_its_message_and_the_address_stays_a_secret(
+async def test_an_alarm_arrives_with_subject_body_and_link_and_the_address_stays_a_secret(
     client, ready, listener, server
 ):
     message = "`equal-treatment-of-genders` of `simulated/biased`: .91 → .62 {{ url }}"
-    run_id = await end_night(client, "Regression", message)
-    await await_until(lambda: "biasgrid: worse than the night before" in listener.subjects())
-    (notice,) = [one for one in listener.notices if one["subject"] == "biasgrid: worse than the night before"]
+    run_id = await end_night(client, "worse", message)
+    subject = f"biasgrid worse: drill: {message}"
+    await await_until(lambda: subject in listener.subjects())
+    (notice,) = [one for one in listener.notices if one["subject"] == subject]
+    assert "scenario drill, run R1, models: a/x" in notice["body"]
     assert message in notice["body"]
     assert run_id in notice["body"]
     kept = [path for path in server.home.rglob("*") if path.is_file()]
@@ -136,22 +147,40 @@ async def test_a_regression_is_reported_with_its_message_and_the_address_stays_a
     assert [path.name for path in kept if b"a-secret-address" in path.read_bytes()] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "subject"),
-    [
-        ("Incomplete", "biasgrid: incomplete"),
-        ("OverCost", "biasgrid: over cost"),
-        ("NotMet", "biasgrid: NotMet"),
-    ],
-)
-async def test_each_way_to_fail_is_reported_as_what_it_is(client, ready, listener, name, subject):
-    await end_night(client, name)
-    await await_until(lambda: subject in listener.subjects())
+async def test_a_recipient_of_one_severity_gets_no_other_and_earlier_automations_are_gone(client, ready, listener):
+    url = f"{listener.url}/pager"
+    await CustomWebhookNotificationBlock(name="pager", url=url, json_data={"subject": "pager {{subject}}"}).asave(
+        "pager", overwrite=True, client=client
+    )
+    await client.create_automation(earlier_automation())
+    changes = await set_up(Settings(notify=["broken=custom-webhook/pager"]), client)
+    assert "deleted automation biasgrid · a requirement got worse" in changes
+    assert sum("broken → custom-webhook/pager" in change for change in changes) == 4
+    await end_night(client, "incomplete", "two models away")
+    await end_night(client, "broken", "no such file")
+    await await_until(lambda: "pager biasgrid broken: drill: no such file" in listener.subjects())
+    await await_until(lambda: "biasgrid incomplete: drill: two models away" in listener.subjects())
+    assert "pager biasgrid incomplete: drill: two models away" not in listener.subjects()
+
+
+def earlier_automation() -> AutomationCore:
+    trigger = {"type": "event", "posture": "Reactive", "expect": ["biasgrid.night.Regression"]}
+    automation = {
+        "name": "biasgrid · a requirement got worse",
+        "trigger": trigger,
+        "actions": [{"type": "do-nothing"}],
+    }
+    return AutomationCore.model_validate(automation)
+
+
+async def test_that_no_night_ends_any_more_is_reported(client, ready, listener):
+    await end_night(client, "better")
+    await await_until(lambda: "biasgrid broken: no night has ended for too long" in listener.subjects())
 
 
 async def test_a_night_that_broke_off_is_reported(client, ready, listener):
     await broken_off(client)
-    await await_until(lambda: "biasgrid: a night broke off (Failed)" in listener.subjects())
+    await await_until(lambda: "biasgrid broken: drill: the night ended as Failed" in listener.subjects())
 
 
 async def test_a_run_whose_heartbeats_stop_counts_as_crashed(client, ready, server):
@@ -170,9 +199,8 @@ async def test_a_run_whose_heartbeats_stop_counts_as_crashed(client, ready, serv
 
 async def test_a_night_that_does_not_begin_is_reported(client, ready, listener):
     due = datetime.now(UTC) - timedelta(minutes=1)
-    parameters = {"name": "", "message": ""}
-    await client.create_flow_run(nightly, parameters=parameters, state=Scheduled(scheduled_time=due))
-    await await_until(lambda: "biasgrid: a night has not begun" in listener.subjects())
+    await client.create_flow_run(nightly, parameters=NOTHING, state=Scheduled(scheduled_time=due))
+    await await_until(lambda: "biasgrid broken: drill: a night has not begun" in listener.subjects())
 
 
 def test_all_deployments_are_made_from_any_directory(run_in, tmp_path):

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from prefect.client.schemas.objects import State
+from prefect.states import Running
 
 from biasgrid.flows.runs import session
 from biasgrid.flows.scheduled.flow import nightly
@@ -74,8 +75,8 @@ async def work(pool: Any, run_id: str, *, cancelled: str | None = None) -> None:
         if cancelled in run.parameters["models"]:
             await pool.cancel(run)
         else:
-            await shard(**run.parameters)
-            await pool.complete(run)
+            ended = await shard(**run.parameters, return_state=True)
+            await pool.set(run, Running(), State(type=ended.type, name=ended.name, message=ended.message))
 
 
 @pytest.mark.drill

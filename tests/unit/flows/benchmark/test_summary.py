@@ -6,7 +6,7 @@ from typing import Any
 
 from biasgrid.flows.benchmark.outcome import Outcome
 from biasgrid.flows.benchmark.previous_runs import EarlierRuns
-from biasgrid.flows.benchmark.summary import changed_page, summary
+from biasgrid.flows.benchmark.summary import NightTables, changed_page, summary
 from biasgrid.flows.terminal.markdown import Markup
 
 ODD = "equal *treatment*, it's |all|"
@@ -65,7 +65,7 @@ def test_of_many_that_are_not_met_the_first_get_a_command_and_the_rest_is_counte
 
 
 def test_a_night_links_who_asked():
-    text = page(finding(), shards=[("shard · x_*y*", "Completed", Markup("[open](/runs/flow-run/1)"))])
+    text = page(finding(), night=NightTables([("shard · x_*y*", "Completed", Markup("[open](/runs/flow-run/1)"))]))
     assert r"| shard · x\_\*y\* | Completed | [open](/runs/flow-run/1) |" in text
 
 

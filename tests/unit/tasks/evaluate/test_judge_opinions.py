@@ -87,7 +87,7 @@ def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Noting:
 
 
 async def judge_replies(lake: Lake, catalog: Catalog, target: Target, judge: Judge, **given: Any) -> pl.DataFrame:
-    backoff = Backoff(first_s=0.0001, longest_s=0.0002)
+    backoff = Backoff(first_s=0.0001, longest_s=0.0002, outage_s=0.05)
     async with ModelPool(catalog, backoff=backoff, connect=judge) as model_pool:
         session = JudgeSession(target, model_pool, RETRIES, **given)
         await evaluate_cell(lake, "run", "cell", Evaluation("evaluation", catalog, session))

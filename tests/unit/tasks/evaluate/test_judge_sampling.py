@@ -67,7 +67,7 @@ async def run_judge(
     lake: Lake, catalog: Catalog, judge: Judge, sampling: JudgeSampling, evaluation: str = "E1"
 ) -> None:
     target = Target(model="own/judge", provider="own", name="judge", connector="own", limits=Limits(concurrency=8))
-    backoff = Backoff(first_s=0.0001, longest_s=0.0002)
+    backoff = Backoff(first_s=0.0001, longest_s=0.0002, outage_s=0.05)
     async with ModelPool(catalog, backoff=backoff, connect=judge) as model_pool:
         session = JudgeSession(target, model_pool, 1, sampling=sampling)
         await evaluate_cell(lake, "run", "cell", Evaluation(evaluation, catalog, session))

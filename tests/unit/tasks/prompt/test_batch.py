@@ -196,7 +196,7 @@ def ask(lake: Lake, target: Target, provider: Provider) -> Callable[..., Any]:
         batches = api.connect(model, KEY)
         own = lake.read("cases", RUN).filter(pl.col("model") == model.model)
         cells = own["cell_id"].unique(maintain_order=True).to_list()
-        backoff = Backoff(first_s=0.001, longest_s=0.002)
+        backoff = Backoff(first_s=0.001, longest_s=0.002, outage_s=0.05)
         patience = PollPolicy(first_s=0.01, longest_s=0.02, outage_s=outage_s, backoff=backoff, notify=waiting)
         try:
             options = BatchOptions(retries=retries, patience=patience, **given)

@@ -107,7 +107,7 @@ class Room:
     async def play(
         self, company: Company, sessions: list[Session], *, run_budget: RunBudget | None = None, retries: int = 0
     ) -> list[Transcript]:
-        backoff = Backoff(first_s=0.001, longest_s=0.002, alone_s=0.001)
+        backoff = Backoff(first_s=0.001, longest_s=0.002, outage_s=0.05, alone_s=0.001)
         async with ModelPool(self.catalog, connect=company, backoff=backoff, run_budget=run_budget) as model_pool:
             cell = AttackCell(planned=sessions, parties=PARTIES, retries=retries, system="Be kind.")
             return await attack_cell(self.lake, cell, model_pool)

@@ -42,7 +42,7 @@ async def played(
     planned = planned or list(sessions(RUN, target, own, catalog))
     made = [Participant(one, fingerprint(one, catalog)) for one in (target, own.judge, own.attacker) if one]
     found: list[Transcript] = []
-    backoff = Backoff(first_s=0.001, longest_s=0.002, alone_s=0.01)
+    backoff = Backoff(first_s=0.001, longest_s=0.002, outage_s=0.05, alone_s=0.01)
     async with ModelPool(catalog, backoff=backoff) as model_pool:
         for cell_id in dict.fromkeys(session.cell_id for session in planned):
             cell = [session for session in planned if session.cell_id == cell_id]

@@ -16,6 +16,7 @@ from aiohttp import web
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.schema.models import Batching, Limits, Target
 from biasgrid.tasks.connectors.api import (
+    BrokenReply,
     Disconnected,
     KeyRejected,
     ModelUnknown,
@@ -311,7 +312,7 @@ def test_a_line_with_a_completion_is_its_reply(lines):
     ("line", "kind"),
     [
         (response_line(200, {"choices": []}), ReplyMisplaced),
-        (response_line(200, None), ServerFault),
+        (response_line(200, None), BrokenReply),
         (failed_line(429, "rate_limit_exceeded"), RateLimited),
         (failed_line(500, ""), ServerFault),
         (failed_line(400, "context_length_exceeded"), RequestRejected),

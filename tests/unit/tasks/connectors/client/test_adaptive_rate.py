@@ -8,7 +8,6 @@ import bisect
 import itertools
 import math
 import random
-import selectors
 from dataclasses import dataclass, field
 
 import pytest
@@ -18,27 +17,7 @@ from biasgrid.tasks.connectors.api import RateLimited, Reply, ServerFault
 from biasgrid.tasks.connectors.client.rate_limit import Limiter
 from biasgrid.tasks.connectors.client.retry import Backoff
 from biasgrid.tasks.connectors.client.sender import Sender
-
-
-class Leaping(selectors.SelectSelector):
-    """Nothing is ever waited for: the clock is set to when it would have happened."""
-
-    now = 0.0
-
-    def select(self, timeout=None):
-        ready = super().select(0)
-        if not ready and timeout:
-            self.now += timeout
-        return ready
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    def __init__(self):
-        self.clock = Leaping()
-        super().__init__(self.clock)
-
-    def time(self):
-        return self.clock.now
+from support.virtual_time import VirtualLoop
 
 
 @dataclass

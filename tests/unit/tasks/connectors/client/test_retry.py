@@ -92,7 +92,7 @@ async def test_without_retries_nothing_is_sent_again(scripted, sender, ask):
 
 async def test_refusals_are_waited_for_with_patience_that_ends(scripted, sender, ask):
     connector = scripted([RateLimited("slow down", 0.02) for _ in range(99)])
-    patient = Backoff(first_s=0.0001, longest_s=0.0001, patience_s=0.1)
+    patient = Backoff(first_s=0.0001, longest_s=0.0001, outage_s=0.05, patience_s=0.1)
     answer = await sender(connector, backoff=patient).answer(ask(), retries=3)
     assert isinstance(answer.error, RateLimited)
     assert 4 <= answer.attempts <= 6
@@ -100,8 +100,8 @@ async def test_refusals_are_waited_for_with_patience_that_ends(scripted, sender,
 
 async def test_a_cell_whose_budget_is_spent_sends_nothing_again(scripted, sender, ask):
     connector = scripted([ServerFault("no") for _ in range(99)])
-    one, budget = sender(connector), RetryBudget(start=3)
-    answers = [await one.answer(ask(str(n)), 5, budget) for n in range(3)]
+    budget = RetryBudget(start=3)
+    answers = [await sender(connector).answer(ask(str(n)), 5, budget) for n in range(3)]
     assert [answer.attempts for answer in answers] == [6, 3, 3]  # three to start with, and two for each
 
 

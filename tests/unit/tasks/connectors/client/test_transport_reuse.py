@@ -6,6 +6,7 @@ import json
 import pytest
 
 from biasgrid.tasks.connectors.api import (
+    BrokenReply,
     Disconnected,
     KeyRejected,
     RateLimited,
@@ -67,7 +68,7 @@ async def test_bodies_that_are_none_and_connections_that_break_are_distinguished
         server.stalls(),
     )
     kinds = [type(await refusal(connector)) for _ in range(6)]
-    assert kinds == [ServerFault, WebPage, ServerFault, ServerFault, Disconnected, TimedOut]
+    assert kinds == [BrokenReply, WebPage, BrokenReply, ServerFault, Disconnected, TimedOut]
 
 
 @again

@@ -14,10 +14,12 @@ from biasgrid.catalogs.schema.endpoints import Endpoint
 from biasgrid.catalogs.schema.models import endpoint_target
 from biasgrid.tasks.connectors import registry
 from biasgrid.tasks.connectors.api import (
+    BrokenReply,
     Disconnected,
     KeyRejected,
     Message,
     ModelUnknown,
+    NotConnected,
     Parameters,
     RateLimited,
     ReplyMisplaced,
@@ -174,7 +176,7 @@ async def test_without_a_path_the_body_is_the_text_in_its_own_charset(server, bo
     ("kind", "error"),
     [
         ("html", WebPage),
-        ("empty", ServerFault),
+        ("empty", BrokenReply),
         ("500", ServerFault),
         ("shape", ReplyMisplaced),
         ("429", RateLimited),
@@ -214,7 +216,7 @@ async def test_a_chatbot_that_is_down_is_named_without_what_its_address_asks_for
     connector = bot(described)
     chatbot.stop()
     error = await refusal(connector)
-    assert type(error) is Disconnected
+    assert type(error) is NotConnected
     assert f"{chatbot.url}/chat broke" in str(error)
     assert "tenant" not in str(error)
 

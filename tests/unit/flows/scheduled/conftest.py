@@ -1,0 +1,1 @@
+from support.hand_made_runs import cell, criterion, expected, hand_made, lake
