@@ -55,7 +55,7 @@ def read_confirmation(lake: Lake, before: EarlierRuns, run_id: str) -> Confirmed
     found = {pair_of(row): again.get((row["earlier_run_id"], *pair_of(row)), {}) for row in before.worse}
     notes = {pair: _note(row) for pair, row in found.items()}
     refuted = {pair for pair, row in found.items() if row.get("change") not in (CONFIRMED, "not compared", None)}
-    return Confirmed(replace(before, changes=list(_marked(before.changes, refuted))), notes)
+    return Confirmed(replace(before, changes=list(_mark_refuted(before.changes, refuted))), notes)
 
 
 def skip_confirmation(before: EarlierRuns, why: str) -> Confirmed:
@@ -70,7 +70,7 @@ def _note(row: Mapping[str, Any]) -> str:
     return f"asked again, it {describe_effect(shown)}"
 
 
-def _marked(changes: Iterable[dict[str, Any]], refuted: set[Pair]) -> Iterable[dict[str, Any]]:
+def _mark_refuted(changes: Iterable[dict[str, Any]], refuted: set[Pair]) -> Iterable[dict[str, Any]]:
     for row in changes:
         is_refuted = row["finding"] == "worse" and pair_of(row) in refuted
         yield {**row, "finding": UNCONFIRMED} if is_refuted else row

@@ -183,7 +183,7 @@ async def _hand_out(grid: Grid, resolved: ResolvedScenario, made: list[Shard], n
     """Shards that did not complete, after what some left of the caps has gone to those that a cap stopped, and
     after a last pass over requests that failed."""
     lost, before = await hand_out(made, night), 0
-    while not _gone(lost) and (sent := read_run_costs(grid.lake, night.run_id, {}).requests) > before:
+    while not _select_gone(lost) and (sent := read_run_costs(grid.lake, night.run_id, {}).requests) > before:
         before = sent
         capped = await asyncio.to_thread(share_rest, grid.lake, night.run_id, made, resolved)
         if not capped:
@@ -198,7 +198,7 @@ async def _hand_out(grid: Grid, resolved: ResolvedScenario, made: list[Shard], n
     return lost
 
 
-def _gone(lost: Sequence[Lost]) -> list[Lost]:
+def _select_gone(lost: Sequence[Lost]) -> list[Lost]:
     return [one for one in lost if one.is_gone]
 
 
@@ -206,7 +206,7 @@ async def _conclude(
     grid: Grid, lost: Sequence[Lost], given: NightOptions, inspector: Inspector | None, night: Round
 ) -> State[Any]:
     lake, run, scenario = grid.lake, grid.run, grid.resolved.name
-    if gone := _gone(lost):  # replies that they received before
+    if gone := _select_gone(lost):  # replies that they received before
         await asyncio.to_thread(recover, lake)
     found = await conclude(lake, run, BENCHMARK, inspector, is_whole=not gone)
     over_cost = await asyncio.to_thread(is_over_cost, lake, run.run_id)
@@ -272,5 +272,5 @@ async def _ask_again(
         cells = await _plan(grid)
         own = replace(night, run_id=grid.run.run_id)
         lost = await _hand_out(grid, prepared.resolved, shards(cells, prepared.resolved, given.shard_by), own)
-        await conclude(lake, grid.run, BENCHMARK, inspector, is_whole=not _gone(lost))
+        await conclude(lake, grid.run, BENCHMARK, inspector, is_whole=not _select_gone(lost))
         return grid.run.run_id

@@ -186,7 +186,7 @@ class ErrorMapper:
     def no_object(self, body: bytes, label: str) -> BrokenReply:
         """The error for a body that is no JSON object, with the body."""
         what = "no JSON object" if body.strip() else "nothing"
-        return self.keep_body(self.broken(f"answered with {what} ({label})"), body)
+        return self.keep_body(self.unreadable(f"answered with {what} ({label})"), body)
 
     def keep_body(self, error: E, body: bytes) -> E:
         """The error with the body that could not be understood, so that it can be read later."""
@@ -205,7 +205,7 @@ class ErrorMapper:
     def server(self, what: str) -> ServerFault:
         return ServerFault(f"`{self._model}`: {redact(what, *self._keys)}")
 
-    def broken(self, what: str) -> BrokenReply:
+    def unreadable(self, what: str) -> BrokenReply:
         return BrokenReply(f"`{self._model}`: {redact(what, *self._keys)}")
 
     def reject(self, what: str) -> RequestRejected:
@@ -231,7 +231,7 @@ class ErrorMapper:
         """The error for an exception of an SDK, whose text is not quoted as it may contain anything."""
         if isinstance(error, UnicodeEncodeError | TypeError):
             return self.reject("the prompt holds characters that cannot be sent as UTF-8")
-        return self.broken(f"the reply could not be read ({type(error).__name__})")
+        return self.unreadable(f"the reply could not be read ({type(error).__name__})")
 
 
 OPENING: Mapping[type[ConnectorError], str] = {

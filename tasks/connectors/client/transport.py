@@ -168,7 +168,7 @@ class HttpSession:
         except (aiohttp.ClientError, TimeoutError, OSError) as broken:
             fault = self._map_failure(broken)
         except zlib.error:
-            fault = self._faults.broken(
+            fault = self._faults.unreadable(
                 "the reply cannot be decompressed: it is not what its Content-Encoding states"
             )
         # outside the handlers: aiohttp's exceptions contain the request's headers, and so the key
@@ -182,7 +182,7 @@ class HttpSession:
         if encoding == "identity" and length is not None and length <= most:
             return await response.read()
         if encoding not in ("identity", "gzip", "x-gzip", "deflate"):
-            raise self._faults.broken(
+            raise self._faults.unreadable(
                 f"the reply is compressed by `{encoding[:40]}`, and only {ENCODINGS} are read"
             )
         body, inflate = bytearray(), None if encoding == "identity" else Inflater()
@@ -195,7 +195,7 @@ class HttpSession:
                     break
                 raise self._faults.too_long(f"has more than {most / 1_000_000:g} MB, which `max_reply_mb` sets")
         if inflate and not inflate.is_complete and not failed:
-            raise self._faults.broken("the reply broke off within its compressed body")
+            raise self._faults.unreadable("the reply broke off within its compressed body")
         return bytes(body[:most])
 
     def _redirect(self, outgoing: Outgoing, reply: HttpReply) -> Outgoing:

@@ -178,7 +178,7 @@ def _parse_document(answered: HttpReply, faults: ErrorMapper) -> object:
     except ValueError:
         label, shown = answered.content_type, answered.beginning
         words = f"answered with no JSON ({label}): {shown}" if shown else f"answered with nothing ({label})"
-        fault = faults.keep_body(faults.broken(words), answered.body)
+        fault = faults.keep_body(faults.unreadable(words), answered.body)
     raise fault
 
 
