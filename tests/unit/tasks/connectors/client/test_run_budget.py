@@ -284,11 +284,14 @@ def test_shares_never_exceed_the_caps_and_nothing_is_left_that_a_model_could_use
     models, requests, cents, catalog, quick, target, ask
 ):
     named = {str(number): model for number, model in enumerate(models)}
+    # an outage, which several failures may be, is no attempt of a request's retries
+    away = [sum(error in (ServerFault, TimedOut) for error in model.script) for model in models]
     run_budget = RunBudget(requests, None if cents is None else cents / 100)
     answers = asyncio.run(play(named, run_budget, catalog, quick, target, ask))
     assert sum(len(model.sent) for model in models) == run_budget.sent <= (requests or run_budget.sent)
     assert cents is None or run_budget.cost <= cents / 100 + 1e-9
-    assert all(count <= 2 for model in models for count in Counter(model.sent).values())
+    for model, failures in zip(models, away, strict=True):
+        assert all(count <= 2 + (failures if failures > 1 else 0) for count in Counter(model.sent).values())
     capped = [answer for answer in answers.values() if isinstance(answer.error, CapReached)]
     has_money = cents is None or run_budget.cost_left >= MOST.cost_usd
     assert not (capped and run_budget.requests_left != 0 and has_money)
