@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar
@@ -29,13 +30,16 @@ LONGEST_SHOWN = 80
 
 
 def scenario_file(source: str | Path) -> Path:
-    """Path of a scenario: an existing file, or a name in the overlay or shipped scenarios. Raises UserError."""
+    """Path of a scenario: an existing file, a name in the overlay or shipped scenarios, or a YAML file without its
+    ending. Raises UserError."""
     path = Path(source)
     if path.suffix or path.name != str(source) or _is_file(path):
         return path
     overlay = os.environ.get(OVERLAY)
     roots = [Path(str(resources.files("biasgrid.catalogs"))), *([Path(overlay)] if overlay else [])]
     named = {path.stem: path for root in roots for path in sorted((root / "scenarios").glob("*.yaml"))}
+    if path.name not in named and _is_file(path.with_suffix(".yaml")):
+        return path.with_suffix(".yaml")
     if path.name not in named:
         remedy = nearest(path.name, named) or "name a scenario file"
         shown = path.name if len(path.name) <= LONGEST_SHOWN else f"{ascii(path.name[:LONGEST_SHOWN])[1:-1]}…"
@@ -95,11 +99,12 @@ def _add_place(mistake: Problem, places: Mapping[str, str]) -> Problem:
 JUDGE = "BIASGRID_JUDGE"
 OPTIONS = {"models": "--model", "judge_sample": "--judge-passed"}
 """Options whose names differ from the settings they replace."""
-NOT_SETTINGS = ("library", "judge_passed")
+NOT_SETTINGS = ("library", "judge_passed", "filter", "limit")
 
 
 class Overrides(dict[str, Any]):
-    """Options that replace settings of the scenario, by name; `judge_passed`: share of passed replies to judge."""
+    """Options that replace settings of the scenario, by name; `judge_passed`: share of passed replies to judge;
+    `limit`: templates of each requirement; `filter`: patterns of the names or concerns of those that are asked."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +160,29 @@ def resolve(
             draft.stop_at_problems()
     except UserError as wrong:
         raise UserError(in_file_order([*wrong.mistakes, *_problems_of_the_rest(draft, inspect)])) from wrong
-    resolved = _resolve(draft, scenario, notices)
+    resolved = _select(_resolve(draft, scenario, notices), overrides.get("filter"))
     draft.stop_at_problems(at_their_lines(inspect(resolved), document) if draft.catalog.templates else ())
     return resolved
+
+
+def _select(resolved: ResolvedScenario, patterns: Sequence[str] | None) -> ResolvedScenario:
+    """The scenario with the requirements alone whose name or concern is like a pattern. Raises UserError where one
+    fits none."""
+    if patterns is None:
+        return resolved
+    names = {one.name: {one.name, *one.asked_concerns} for one in resolved.requirements}
+    known = set().union(*names.values())
+    unfit = [each for each in patterns if not any(fnmatchcase(name, each) for name in known)]
+    if unfit:
+        raise UserError(
+            Problem(f"no requirement is like `{each}`", "--filter", nearest(each, known)) for each in unfit
+        )
+    kept = tuple(
+        one
+        for one in resolved.requirements
+        if any(fnmatchcase(name, each) for name in names[one.name] for each in patterns)
+    )
+    return replace(resolved, requirements=kept)
 
 
 def _problems_of_the_rest(draft: Draft, inspect: Inspection) -> list[Problem]:
@@ -203,6 +228,10 @@ def _as_given(document: Document, overrides: Overrides) -> Given:
         sample = settings.get("judge_sample")
         own = sample if isinstance(sample, dict) else {}
         wanted["judge_sample"] = own | {"passed": overrides["judge_passed"]}
+    if "limit" in overrides:
+        if "templates" in overrides:
+            raise UserError(Problem("is another way to say `--templates`", "--limit", "leave one of the two out"))
+        wanted |= {"templates": overrides["limit"], "sampling": "requirement"}
     return {("scenario", name): (_option(name), value) for name, value in wanted.items()}
 
 

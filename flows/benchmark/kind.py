@@ -60,6 +60,26 @@ class BenchmarkOptions(RunOptions):
         "earlier replies that stand in for asking: of this `run` alone, when it goes on; of `all` runs; "
         "`none`. None: as the scenario has it, mostly `run`",
     )
+    templates: int | None = setting(
+        None,
+        "--templates",
+        "How many templates are asked at most, as the scenario's `sampling` counts them.",
+        "how many templates are asked at most, as `sampling` counts them; None: as the scenario has it",
+        min=1,
+    )
+    limit: int | None = setting(
+        None,
+        "--limit",
+        "For a first try: at most so many templates of each requirement, in all.",
+        "at most so many templates of each requirement, in all; None: as the scenario has it",
+        min=1,
+    )
+    filter: list[str] | None = setting(
+        None,
+        "--filter",
+        "Requirements alone whose name or concern is like this, such as `*gender*`; may be repeated.",
+        "requirements alone whose name or concern is like one of these, such as `*gender*`",
+    )
     samples: int | None = setting(
         None,
         "--samples",
@@ -162,8 +182,8 @@ class BenchmarkKind(Base):
     )
     formats = ("langbite",)
     words = (
-        "scenario library models data reuse samples seed max_age max_cost max_requests batch * "
-        "expectations gate yes"
+        "scenario library models filter limit templates data reuse samples seed max_age max_cost max_requests "
+        "batch * expectations gate yes"
     )
     parameters = (
         "scenario models max_cost max_requests samples seed reuse max_age batch library * expectations "

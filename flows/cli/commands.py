@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import traceback
@@ -14,7 +15,7 @@ import typer
 import typer.core
 from typer.main import get_command
 
-from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.errors import Problem, UserError, close_names
 from biasgrid.flows.cli.exits import LOST, UNREAD, UNWRITTEN, is_unread, print_error, report_lost_output
 from biasgrid.flows.operations.interruption import interruption
 from biasgrid.flows.terminal.encoding import set_plain_output
@@ -43,10 +44,17 @@ def _explain(wrong: typer.BadParameter) -> str:
     errors = getattr(wrong.__cause__ or wrong.__context__, "errors", None)
     found = errors()[:1] if callable(errors) else []
     if not found or found[0]["type"] == "value_error":
-        return str(wrong.message).removeprefix("Value error, ")
+        return _offer_near(str(wrong.message).removeprefix("Value error, "))
     from biasgrid.catalogs.loading.pydantic_errors import explain
 
     return explain(found[0], "it").removeprefix("it is ")
+
+
+def _offer_near(message: str) -> str:
+    """The message and, of a choice that there is not, the one that is spelt most like it."""
+    choice = re.match(r"'(.*)' is not one of (.*)\.", message)
+    near = close_names(choice[1], re.findall(r"'([^']*)'", choice[2])) if choice else []
+    return f"{message} Did you mean '{near[0]}'?" if near else message
 
 
 ONCE = ("--library",)
@@ -61,6 +69,8 @@ def _refuse_repeated(words: list[str]) -> None:
 
 
 COMMANDS: Final[Mapping[str, str]] = {
+    "init": "start:init",
+    "list": "start:list_entries",
     "run": "kind:benchmark",
     **{name: f"run_commands:{name}" for name in ("plan", "resume", "evaluate")},
     "probe": "kind:probe",

@@ -141,6 +141,9 @@ def _refuse_changes(run: Run, changes: Iterable[str]) -> None:
         raise UserError(Problem(what, ", ".join(named), f"leave {'it' if len(named) == 1 else 'them'} out"))
 
 
+PLANNED = ("library", "models", "filter", "limit", "templates", "samples", "seed", "batch")
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions(BenchmarkOptions):
     """What `plan` may be given."""
@@ -148,7 +151,9 @@ class PlanOptions(BenchmarkOptions):
     format: Literal["table", "json"] = option("table", "--format", "How to show it.")
 
 
-@command(PlanOptions, "scenario library models data samples seed batch format", scenario=...)
+@command(
+    PlanOptions, "scenario library models filter limit templates data samples seed batch format", scenario=...
+)
 def plan(given: PlanOptions) -> None:
     """Show the grid, prompts, tokens, money and time of a scenario, of a target file's probe and red team, or
     of an interaction file. Sends nothing and needs no key.
@@ -161,7 +166,8 @@ def plan(given: PlanOptions) -> None:
     path = Path(str(given.scenario))
     kinds = planned_kinds(path)
     if kinds != [BENCHMARK]:
-        _refuse_for_targets({"--library": given.library, "--samples": given.samples, "--batch": given.batch})
+        scenarios_alone = ("library", "filter", "limit", "templates", "samples", "batch")
+        _refuse_for_targets({f"--{name}": getattr(given, name) for name in scenarios_alone})
     own = given.pick(*({"models", "seed"} if kinds != [BENCHMARK] else PLANNED))
     lake = earlier_lake(given.data)
     resolved = _all_or_mistakes([_plan_kind(kind, path, kind.options(**own)) for kind in kinds])
@@ -179,9 +185,6 @@ def plan(given: PlanOptions) -> None:
         kind.show_forecast(each, one)
     if kinds != [BENCHMARK]:
         typer.echo("Nothing was sent.")
-
-
-PLANNED = ("library", "models", "samples", "seed", "batch")
 
 
 def planned_kinds(path: Path) -> list[AnyKind]:

@@ -92,7 +92,7 @@ class RespondentOptions(Options):
 
     port: int = option(8080, "--port", "0 takes a free one.", min=0, max=65535)
     host: str = option("127.0.0.1", "--host", "The address to listen on.")
-    default: str = option("fair", "--respondent", "Answers for every model of the catalog.")
+    default: str = option("fair", "--respondent", "Answers for every model that is no respondent.")
     model: list[str] | None = option(None, "--map", "`MODEL=RESPONDENT`: gives one model to another respondent.")
     library: Path | None = option(
         None, "--library", "Templates to use: a file or directory, LangBiTe's format included.", read=same
@@ -110,16 +110,17 @@ class RespondentOptions(Options):
 def serve_respondents(given: RespondentOptions) -> None:
     """Serve simulated respondents in the OpenAI, Hugging Face and Replicate protocols, until Ctrl-C.
 
-    Point an SDK at it, say `OPENAI_BASE_URL=http://127.0.0.1:8080/v1`. A request for the model `biased` is
+    Point an SDK at it, say `OPENAI_BASE_URL=http://127.0.0.1:8080/v1`. Any model name is answered; `biased` is
     answered by that respondent. OpenAI's Batch API and fine-tuning are served, too. No key is checked, but for
     `wrong-key`, which is rejected. `GET /journal` shows what was asked.
     """
     from biasgrid.catalogs.loading.catalog import load_catalog
+    from biasgrid.tasks.connectors.simulated.panel import EVERY
     from biasgrid.tasks.connectors.simulated.server.app import build_app
     from biasgrid.tasks.connectors.simulated.server.app import serve as listen
 
     catalog = load_catalog(given.library or "shipped")
-    mapping = _parse_mapping(given.model or [])
+    mapping = {EVERY: given.default} | _parse_mapping(given.model or [])
     app = build_app(catalog, given.default, mapping, journal=given.journal, state=given.state)
     listen(app, given.port, given.host, on_ready=_ready)
 

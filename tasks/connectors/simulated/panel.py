@@ -167,6 +167,10 @@ ONLY_MODEL = ("tgi", "dummy")
 """Model names sent by clients of a server with one model."""
 
 
+EVERY = "*"
+"""In a mapping: every model that is named nowhere else."""
+
+
 class ModelDirectory:
     """Respondents by model name: tuned models, respondent ids, `mapping`, then the default for listed models."""
 
@@ -184,10 +188,10 @@ class ModelDirectory:
             return self._tuned[model]
         found = self._by_id.get(model) or self._by_id.get(model.rpartition("/")[2])
         found = found or self._mapped.get(model)
-        return found or (self.default if model in self._listed else None)
+        return found or (self.default if model in self._listed else self._mapped.get(EVERY))
 
     def names(self) -> list[str]:
-        return sorted({*self._by_id, *self._mapped, *self._tuned, *(self._listed - set(ONLY_MODEL))})
+        return sorted({*self._by_id, *self._mapped, *self._tuned, *self._listed} - {EVERY, *ONLY_MODEL})
 
     def add(self, model: str, respondent: Respondent) -> None:
         """Registers a respondent for a tuned model's name."""

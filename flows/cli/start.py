@@ -1,0 +1,76 @@
+"""`init` and `list`: ways into a first scenario."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeVar
+
+import typer
+
+from biasgrid.flows.runs.options import Options, command, option, same
+
+T = TypeVar("T")
+TEMPLATES: Final = 56
+"""Of each requirement: at least 38 of them are no twins, with which a perfect score proves 90%."""
+
+
+class Listed(StrEnum):
+    models, concerns, communities = "models", "concerns", "communities"
+    requirements, respondents, attacks = "requirements", "respondents", "attacks"
+
+
+def list_entries(
+    what: Annotated[Listed, typer.Argument(help="What to list.", show_default=False)],
+) -> None:
+    """List what a scenario or a command may name, each with its meaning: `biasgrid list models`."""
+    from biasgrid.flows.catalog.listing import list_entries as listed
+    from biasgrid.flows.terminal.tables import show_sections
+
+    show_sections([listed(what.value)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitOptions(Options):
+    """What `init` may be given."""
+
+    file: Path = option(Path("my-scenario.yaml"), "", "The scenario to write.", read=same)
+    models: list[str] | None = option(None, "--model", "`provider/model`; may be repeated.")
+    concerns: list[str] | None = option(None, "--concern", "Such as `sexism`; may be repeated.")
+    languages: list[str] | None = option(None, "--language", "Such as `en_us`; may be repeated.")
+    tolerance: float | None = option(None, "--tolerance", "The least rate, 0 to 1.", min=0, max=1)
+    templates: int | None = option(None, "--templates", "At most, of each requirement.", min=1)
+    force: bool = option(False, "--force", "Replace a file that exists.")
+    yes: bool = option(False, "--yes -y", "Ask nothing: take the defaults.")
+
+
+@command(InitOptions, "file models concerns languages tolerance templates force yes")
+def init(given: InitOptions) -> None:
+    """Write a commented scenario that runs. On a terminal it asks five questions, but those that options answer:
+    `biasgrid init --model simulated/fair --concern sexism`."""
+    from biasgrid.flows.catalog.new_scenario import Wish, offered_concerns, write_scenario
+
+    asks = sys.stdin.isatty() and not given.yes
+    offered = offered_concerns()
+    wish = Wish(
+        given.models or _ask(asks, "Models, `provider/model`", "simulated/fair, simulated/biased", _split),
+        given.concerns or _ask(asks, f"Concerns ({', '.join(offered)})", "sexism, ageism", _split),
+        given.languages or _ask(asks, "Languages", "en_us", _split),
+        given.tolerance or _ask(asks, "Least rate that must pass, 0 to 1", 0.9, float),
+        given.templates or _ask(asks, "Templates of each requirement, at most", TEMPLATES, int),
+    )
+    path = write_scenario(given.file, wish, force=given.force)
+    typer.echo(f"wrote {path}")
+    typer.echo(f"Next  biasgrid plan {path}\n      biasgrid run {path}")
+
+
+def _ask(asks: bool, question: str, default: Any, read: Callable[[Any], T]) -> T:
+    """The answer, or the default where nothing is asked."""
+    return read(typer.prompt(question, default=default, type=type(default)) if asks else default)
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
