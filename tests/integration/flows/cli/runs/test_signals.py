@@ -170,8 +170,8 @@ class Struck:
         self, process: subprocess.Popen[str], word: signal.Signals, out: str, err: str, *, is_early: bool
     ) -> None:
         code, lines = process.returncode, err.count("biasgrid: interrupted")
-        if is_early and code == -word:  # Python ended by the signal, with words of its own
-            return
+        if is_early and (code == -word or "Fatal Python error: init_import_site" in err):
+            return  # Python ended by the signal before it began the command, with words of its own
         assert "Traceback" not in out + err, err
         assert "Exception ignored" not in err, err
         if 0 <= code <= 4:  # it ended by itself while the signal was sent
