@@ -193,7 +193,7 @@ def check_settings(environment: Mapping[str, str], catalog: Catalog | None) -> l
     endpoints = catalog.endpoints.values() if catalog else ()
     sent = [name for endpoint in endpoints for name, _ in endpoint.variables()]
     named = [*sent, *(name for provider in providers for name in provider.key_env)]
-    keys = {name for name in named if name.startswith("BIASGRID_")}
+    keys = {"BIASGRID_PING_URL", *(name for name in named if name.startswith("BIASGRID_"))}
     found = []
     for name in sorted(name for name in environment if name.startswith("BIASGRID_")):
         if name in shown and "@" not in environment[name]:

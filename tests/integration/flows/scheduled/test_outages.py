@@ -37,8 +37,9 @@ class Provider:
     endpoint: Endpoint
     folder: Path
 
-    def come(self) -> None:
-        one = {"id": "one", "description": "Fair.", "latency_ms": 20}
+    def come(self, bias: float = 0.0) -> None:
+        one = {"id": "one", "description": "Behind a gateway.", "latency_ms": 20}
+        one |= {"concerns": {"sexism": {"default": bias}}}
         self.endpoint.serve([one], self.folder)
 
     def go(self) -> None:
@@ -69,9 +70,10 @@ class Worker:
     states: list[tuple[str, str, str]]
     """Models, state and message of each."""
 
-    async def work(self, run_id: str) -> None:
+    async def work(self, data: Path, before: set[str]) -> None:
         while True:
-            for run in await self.pool.handed_in(run_id):
+            ids = [run.run_id for run in all_runs(Lake(data)) if run.run_id not in before]
+            for run in [one for run_id in ids for one in await self.pool.handed_in(run_id)]:
                 if run.state.is_scheduled():
                     await self.pool.set(run, Running())
                     ended = await shard(**run.parameters, return_state=True)
@@ -93,15 +95,17 @@ class Night:
 def run_night(pool: Any, scenario: Any, tmp_path: Path) -> Any:
     """A night of some models with its alarms; `meanwhile` happens while its shards run."""
 
-    async def run(models: list[str], meanwhile: Any = None, patience: str = "1s", **options: Any) -> Night:
+    async def run(
+        models: list[str], meanwhile: Any = None, patience: str = "1s", templates: int = TEMPLATES, **options: Any
+    ) -> Night:
         data = tmp_path / "data"
         before = {one.run_id for one in all_runs(Lake.open(data))}
         asked = {"data": str(data), "deployment": pool.deployment, "expectations": False, "return_state": True}
-        settings = {"templates": TEMPLATES, "patience": patience, "retries": 2}
+        settings = {"templates": templates, "patience": patience, "retries": 2}
         night = asyncio.create_task(nightly(scenario(models, **settings), **asked, **options))
         run_id = await _planned(data, before)
         worker = Worker(pool, [])
-        tasks = [asyncio.create_task(worker.work(run_id))]
+        tasks = [asyncio.create_task(worker.work(data, before))]
         if meanwhile:
             tasks.append(asyncio.create_task(meanwhile(worker)))
         state = await night
@@ -225,3 +229,32 @@ async def test_a_night_that_cannot_begin_is_one_alarm_as_broken(pool, tmp_path):
     found = await _alarms("")
     (alarm,) = [one for one in found if "mine" in one["subject"]]
     assert alarm["subject"].startswith("biasgrid broken: mine: UserError: ")
+
+
+@pytest.mark.parametrize("lasts", [True, False])
+async def test_what_became_worse_is_asked_again_and_alarms_only_if_it_is_worse_again(
+    provider, run_night, tmp_path, lasts
+):
+    provider.come()
+    before = await run_night([AWAY, THERE], templates=24)
+    assert before.state.name == "Completed"
+    provider.come(bias=0.9)
+
+    async def meanwhile(worker: Worker) -> None:
+        await await_until(lambda: len(worker.states) == 2)
+        if not lasts:
+            provider.come()
+
+    night = await run_night([AWAY, THERE], meanwhile, templates=24)
+    assert [model for model, _, _ in night.shards].count(AWAY) == 2
+    assert [model for model, _, _ in night.shards].count(THERE) == 1
+    if not lasts:
+        assert (night.state.name, night.alarms) == ("Completed", [])
+        assert f"not confirmed when asked again: `genders-alike` of {AWAY} passes" in str(night.state.message)
+        return
+    assert night.state.name == "Regression"
+    (alarm,) = night.alarms
+    assert alarm["subject"] == f"biasgrid worse: small: genders-alike of {AWAY}"
+    assert "asked again, it passes" in alarm["body"]
+    assert f"biasgrid compare {before.run_id} {night.run_id} --data {tmp_path / 'data'}" in alarm["body"]
+    assert THERE not in alarm["body"].partition("worse")[2]
