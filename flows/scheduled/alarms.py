@@ -55,6 +55,8 @@ class Night:
     run_id: str
     models: Sequence[str] = ()
     commands: Sequence[str] = ()
+    series: str = ""
+    """Under which the nights of a scenario remember causes, also if it could not be read; empty: its name."""
 
     def __str__(self) -> str:
         models = ", ".join(self.models)
@@ -102,23 +104,23 @@ def _body(night: Night, lines: Mapping[str, Sequence[str]], still: Sequence[str]
     return "\n".join([*text, "", *night.commands] if night.commands else text)
 
 
-async def known_causes(scenario: str) -> Known:
+async def known_causes(night: Night) -> Known:
     """What the nights of a scenario have alarmed about so far; empty where the server knows of none."""
     found = None
     with suppress(httpx.HTTPError, PrefectException):
-        found = await Artifact.aget(_key(scenario))
+        found = await Artifact.aget(_key(night))
     rows = json.loads(str(found.data)) if found is not None and found.data else []
     return {row["key"]: row for row in rows}
 
 
-async def keep_known(scenario: str, known: Known) -> None:
+async def keep_known(night: Night, known: Known) -> None:
     """Stores what was alarmed about, as an artifact that people see too."""
     about = "What was alarmed about and is not over: reported once"
-    await acreate_table_artifact([*known.values()], _key(scenario), f"{cell(scenario)}: {about}")
+    await acreate_table_artifact([*known.values()], _key(night), f"{cell(night.scenario)}: {about}")
 
 
-def _key(scenario: str) -> str:
-    return artifact_key("alarms", scenario)
+def _key(night: Night) -> str:
+    return artifact_key("alarms", night.series or night.scenario)
 
 
 async def raise_alarm(
@@ -128,7 +130,7 @@ async def raise_alarm(
     alarm, after = decide_alarm(night, found, over, known)
     if after != known:
         with suppress(httpx.HTTPError, PrefectException):  # at worst it is reported twice
-            await keep_known(night.scenario, after)
+            await keep_known(night, after)
     if alarm is None:
         return
     get_run_logger().warning("alarm: %s\n%s", alarm.subject, alarm.body)

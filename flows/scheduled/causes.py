@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -35,6 +35,8 @@ class Cause:
     """Share of a requirement that passes."""
     was: float | None = None
     """The same before it got worse."""
+    model: str = ""
+    """The model that it is about; empty for none."""
 
     def as_record(self) -> dict[str, Any]:
         """What is kept until it is over, where people see it."""
@@ -50,8 +52,8 @@ def worse_cause(change: Mapping[str, Any], since: datetime | None, note: str = "
     """The cause of a row of `EarlierRuns.worse`; `note`: what asking again has shown."""
     about = f"{change['requirement']} of {change['model']}"
     line = f"{about} {describe_effect(change)}{f'; {note}' if note else ''}; since {moment(since)}"
-    key = key_of(WORSE, change["requirement"], change["model"])
-    return Cause(WORSE, key, about, moment(since), line, change["rate"], change["earlier_rate"])
+    key, model = key_of(WORSE, change["requirement"], change["model"]), change["model"]
+    return Cause(WORSE, key, about, moment(since), line, change["rate"], change["earlier_rate"], model)
 
 
 def describe_effect(change: Mapping[str, Any]) -> str:
@@ -80,7 +82,9 @@ def unmet_cause(finding: Mapping[str, Any], decision: str, since: datetime | Non
 def gap_cause(gap: Gap, since: datetime | None) -> Cause:
     """The cause of a model without replies."""
     about = f"{gap.model} {gap.word} × {gap.cases:,}"
-    return Cause(INCOMPLETE, key_of(gap.model, gap.word), about, moment(gap.since or since), str(gap))
+    return Cause(
+        INCOMPLETE, key_of(gap.model, gap.word), about, moment(gap.since or since), str(gap), model=gap.model
+    )
 
 
 def other_cause(severity: str, about: str, since: datetime | None, line: str = "", key: str = "") -> Cause:
@@ -101,13 +105,13 @@ def causes_over(
     known: Mapping[str, Mapping[str, Any]],
     found: Sequence[Cause],
     changes: Iterable[Mapping[str, Any]],
-    complete: Iterable[tuple[str, str]],
+    complete: Collection[tuple[str, str]],
 ) -> list[dict[str, Any]]:
     """Records of `known` that this night shows to be over: a rate is back, a finding is met, a model answers.
 
     `changes`: rows of `EarlierRuns.changes`; `complete`: (requirement, model) with enough replies."""
     lasting, by_key = {cause.key for cause in found}, {_worse_key(row): row for row in changes}
-    judged = {key_of("not met", *pair) for pair in complete}
+    judged, models = {key_of("not met", *pair) for pair in complete}, {model for _, model in complete}
     over = []
     for key, record in known.items():
         row = by_key.get(key)
@@ -115,7 +119,9 @@ def causes_over(
         if record.get("was") is not None:
             rate = f": passes {share(row['rate'])}" if row else ""
             over += [{**record, "about": f"{record['about']}{rate}"}] if is_back else []
-        elif key not in lasting and (record["severity"] != WORSE or key in judged):
+        elif key not in lasting and (
+            key in judged if record["severity"] == WORSE else record.get("model", "") in ("", *models)
+        ):
             over.append(dict(record))
     return over
 

@@ -108,27 +108,27 @@ async def nightly(given: NightOptions) -> Outcome | State[Any]:
     what became worse is asked once more. It ends **Completed**, or failed in a state with a name: `Regression`
     (names the requirement), `Incomplete`, `OverCost`, `NotMet`, `Undecided`, `Broken`.
     """
-    scenario = name_scenario(given.scenario)
     try:
         return await _run_night(given)
     except Exception as error:  # noqa: BLE001 - a night reports its own failure: people read alarms, not logs
         if not isinstance(error, UserError):
             get_run_logger().exception("the night broke off")
-        return await _break_off(scenario, error)
+        return await _break_off(given, error)
 
 
-def name_scenario(scenario: Any) -> str:
-    """The name of a scenario that may be wrong."""
+def name_series(scenario: Any) -> str:
+    """Name of the nights of a scenario that may be wrong."""
     named = scenario.get("name") if isinstance(scenario, dict) else None
     return str(named or scenario_name(scenario))
 
 
-async def _break_off(scenario: str, error: Exception) -> State[Any]:
+async def _break_off(given: NightOptions, error: Exception) -> State[Any]:
     """Alarms about a night that has found nothing."""
     state: State[Any] = Failed(name=BROKEN_NIGHT, message=str(error) or type(error).__name__, data=error)
     first = (str(state.message).splitlines() or [""])[0]
     cause = other_cause(BROKEN, f"{type(error).__name__}: {first}", datetime.now(UTC), str(state.message))
-    await raise_alarm(Night(scenario, ""), [cause], [], await known_causes(scenario))
+    night = Night(name_series(given.scenario), "", given.models or ())
+    await raise_alarm(night, [cause], [], await known_causes(night))
     announce("", state)
     return state
 
@@ -217,13 +217,15 @@ async def _conclude(
     tables = NightTables(await shard_runs(run.run_id), gap_rows(gaps))
     await publish(lake, found, scenario, confirmed.before, tables)
     state = final_state(ended)
-    await _report(ended, state, Night(scenario, run.run_id, [*grid.resolved.targets], _commands(ended, lake)))
+    series = name_series(given.scenario) if given.scenario else scenario
+    shown = Night(scenario, run.run_id, [*grid.resolved.targets], _commands(ended, lake), series)
+    await _report(ended, state, shown)
     return state
 
 
 async def _report(ended: Ended, state: State[Any], night: Night) -> None:
     """Raises the alarm of a night, or lets the dead man's switch know that it ended well."""
-    causes, known = causes_of(ended), await known_causes(night.scenario)
+    causes, known = causes_of(ended), await known_causes(night)
     complete = [pair_of(row) for row in ended.found.findings if row.get("is_complete", True)]
     over = causes_over(known, causes, ended.before.changes, complete)
     await raise_alarm(night, causes, over, known)

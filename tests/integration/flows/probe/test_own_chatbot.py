@@ -120,7 +120,7 @@ def test_pages_of_html_are_errors_and_lose_nothing(target, chatbot, tmp_path):
 
 
 def test_one_that_is_down_ends_as_incomplete(target, chatbot, tmp_path):
-    asked = target()
+    asked = target(patience="1s")
     chatbot.stop()
     found = asyncio.run(probe(target=asked, data=str(tmp_path / "data")))
     assert found.exit_code == INCOMPLETE
