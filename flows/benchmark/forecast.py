@@ -26,7 +26,7 @@ from biasgrid.flows.forecast.power import requirement_powers, strict_measures
 from biasgrid.flows.forecast.reply_estimates import observed_replies
 from biasgrid.flows.forecast.totals import Forecast, leave_out, replace_models, totals
 from biasgrid.tasks.evaluate.controls import control_questions
-from biasgrid.tasks.generate.instantiate import instances
+from biasgrid.tasks.generate.instantiate import all_instances
 from biasgrid.warehouse.storage.runs import shared_concern
 
 if TYPE_CHECKING:
@@ -50,11 +50,8 @@ def _sizes(asked: pl.DataFrame) -> Iterator[tuple[str, int]]:
 
 def _all_instances(resolved: ResolvedScenario) -> pl.DataFrame:
     """Instances of all requirements."""
-    return pl.concat(
-        instances(requirement, language, resolved.catalog, resolved.settings)
-        for requirement in resolved.requirements
-        for language in requirement.languages
-    )
+    asked = ((one, language) for one in resolved.requirements for language in one.languages)
+    return all_instances(asked, resolved.catalog, resolved.settings)
 
 
 def _forecast(resolved: ResolvedScenario, asked: pl.DataFrame, lake: Lake | None, *, brief: bool) -> Forecast:

@@ -1,16 +1,19 @@
-"""Templates × ordered choices of distinct communities → instances, in Polars."""
+"""Templates × ordered choices of distinct communities → instances."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import product
 
 import orjson
 import polars as pl
+import pyarrow as pa
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings, Template
-from biasgrid.catalogs.schema.wording import SLOT, Slot, Wording, pattern, slot_of, slots, wordings
+from biasgrid.catalogs.schema.wording import SLOT, Slot, Wording, slot_of, slots, wordings
 from biasgrid.tasks.generate.communities import CastCommunity, cast_communities
 from biasgrid.warehouse.hashing import content_hash
 
@@ -87,62 +90,97 @@ def instances(
     requirement: Requirement, language: str, catalog: Catalog, settings: ScenarioSettings
 ) -> pl.DataFrame:
     """Every instance of a requirement in a language, columns as INSTANCES, sorted by template and communities."""
-    groups: dict[tuple[Slot, ...], list[Template]] = {}
-    chosen = select_templates(requirement, language, catalog, settings)
-    for template in chosen:
-        groups.setdefault(slots(pattern(template, catalog.languages[language])), []).append(template)
-    rank = {template.id: position for position, template in enumerate(chosen)}
-    filled = [_fill_group(group, requirement, templates, catalog) for group, templates in groups.items()]
-    if not filled:
-        return pl.DataFrame(schema=INSTANCES)
-    order = pl.col("template").replace_strict(rank, return_dtype=pl.Int64)
-    return (
-        pl.concat(filled)
-        .sort(order, "choice", "wording")
-        # not by `instance_id`: a literal may contain its separators
-        .unique(["template_id", "communities", "wording"], keep="first", maintain_order=True)
-        .select(pl.col(name).cast(kind) for name, kind in INSTANCES.items())
-    )
+    return all_instances([(requirement, language)], catalog, settings)
 
 
-def _fill_group(
-    group: tuple[Slot, ...], requirement: Requirement, templates: list[Template], catalog: Catalog
+AT_ONCE = 50_000
+"""Instances that are held as Python objects, which take five times the memory of a frame."""
+
+
+def all_instances(
+    asked: Iterable[tuple[Requirement, str]], catalog: Catalog, settings: ScenarioSettings
 ) -> pl.DataFrame:
-    language = catalog.languages[templates[0].language]
-    rows = [
-        row
-        for template in templates
-        for row in _template_rows(template, requirement, wordings(template, language))
-    ]
-    holes = sorted({match[0] for row in rows for match in SLOT.finditer(str(row["pattern"]))})
-    choices = _community_choices(group, holes, requirement, templates[0].language, catalog)
-    frame = pl.DataFrame(rows, schema=ROWS).join(choices, how="cross")
-    text = pl.col("pattern")
+    """As `instances`, of several requirements and languages one after the other."""
+    # in one frame: one for each of thousands of requirements would take 100 kB and a millisecond
+    frames, filled = [pl.DataFrame(schema=INSTANCES)], _Filled()
+    for requirement, language in asked:
+        filled.add(requirement, language, catalog, settings)
+        if len(filled.texts) >= AT_ONCE:
+            frames.append(filled.frame())
+            filled = _Filled()
+    return pl.concat([*frames, filled.frame()])
+
+
+@dataclass(slots=True)
+class _Filled:
+    """Instances by column: the number of their row among `rows`, which hold what a wording's instances share."""
+
+    rows: list[dict[str, object]] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    communities: list[tuple[str, ...]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def add(self, requirement: Requirement, language: str, catalog: Catalog, settings: ScenarioSettings) -> None:
+        choices: dict[tuple[Slot, ...], list[_Choice]] = {}
+        seen: set[object] = set()
+        for template in select_templates(requirement, language, catalog, settings):
+            worded = wordings(template, catalog.languages[language])
+            group = slots(worded[0].text)
+            if group not in choices:
+                choices[group] = _community_choices(group, requirement, language, catalog)
+            rows = _template_rows(template, requirement, worded)
+            if rows[0]["template_id"] not in seen:
+                self._fill(rows, [wording.text for wording in worded], choices[group])
+            seen.add(rows[0]["template_id"])
+
+    def _fill(self, rows: list[dict[str, object]], patterns: list[str], choices: list[_Choice]) -> None:
+        template_id, first = rows[0]["template_id"], len(self.rows)
+        self.rows += rows
+        holes = [[match for match in SLOT.finditer(pattern)] for pattern in patterns]
+        for ids, members in choices:
+            named = f"{template_id}/{'·'.join(ids)}"
+            for number, pattern in enumerate(patterns):
+                self.numbers.append(first + number)
+                self.ids.append(f"{named}/{number + 1}" if number else named)
+                self.communities.append(ids)
+                self.texts.append(_fill_slots(pattern, holes[number], members))
+
+    def frame(self) -> pl.DataFrame:
+        shared = pl.DataFrame(self.rows, schema=ROWS)[self.numbers]
+        return shared.with_columns(
+            pl.Series("instance_id", self.ids, dtype=pl.String),
+            # of lists, Polars takes 5 kB for each
+            pl.Series("communities", pa.array(self.communities, pa.list_(pa.string()))),
+            pl.Series("text", self.texts, dtype=pl.String),
+        ).select(*INSTANCES)
+
+
+_Choice = tuple[tuple[str, ...], Mapping[Slot, CastCommunity]]
+"""Ids of distinct communities in the order of their slots, and the communities by slot."""
+
+
+def _community_choices(
+    group: tuple[Slot, ...], requirement: Requirement, language: str, catalog: Catalog
+) -> list[_Choice]:
+    """Ordered choices of distinct communities, each once."""
+    members = [cast_communities(requirement, language, slot.markup, catalog) for slot in group]
+    choices: dict[tuple[str, ...], Mapping[Slot, CastCommunity]] = {}
+    for cast in product(*members):
+        ids = tuple(member.id for member in cast)
+        if len({*ids}) == len(ids):
+            choices.setdefault(ids, dict(zip(group, cast, strict=True)))
+    return [*choices.items()]
+
+
+def _fill_slots(pattern: str, holes: Iterable[re.Match[str]], members: Mapping[Slot, CastCommunity]) -> str:
+    """The message. Raises TypeError for a form that a community lacks, which `check_requirement` reports before."""
     for hole in holes:
-        text = text.str.replace_all(hole, pl.col(hole), literal=True)
-    chosen = pl.concat_str("template_id", pl.col("communities").list.join("·"), separator="/")
-    reworded = pl.format("{}/{}", chosen, pl.col("wording"))
-    named = pl.when(pl.col("wording") == 1).then(chosen).otherwise(reworded)
-    return frame.with_columns(text.alias("text"), named.alias("instance_id")).drop("pattern", *holes)
+        pattern = pattern.replace(hole[0], members[slot_of(hole)].form(hole["form"]))
+    return pattern
 
 
-ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
-    name: INSTANCES.get(name, pl.String)
-    for name in (
-        *("requirement", "concern", "language", "input", "reflection", "template_id", "template", "cluster"),
-        *(
-            "cluster",
-            "template_text",
-            "sector",
-            "facets",
-            "wording",
-            "pattern",
-            "oracle_type",
-            "operation",
-            "oracle",
-        ),
-    )
-}
+ROWS = {name: kind for name, kind in INSTANCES.items() if name not in ("instance_id", "communities", "text")}
 
 
 def _item_identity(template: Template) -> list[object]:
@@ -174,30 +212,6 @@ def _template_rows(
     }
     prompts = (template.prompt, *template.paraphrases) * len(worded)
     return [
-        shared | {"wording": number, "pattern": wording.text, "oracle": rule, "template_text": prompt}
-        for number, (wording, rule, prompt) in enumerate(zip(worded, rules, prompts, strict=False), start=1)
+        shared | {"wording": number, "oracle": rule, "template_text": prompt}
+        for number, (rule, prompt) in enumerate(zip(rules, prompts, strict=False), start=1)
     ]
-
-
-def _community_choices(
-    group: tuple[Slot, ...], holes: list[str], requirement: Requirement, language: str, catalog: Catalog
-) -> pl.DataFrame:
-    """Ordered choices of distinct communities: `communities`, `choice` (rank) and a column of text per
-    placeholder."""
-    chosen = pl.DataFrame({"communities": [[]]}, schema={"communities": pl.List(pl.String)})
-    for slot in group:
-        members = cast_communities(requirement, language, slot.markup, catalog)
-        chosen = (
-            chosen.join(_slot_column(slot, holes, members), how="cross")
-            .filter(~pl.col("communities").list.contains(pl.col("community")))
-            .with_columns(pl.concat_list("communities", "community").alias("communities"))
-            .drop("community")
-        )
-    return chosen.with_row_index("choice")
-
-
-def _slot_column(slot: Slot, holes: list[str], members: tuple[CastCommunity, ...]) -> pl.DataFrame:
-    own = {hole: match["form"] for hole in holes if (match := SLOT.fullmatch(hole)) and slot_of(match) == slot}
-    columns = {hole: [member.form(form) for member in members] for hole, form in own.items()}
-    texts = {hole: pl.Series(values, dtype=pl.String) for hole, values in columns.items()}
-    return pl.DataFrame({"community": pl.Series([member.id for member in members], dtype=pl.String), **texts})

@@ -26,10 +26,15 @@ COMPLETION = {
     "object": "chat.completion",
     "created": 1,
     "model": "loopback",
-    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "No."}}],
     "usage": {"prompt_tokens": 20, "completion_tokens": 2, "total_tokens": 22},
 }
-BODY = json.dumps(COMPLETION).encode()
+
+
+def completion(reply_bytes: int) -> bytes:
+    """A chat completion whose text has at least so many bytes."""
+    text = "No." + " It depends on each of them." * (reply_bytes // 28)
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    return json.dumps(COMPLETION | {"choices": [choice]}).encode()
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class Behaviour:
     rate_limited: float = 0.0
     server_faults: float = 0.0
     retry_after_s: float = 1.0
+    reply_bytes: int = 0
     per_minute: int | None = None
     """Stated in x-ratelimit headers; what goes beyond it within a minute gets a 429."""
 
@@ -78,6 +84,9 @@ class Endpoint:
     book: Book = field(default_factory=Book)
     chance: random.Random = field(default_factory=lambda: random.Random(7))
 
+    def __post_init__(self) -> None:
+        self.body = completion(self.behaviour.reply_bytes)
+
     async def complete(self, request: web.Request) -> web.Response:
         now = time.monotonic()
         self.book.arrivals.append(now)
@@ -86,7 +95,7 @@ class Endpoint:
         if reply is None:
             await asyncio.sleep(self.behaviour.latency_s)
             headers = self._limit_headers(now)
-            reply = web.Response(body=BODY, content_type="application/json", headers=headers)
+            reply = web.Response(body=self.body, content_type="application/json", headers=headers)
         self.book.statuses[reply.status] += 1
         self.book.last = time.monotonic()
         return reply
