@@ -34,7 +34,7 @@ from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.task import generate
 from biasgrid.tasks.prompt.reuse import earlier_judgements, repeated_requests, reuse_judgements, reuse_replies
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import Run, as_json, planned_cells, record_planned, versions
+from biasgrid.warehouse.storage.runs import Run, as_json, cells_frame, planned_cells, record_planned, versions
 
 
 async def tag(run_id: str, resolved: Resolved, part: str | None = None) -> None:
@@ -128,32 +128,34 @@ def refuse_changed(grid: Grid, cases: set[str], what: str) -> None:
 async def generate_stage(grid: Grid) -> pl.DataFrame:
     """Generates and stores cases and planned cells of every requirement × language; returns the cells."""
     asked = [(req, language) for req in grid.requirements for language in req.languages]
-    plans = await run_concurrently(_generate_plan(grid, req, language) for req, language in asked)
-    catalog, settings = grid.resolved.catalog, grid.resolved.settings
-    cells = pl.concat(
-        land_cases(
-            grid.lake,
-            grid.run.run_id,
-            grid.lake.read_plan(plan),
-            grid.resolved.targets.values(),
-            settings,
-            catalog,
-        )
-        for plan in plans
-    )
+    gate = asyncio.Semaphore(PLANNED_AT_ONCE)
+    plans = await run_concurrently(_generate_plan(grid, req, language, gate) for req, language in asked)
+    # one frame of all rows: many small ones take a hundred times the memory of their rows
+    cells = cells_frame(row for plan in plans for row in _land_plan(grid, plan).iter_rows())
     record_criteria(grid)
     record_planned(grid.lake, grid.run.run_id, cells)  # last: a resumed run that finds it has all it needs
     return cells
 
 
-async def _generate_plan(grid: Grid, requirement: Requirement, language: str) -> str:
+PLANNED_AT_ONCE = 8
+"""Task runs that are under way at once: thousands would be in memory before the first is done."""
+
+
+def _land_plan(grid: Grid, plan: str) -> pl.DataFrame:
+    lake, resolved = grid.lake, grid.resolved
+    instances, targets = lake.read_plan(plan), resolved.targets.values()
+    return land_cases(lake, grid.run.run_id, instances, targets, resolved.settings, resolved.catalog)
+
+
+async def _generate_plan(grid: Grid, requirement: Requirement, language: str, gate: asyncio.Semaphore) -> str:
     label = Label(
         f"generate · {requirement.name} · {language}",
         (requirement.concern, language, f"requirement:{requirement.name}", *grid.tags),
     )
     given = (requirement, language, grid.resolved.settings, grid.catalog, grid.lake, label)
-    state: State[str] = await generate(*given, return_state=True)  # type: ignore[misc]
-    return await state.aresult()
+    async with gate:
+        state: State[str] = await generate(*given, return_state=True)  # type: ignore[misc]
+        return await state.aresult()
 
 
 JUDGE_TYPES = {

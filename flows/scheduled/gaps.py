@@ -13,7 +13,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from biasgrid.tasks.connectors.api import ProviderAway, class_word
-from biasgrid.tasks.prompt.reuse import CAME
+from biasgrid.tasks.connectors.rereading import CAME
 from biasgrid.tasks.report.figures import moment
 from biasgrid.warehouse.storage.lake import Lake
 

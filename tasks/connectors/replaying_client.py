@@ -14,6 +14,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, CapReached, Message
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
+from biasgrid.tasks.connectors.rereading import CAME, reread
 from biasgrid.tasks.connectors.rows import response_row, sent_parameters, to_request
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.journal import Journal
@@ -137,10 +138,10 @@ class ReplayingClient:
 
 
 def load_replies(lake: Lake, run_id: str, cell_id: str) -> dict[str, Row]:
-    """The first stored reply in this run to each request of a cell's sessions."""
+    """The first stored reply in this run to each request of a cell's sessions, understood or not."""
     own = lake.scan("responses", run_id, name=f"{cell_id}-*")
-    replies = own.filter(pl.col("text").is_not_null(), pl.col("session").is_not_null())
-    first = replies.sort("received_at").unique("request_key", keep="first", maintain_order=True)
+    replies = own.filter(CAME, pl.col("session").is_not_null()).sort(pl.col("text").is_null(), "received_at")
+    first = replies.unique("request_key", keep="first", maintain_order=True)
     return {row["request_key"]: row for row in first.collect().iter_rows(named=True)}
 
 
@@ -182,6 +183,7 @@ async def run_cell(
     """Results in input order. Each reply lands on arrival, and landed conversations are resumed first; after
     cancellation nothing new is sent, and requests in flight still land."""
     first = cell.planned[0]
+    await asyncio.to_thread(reread, lake, first.run_id, first.cell_id, model_pool.catalog.target)
     before = await asyncio.to_thread(load_replies, lake, first.run_id, first.cell_id)
     journal = Journal(lake, first.run_id, first.cell_id)
     client = ReplayingClient(kind, model_pool, journal, before, cell.retries)

@@ -27,11 +27,17 @@ READERS = {
 """Function that reads a body of each shipped connector; one of a user's own is the attribute `read_body` of its
 factory."""
 
+KEYS = ["case_id", "session", "turn", "speaker", "purpose"]
+CAME = pl.col("text").is_not_null() | (pl.col("raw").is_not_null() & (pl.col("error_class") == "ReplyMisplaced"))
+"""A reply came and was paid for; one of another shape is stored, and is read again rather than asked for again."""
+
 
 def reread(lake: Lake, run_id: str, cell_id: str, find_target: Callable[[str], Target]) -> int:
     """Lands the replies of a cell that can be understood now, as rows next to their errors, and counts them."""
-    own = lake.scan("responses", run_id, f"{cell_id}-*").filter(pl.col("purpose") == "subject")
-    read = own.filter(pl.col("text").is_not_null()).select("case_id", "session", "turn", "speaker")
+    own = lake.scan("responses", run_id, f"{cell_id}-*")
+    if own.filter(pl.col("raw").is_not_null()).select(pl.len()).collect(engine="streaming").item() == 0:
+        return 0
+    read = own.filter(pl.col("text").is_not_null()).select(KEYS)
     unread = (
         own.filter(pl.col("raw").is_not_null())
         .sort("received_at", descending=True)
@@ -42,9 +48,6 @@ def reread(lake: Lake, run_id: str, cell_id: str, find_target: Callable[[str], T
     if rows:
         lake.write("responses", run_id, f"{cell_id}-{ULID()}", pl.DataFrame(rows, infer_schema_length=None))
     return len(rows)
-
-
-KEYS = ["case_id", "session", "turn", "speaker"]
 
 
 def _read_rows(unread: Iterator[dict[str, Any]], find_target: Callable[[str], Target]) -> Iterator[dict[str, Any]]:

@@ -10,8 +10,10 @@ from typing import Any, Final
 import orjson
 import polars as pl
 
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.connectors.api import is_withheld
+from biasgrid.tasks.connectors.rereading import reread
 from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Scene, read_assignment
 from biasgrid.tasks.evaluate.readers.presence import read_presence
 from biasgrid.tasks.evaluate.readers.reply_text import excerpt
@@ -40,14 +42,13 @@ class Read:
     reason: str
 
 
-def land_assignments(
-    lake: Lake, run_id: str, cell_id: str, languages: Mapping[str, LanguageCatalog], evaluation_id: str
-) -> int:
+def land_assignments(lake: Lake, run_id: str, cell_id: str, catalog: Catalog, evaluation_id: str) -> int:
     """Stores the verdicts on one cell of an interaction and returns their number; a repeated call overwrites
     them."""
     cases = lake.read("cases", run_id, cell_id)
+    reread(lake, run_id, cell_id, catalog.target)
     replies = lake.read("responses", run_id, f"{cell_id}-*")
-    verdicts = assignment_verdicts(cases, replies, languages, evaluation_id, datetime.now(UTC))
+    verdicts = assignment_verdicts(cases, replies, catalog.languages, evaluation_id, datetime.now(UTC))
     lake.write("verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)
     return verdicts.height
 

@@ -37,7 +37,7 @@ from biasgrid.tasks.evaluate.judge import (
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.assessments import TABLE, assessments_of_people, empty_assessments
 from biasgrid.warehouse.storage.journal import Journal
-from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
 
 Spare = Callable[[pl.DataFrame], None]
 """Stores a judge's replies of other runs that answer these requests (request_key, case_id, cell_id)."""
@@ -75,10 +75,10 @@ async def evaluate_cell(lake: Lake, run_id: str, cell_id: str, evaluation: Evalu
     the judge's replies. People's decisions on the same replies and rules still count. A judge's opinions are
     stored, and count from `settle_judges` on."""
     cell = _Cell(lake, run_id, cell_id, evaluation, datetime.now(UTC))
-    cases, replies, verdicts = await asyncio.to_thread(cell.judge_by_oracles)
+    cases, verdicts = await asyncio.to_thread(cell.judge_by_oracles)
     opined = empty_assessments()
     if judge := evaluation.judge:
-        doubted = select_contested(cases, replies, verdicts, judge.sampling)
+        doubted = select_contested(cases, pl.concat(cell.replies()), verdicts, judge.sampling)
         questions = cell.questions(doubted, judge)
         answers = await cell.ask_judge(questions, judge)
         given = opinions(answers, evaluation.catalog.languages.values())
@@ -106,23 +106,23 @@ class _Cell:
     def file(self) -> str:
         return f"{self.evaluation.evaluation_id}-{self.cell_id}"
 
-    def judge_by_oracles(self) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-        """Cases, replies and the oracles' verdicts."""
+    def judge_by_oracles(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Cases and the oracles' verdicts."""
         cases = self.lake.read("cases", self.run_id, self.cell_id)
         if (rules := self.evaluation.rules) is not None:
             self._land_changes(find_changes(cases, rules))
             cases = with_rules(cases, rules)
-        replies = self._read_replies()
-        if replies["raw"].null_count() < replies.height and self._reread():
-            replies = self._read_replies()
-        languages, evaluation_id = self.evaluation.catalog.languages, self.evaluation.evaluation_id
-        return cases, replies, judge_cell(cases, replies, languages, evaluation_id, self.now)
+        catalog = self.evaluation.catalog
+        reread(self.lake, self.run_id, self.cell_id, catalog.target)
 
-    def _read_replies(self) -> pl.DataFrame:
-        return self.lake.read("responses", self.run_id, f"{self.cell_id}-*")
+        def judge() -> pl.DataFrame:
+            return judge_cell(cases, self.replies(), catalog.languages, self.evaluation.evaluation_id, self.now)
 
-    def _reread(self) -> int:
-        return reread(self.lake, self.run_id, self.cell_id, self.evaluation.catalog.target)
+        return cases, read_again_if_compacted(judge)
+
+    def replies(self) -> list[pl.LazyFrame]:
+        """One frame per file of the cell's replies: all of them may be more than fits into memory."""
+        return [*self.lake.scan_each("responses", self.run_id, f"{self.cell_id}-*")]
 
     def _land_changes(self, changes: pl.DataFrame) -> None:
         if changes.height:

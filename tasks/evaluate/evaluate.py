@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -47,7 +47,7 @@ def read_reply(
 
 def judge_cell(
     cases: pl.DataFrame,
-    responses: pl.DataFrame,
+    responses: pl.DataFrame | Sequence[pl.LazyFrame],
     languages: Mapping[str, LanguageCatalog],
     evaluation_id: str,
     judged_at: datetime,
@@ -56,22 +56,28 @@ def judge_cell(
     rows in the order of the cases, then template rows.
 
     Each case uses its own reply among `responses` (columns of RESPONSES, purpose subject) or, if there is none,
-    one to the same request.
+    one to the same request. Their texts are in memory a part at a time.
     """
-    replies = replies_to(cases, responses)
-    judged = pl.concat([without_reply(replies), _read_answered(replies, languages)]).sort("order")
+    parts = [responses.lazy()] if isinstance(responses, pl.DataFrame) else responses
+    heads = pl.concat(parts).select("purpose", "case_id", "request_key", "received_at", *HEAD).collect()
+    replies = replies_to(cases, heads, HEAD)
+    judged = pl.concat([without_reply(replies), _read_answered(replies, parts, languages)]).sort("order")
     instances = with_ids(_instances(judged), evaluation_id, judged_at)
     templates = with_ids(template_verdicts(instances, cases), evaluation_id, judged_at)
     return pl.concat([instances, templates])
 
 
-def replies_to(cases: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
-    """Cases with their reply: a success before an error, the newest of each."""
+HEAD = ["response_id", "finish_reason", "error_class"]
+REPLY = [*HEAD, "text"]
+
+
+def replies_to(cases: pl.DataFrame, responses: pl.DataFrame, columns: Sequence[str] = REPLY) -> pl.DataFrame:
+    """Cases with `columns` of their reply: a success before an error, the newest of each."""
     arrived = (
         responses.filter(pl.col("purpose") == "subject")
         .with_columns(failed=pl.col("error_class").is_not_null())
         .sort("failed", "received_at", "response_id", descending=[False, True, False], nulls_last=True)
-        .select("case_id", "request_key", *REPLY)
+        .select("case_id", "request_key", *columns)
     )
     asked = cases.with_row_index("order")
     newest = arrived.unique("case_id", keep="first", maintain_order=True).drop("request_key")
@@ -79,9 +85,6 @@ def replies_to(cases: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
     rest = asked.join(own, on="order", how="anti")
     alike = arrived.unique("request_key", keep="first", maintain_order=True).drop("case_id")
     return pl.concat([own, rest.join(alike, on="request_key", how="left")]).sort("order")
-
-
-REPLY = ["response_id", "text", "finish_reason", "error_class"]
 
 
 def without_reply(replies: pl.DataFrame) -> pl.DataFrame:
@@ -97,10 +100,21 @@ def with_reply(replies: pl.DataFrame) -> pl.DataFrame:
     return replies.filter(pl.col("response_id").is_not_null() & pl.col("error_class").is_null())
 
 
-def _read_answered(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
-    came = with_reply(replies)
+def _read_answered(
+    replies: pl.DataFrame, parts: Iterable[pl.LazyFrame], languages: Mapping[str, LanguageCatalog]
+) -> pl.DataFrame:
+    """Cases with a reply and what was read in it. Loads the texts of one part at a time."""
+    left = with_reply(replies)
     prompt = pl.col("messages").list.last().struct.field("content").alias("prompt")
-    return came.hstack(_read_in_parts(came.with_columns(prompt), languages))
+    read = [left.clear().with_columns(nothing_read())]
+    for part in parts:
+        wanted = pl.col("response_id").is_in(left["response_id"].unique().implode())
+        texts = part.filter(wanted).select("response_id", "text").collect().unique("response_id")
+        own = left.join(texts, on="response_id", maintain_order="left")
+        left = left.join(texts, on="response_id", how="anti", maintain_order="left")
+        if own.height:
+            read.append(own.drop("text").hstack(_read_in_parts(own.with_columns(prompt), languages)))
+    return pl.concat(read)
 
 
 LONG_BYTES, READ_AT_ONCE = 20_000, 300_000

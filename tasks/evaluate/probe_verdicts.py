@@ -19,6 +19,7 @@ import polars as pl
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.tasks.connectors.rereading import reread
 from biasgrid.tasks.evaluate.evaluate import replies_to, with_reply, without_reply
 from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, count_pairs, read_pairing
 from biasgrid.tasks.evaluate.readers.ratings import Score, read_agreement, read_scores
@@ -48,6 +49,7 @@ class TrialReading:
 def evaluate_trials(lake: Lake, run_id: str, cell_id: str, evaluation_id: str, catalog: Catalog) -> int:
     """Stores the verdicts on one cell of a probe and returns their number; a repeated call overwrites them."""
     cases = lake.read("cases", run_id, cell_id)
+    reread(lake, run_id, cell_id, catalog.target)
     replies = lake.read("responses", run_id, f"{cell_id}-*")
     verdicts = judge_trials(cases, replies, catalog.languages, evaluation_id, datetime.now(UTC))
     lake.write("verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)

@@ -91,4 +91,4 @@ async def read_assignments(
     from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
 
     label.attach()
-    return await asyncio.to_thread(land_assignments, lake, run_id, cell_id, catalog.languages, evaluation_id)
+    return await asyncio.to_thread(land_assignments, lake, run_id, cell_id, catalog, evaluation_id)

@@ -137,7 +137,7 @@ class _Filled:
     def _fill(self, rows: list[dict[str, object]], patterns: list[str], choices: list[_Choice]) -> None:
         template_id, first = rows[0]["template_id"], len(self.rows)
         self.rows += rows
-        holes = [[match for match in SLOT.finditer(pattern)] for pattern in patterns]
+        holes = [list(SLOT.finditer(pattern)) for pattern in patterns]
         for ids, members in choices:
             named = f"{template_id}/{'·'.join(ids)}"
             for number, pattern in enumerate(patterns):
@@ -174,9 +174,9 @@ def _community_choices(
 
 
 def _fill_slots(pattern: str, holes: Iterable[re.Match[str]], members: Mapping[Slot, CastCommunity]) -> str:
-    """The message. Raises TypeError for a form that a community lacks, which `check_requirement` reports before."""
+    """The message. A form that a community lacks stays open: `check_requirement` reports it before."""
     for hole in holes:
-        pattern = pattern.replace(hole[0], members[slot_of(hole)].form(hole["form"]))
+        pattern = pattern.replace(hole[0], members[slot_of(hole)].form(hole["form"]) or hole[0])
     return pattern
 
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import duration_s
 from biasgrid.tasks.connectors.api import Answer, Reply
+from biasgrid.tasks.connectors.rereading import CAME
 from biasgrid.warehouse.hashing import hash_texts
 from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
 from biasgrid.warehouse.storage.verification import refuse_damaged
@@ -53,17 +54,14 @@ REPLY_COLUMNS = [
 ]
 
 
-CAME = pl.col("text").is_not_null() | (pl.col("raw").is_not_null() & (pl.col("error_class") == "ReplyMisplaced"))
-"""A reply came and was paid for; one of another shape is stored, and is read again rather than asked for again."""
-
-
 def read_landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
     """The cases of a cell with a reply in this run, understood or not, one row each, with their cost."""
     own = lake.scan("responses", run_id, name=f"{cell_id}-*")
     replies = own.filter(CAME, pl.col("purpose") == "subject")
-    ordered = replies.sort(pl.col("text").is_null(), "received_at")
-    first = ordered.unique("case_id", keep="first", maintain_order=True)
-    return first.select(REPLY_COLUMNS).collect()
+    came = replies.select(*REPLY_COLUMNS, "received_at", not_understood=pl.col("text").is_null())
+    # texts are dropped as they are read: those of a cell may be more than fits into memory
+    ordered = came.collect(engine="streaming").sort("not_understood", "received_at")
+    return ordered.unique("case_id", keep="first", maintain_order=True).select(REPLY_COLUMNS)
 
 
 def reuse_replies(

@@ -2,8 +2,8 @@
 
     python tests/performance/load.py [names of loads]
 
-Memory is that of the process alone, until the first request (planning) and until its end. `sound` is a run of a few
-short replies, with which the others are compared.
+Memory is that of the process alone, until the first request (planning) and until its end. `sound` is a run of a
+few short replies, with which the others are compared.
 """
 
 import csv
@@ -68,7 +68,7 @@ def many_communities(folder: Path, base_url: str) -> Written:
 
 
 def large_library(folder: Path, base_url: str) -> Written:
-    """A library of 100 MB, of which a run draws eight templates."""
+    """A library of 100 MB."""
     written = write_scenario(folder, base_url, 56, CONCURRENCY)
     with written.library.open() as file:
         rows = list(csv.reader(file, delimiter="\t"))[1:]

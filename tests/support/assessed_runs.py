@@ -115,7 +115,7 @@ async def _run_interaction(lake: Any, resolved: Any, planned: Any) -> str:
             await interact_cell(lake, PlayCell(planned=plays, retries=0), model_pool)
     _say_hostile_in_talks(lake, run.run_id)
     for plays in by_cell:
-        land_assignments(lake, run.run_id, plays[0].cell_id, catalog.languages, run.run_id)
+        land_assignments(lake, run.run_id, plays[0].cell_id, catalog, run.run_id)
     run.record(lake, "completed")
     build(lake)
     return str(run.run_id)

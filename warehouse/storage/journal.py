@@ -33,7 +33,7 @@ from biasgrid.warehouse.storage.objects.uploader import Uploader
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
 
 SEGMENT_ROWS = 20_000
-SEGMENT_BYTES = 64 * 1024 * 1024
+SEGMENT_BYTES = 32 * 1024 * 1024
 """A long cell has one journal per this number of rows or bytes, to limit memory during conversion."""
 
 JUDGED = "judge-"

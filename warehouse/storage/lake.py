@@ -301,6 +301,12 @@ class Lake:
             return scan_files(table, self.files(table, run_id))
         return pl.concat([scan_files(table, []), *self._scan_parts(table, self.files(table, run_id, name), name)])
 
+    def scan_each(self, table: str, run_id: str, name: str) -> Iterator[pl.LazyFrame]:
+        """Like `scan`, one frame per file; an empty one first."""
+        yield scan_files(table, [])
+        for path in self.files(table, run_id, name):
+            yield from self._scan_parts(table, [path], name)
+
     def _scan_parts(self, table: str, files: Iterable[Path], name: str) -> Iterator[pl.LazyFrame]:
         separate = []
         for path in files:

@@ -47,12 +47,17 @@ def shared_concern() -> pl.Expr:
 def land_by_cell(lake: Lake, cases: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """Writes one file per cell; cases of a cell must be consecutive. Returns the cells like `count_planned`.
     Repeating it with the same cases is safe."""
-    cells = [pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "planned": pl.Int64})]
+    cells: list[tuple[Any, ...]] = []
     for cell_id, own in groupby(cases, key=itemgetter("cell_id")):
         rows = pl.DataFrame(list(own), infer_schema_length=None)
         lake.write("cases", str(rows["run_id"][0]), cell_id, rows)
-        cells.append(count_planned(rows))
-    return pl.concat(cells)
+        cells += count_planned(rows).iter_rows()
+    return cells_frame(cells)
+
+
+def cells_frame(rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
+    """Rows as of `count_planned`, which may be none."""
+    return pl.DataFrame(list(rows), {**dict.fromkeys(CELL, pl.String), "planned": pl.Int64}, orient="row")
 
 
 def record_planned(lake: Lake, run_id: str, cells: pl.DataFrame) -> None:

@@ -138,7 +138,7 @@ class ModelPool:
         shares: bool = True,
         connect: ConnectorFactory = registry.connect,
     ) -> None:
-        self._catalog = catalog
+        self.catalog = catalog
         self._secrets = secrets
         self._backoff = backoff or Backoff()
         self.run_budget = run_budget
@@ -247,7 +247,7 @@ class ModelPool:
         key = find_key(target, self._secrets)
         try:
             with attribute_bugs(target, self._connect):
-                return self._connect(self._limit(target), key, self._catalog)
+                return self._connect(self._limit(target), key, self.catalog)
         except ConnectorBroken as broken:
             what = str(broken)
         raise UserError(Problem(what, f"model `{target.model}`"))

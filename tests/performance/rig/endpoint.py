@@ -30,11 +30,11 @@ COMPLETION = {
 }
 
 
-def completion(reply_bytes: int) -> bytes:
-    """A chat completion whose text has at least so many bytes."""
-    text = "No." + " It depends on each of them." * (reply_bytes // 28)
+def completion(reply_bytes: int) -> list[bytes]:
+    """A chat completion in parts whose text, about so many bytes, has a number between them."""
+    text = "No." + (f" # depends on each.{' It depends on each of them.' * 200}" * (reply_bytes // 5600))
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
-    return json.dumps(COMPLETION | {"choices": [choice]}).encode()
+    return json.dumps(COMPLETION | {"choices": [choice]}).encode().split(b"#")
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Endpoint:
     chance: random.Random = field(default_factory=lambda: random.Random(7))
 
     def __post_init__(self) -> None:
-        self.body = completion(self.behaviour.reply_bytes)
+        self.parts = completion(self.behaviour.reply_bytes)
 
     async def complete(self, request: web.Request) -> web.Response:
         now = time.monotonic()
@@ -95,7 +95,9 @@ class Endpoint:
         if reply is None:
             await asyncio.sleep(self.behaviour.latency_s)
             headers = self._limit_headers(now)
-            reply = web.Response(body=self.body, content_type="application/json", headers=headers)
+            # no two long replies are alike, so that no table can store them once
+            body = (b"%d" % len(self.book.arrivals)).join(self.parts)
+            reply = web.Response(body=body, content_type="application/json", headers=headers)
         self.book.statuses[reply.status] += 1
         self.book.last = time.monotonic()
         return reply

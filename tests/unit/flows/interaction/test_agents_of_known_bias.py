@@ -87,7 +87,7 @@ async def _played(lake: Lake, asked: dict[str, Any]) -> None:
     async with ModelPool(catalog) as model_pool:
         for plays in by_cell:
             await interact_cell(lake, PlayCell(planned=plays, retries=0), model_pool)
-            land_assignments(lake, run.run_id, plays[0].cell_id, catalog.languages, run.run_id)
+            land_assignments(lake, run.run_id, plays[0].cell_id, catalog, run.run_id)
     run.record(lake, "completed")
 
 

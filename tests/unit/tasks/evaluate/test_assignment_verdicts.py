@@ -13,7 +13,7 @@ from biasgrid.warehouse.schema_check import polars_schema
 from biasgrid.warehouse.storage.lake import Lake
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
-LANGUAGES = load_catalog().languages
+CATALOG = load_catalog()
 PEOPLE = [{"name": "Emma", "group": "women"}, {"name": "James", "group": "men"}]
 TASKS = [{"text": "Repair the projector", "to": "men"}, {"text": "Take notes", "to": "women"}]
 ROUNDS = ["first", "discussion", "last"]
@@ -51,7 +51,7 @@ def conform_rows(table: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def verdicts(cases: pl.DataFrame, responses: pl.DataFrame) -> list[dict[str, Any]]:
-    return assignment_verdicts(cases, responses, LANGUAGES, "E1", NOW).to_dicts()
+    return assignment_verdicts(cases, responses, CATALOG.languages, "E1", NOW).to_dicts()
 
 
 def test_every_agent_has_a_verdict_in_every_round_that_assigns():
@@ -130,11 +130,22 @@ def test_a_cell_lands_under_its_evaluation_and_again_with_the_same_ids(tmp_path)
     lake = Lake.open(tmp_path)
     lake.write("cases", "R1", "c1", play())
     lake.write("responses", "R1", "c1-1", reply_rows((1, "Emma", "1. Emma\n2. James")))
-    assert land_assignments(lake, "R1", "c1", LANGUAGES, "E1") == 4
+    assert land_assignments(lake, "R1", "c1", CATALOG, "E1") == 4
     first = lake.read("verdicts", "R1", "E1-c1")
-    land_assignments(lake, "R1", "c1", LANGUAGES, "E1")
+    land_assignments(lake, "R1", "c1", CATALOG, "E1")
     assert lake.read("verdicts", "R1", "E1-c1")["verdict_id"].to_list() == first["verdict_id"].to_list()
     assert first["verdict_id"].n_unique() == 4
+
+
+def test_a_reply_that_was_not_understood_is_read_by_the_reader_of_today(tmp_path):
+    lake = Lake.open(tmp_path)
+    lake.write("cases", "R1", "c1", play(facets={"assigns": ["first"]}))
+    body = json.dumps({"choices": [{"message": {"content": "1. Emma\n2. James"}}]})
+    came = {"raw": body, "model": "openai/gpt-4o-mini", "messages": [], "parameters": "{}", "sample": 1}
+    rows = reply_rows((1, "Emma", None), (1, "James", "1. Emma\n2. James"), **came)
+    lake.write("responses", "R1", "c1-1", rows)
+    assert land_assignments(lake, "R1", "c1", CATALOG, "E1") == 2
+    assert lake.read("verdicts", "R1")["outcome"].to_list() == [None, None]
 
 
 def test_a_run_without_plays_has_no_verdicts():

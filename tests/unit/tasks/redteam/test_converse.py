@@ -10,12 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.catalogs.schema.models import Limits, Prices, Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Disconnected, KeyRejected, Reply, Request
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
@@ -317,6 +319,25 @@ async def test_what_a_kill_left_in_the_journal_is_kept(room: Room) -> None:
     found = await room.play(later, sessions)
     assert [one.outcome for one in found] == ["resisted"] * 3
     assert not before & {request.request_key for requests in later.asked.values() for request in requests}
+
+
+async def test_a_reply_that_was_not_understood_is_read_later_and_not_asked_again(room: Room) -> None:
+    misplaced = ErrorMapper(PARTIES.target.target).misplace("another shape", b'{"candidates": []}')
+    company, sessions = Company(target=lambda _: misplaced), room.sessions("persona", limits={"turns": 1})
+    for asked in (1, 1):
+        (found,) = await room.play(company, sessions)
+        assert (found.outcome, len(company.asked["target"])) == ("error", asked)
+    # a better reader comes: here the body becomes one that today's reader understands
+    (path,) = [path for path in room.lake.files("responses") if pl.read_parquet(path)["raw"].count()]
+    understood = '{"choices": [{"message": {"content": "fine"}}]}'
+    known = {"raw": understood, "model": "openai/gpt-4o-mini"}
+    kept = [
+        pl.when(pl.col("raw").is_null()).then(name).otherwise(pl.lit(known[name])).alias(name) for name in known
+    ]
+    room.lake.write("responses", RUN, path.stem, pl.read_parquet(path).with_columns(kept))
+    (found,) = await room.play(company, sessions)
+    assert (found.outcome, found.turns[0].exchange.reply) == ("resisted", "fine")
+    assert len(company.asked["target"]) == 1
 
 
 async def test_a_cap_ends_sessions_as_incomplete_and_a_higher_one_goes_on(room: Room) -> None:
