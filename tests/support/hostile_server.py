@@ -117,6 +117,9 @@ _add(
     garbage_at_once=lambda s: http(s.body()) + b"\x00garbage\r\n\r\nHTTP/1.1 500 No\r\n\r\n",
     then_another=lambda s: http(s.body()) * 2,
     gzipped=lambda s: http(gzip.compress(s.body()), Content_Encoding="gzip"),
+    gzipped_in_members=lambda s: http(
+        gzip.compress(s.body()[:40]) + gzip.compress(s.body()[40:]), Content_Encoding="gzip"
+    ),
     deflated=lambda s: http(zlib.compress(s.body()), Content_Encoding="deflate"),
     plain_label=lambda s: http(s.body(), kind="text/plain; charset=klingon"),
     odd_header=lambda s: http(s.body(), X_Odd="caf\u00e9 \u00ff"),

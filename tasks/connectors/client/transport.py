@@ -31,6 +31,8 @@ ENCODINGS = "gzip, deflate"
 """What servers may compress replies by: both are read piece by piece, within bounds."""
 GONE_S = 0.5
 """Seconds without a byte after which it is looked whether the connection is still open."""
+GZIP = b"\x1f"
+"""First byte of a member."""
 LONGEST_ERROR = 1 << 16
 """Bytes that are read of an error's body."""
 
@@ -188,8 +190,6 @@ class HttpSession:
         body, inflate = bytearray(), None if encoding == "identity" else Inflater()
         while piece := await _next_piece(response):
             body += inflate.read(piece, most + 1 - len(body)) if inflate else piece
-            if inflate and inflate.is_complete:
-                break
             if len(body) > most:
                 if failed:
                     break
@@ -264,7 +264,7 @@ async def _next_piece(response: aiohttp.ClientResponse) -> bytes:
 
 
 class Inflater:
-    """Decompresses gzip and deflate, with or without a header of zlib, piece by piece."""
+    """Decompresses gzip, also of several members, and deflate, with or without a header of zlib, piece by piece."""
 
     def __init__(self) -> None:
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)  # recognises both headers
@@ -272,10 +272,22 @@ class Inflater:
 
     @property
     def is_complete(self) -> bool:
+        """Whether what was read ends with a member; another may follow."""
         return self._inflate.eof
 
     def read(self, piece: bytes, most: int) -> bytes:
         """At most `most` bytes of the text. Raises zlib.error for anything else."""
+        text = bytearray()
+        while piece and len(text) < most:
+            if self._inflate.eof:
+                if not piece.startswith(GZIP):  # padding, or garbage after the end
+                    break
+                self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            text += self._read_member(piece, most - len(text))
+            piece = self._inflate.unused_data
+        return bytes(text)
+
+    def _read_member(self, piece: bytes, most: int) -> bytes:
         try:
             text = self._inflate.decompress(piece, most)
         except zlib.error:
