@@ -264,7 +264,7 @@ async def _next_piece(response: aiohttp.ClientResponse) -> bytes:
 
 
 class Inflater:
-    """Decompresses gzip, also of several members, and deflate, with or without a header of zlib, piece by piece."""
+    """Decompresses gzip, of several members too, and deflate with or without a header of zlib, in pieces."""
 
     def __init__(self) -> None:
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)  # recognises both headers
