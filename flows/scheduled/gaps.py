@@ -23,8 +23,8 @@ requests failed; a cap was reached."""
 ASKED: Final = (AWAY, STOPPED, UNANSWERED, OVER_COST)
 PASSING: Final = ("away", "throttled")
 """Classes of errors that time may mend."""
-FINAL: Final = ("key rejected", "quota", "unknown model", "broken connector", "rejected", "cap")
-"""Those that it does not: nothing is asked again by itself."""
+FINAL: Final = ("key rejected", "quota", "unknown model", "no API", "broken connector")
+"""Those that it does not: a model is stopped, and nothing is asked again by itself."""
 NOT_ASKED = "not asked"
 
 
@@ -106,6 +106,6 @@ def shard_state(done: Sequence[str], gaps: Sequence[Gap], command: str, coverage
     words = {gap.word for gap in gaps}
     if not any(gap.word in PASSING and gap.cases > (1 - coverage) * gap.planned for gap in gaps):
         words -= set(PASSING)
-    names = ((AWAY, set(PASSING)), (STOPPED, set(FINAL) - {"rejected", "cap"}), (OVER_COST, {"cap"}))
+    names = ((AWAY, set(PASSING)), (STOPPED, set(FINAL)), (OVER_COST, {"cap"}))
     name = next((name for name, own in names if words & own), UNANSWERED)
     return Failed(name=name, message=f"{describe_gaps(gaps)}; {command}")

@@ -50,6 +50,8 @@ class ReplyTooLong(RequestRejected):
 class NoApi(ModelStopped):
     """A web page of something else than the API, such as a proxy, refuses the request."""
 
+    word = "no API"
+
 
 BY_STATUS: Mapping[int, type[ConnectorError]] = {
     401: KeyRejected,

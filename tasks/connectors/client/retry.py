@@ -141,6 +141,8 @@ GROWTH = 1.5
 class Unreachable(ModelStopped):
     """The provider has not answered for longer than a run waits."""
 
+    word = "away"
+
 
 @dataclass(frozen=True, slots=True)
 class PollPolicy:

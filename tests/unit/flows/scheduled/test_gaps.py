@@ -58,6 +58,7 @@ def test_what_was_never_sent_is_named_as_such(lake):
         (["throttled"], "Away"),
         (["quota"], "Stopped"),
         (["key rejected"], "Stopped"),
+        (["no API"], "Stopped"),
         (["cap"], "OverCost"),
         (["rejected"], "Unanswered"),
         (["broken reply"], "Unanswered"),
