@@ -37,14 +37,15 @@ def service(port: int, **changes: Any) -> Service:
 
 def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port):
     settings = {"models": ["simulated/fair"], "max_cost": 5.0, "samples": 2}
-    asked = service(port, settings=settings, night={"gate": "decided", "deadline": "6h"})
+    night = {"gate": "decided", "deadline": "6h", "confirm": False}
+    asked = service(port, settings=settings, night=night)
     by_name = {one["name"]: one for one in deployment_declaration(asked)["deployments"]}
     on_demand = {"on-demand", "probe", "redteam", "interaction", "finetune"}
     assert by_name.keys() == {"nightly", "shard", "rebuild-warehouse", *on_demand}
     nightly = by_name["nightly"]
     (schedule,) = nightly["schedules"]
     assert (schedule["cron"], schedule["timezone"]) == ("30 1 * * 1-5", "Europe/Madrid")
-    assert nightly["parameters"] == {"scenario": "starter", "gate": "decided", **settings}
+    assert nightly["parameters"] == {"scenario": "starter", **night, **settings}
     assert by_name["on-demand"]["parameters"] == {"scenario": "starter", **settings}
 
 
