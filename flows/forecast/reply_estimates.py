@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import STRATEGIES
-
-if TYPE_CHECKING:
-    from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
 
 REPLY_TOKENS = {"constrained": 10, "verbose": 200}
 """Assumed tokens of a reply; a constrained prompt requests a word, a number or a line of JSON."""
@@ -68,17 +65,23 @@ def is_local(target: Target) -> bool:
 
 def observed_replies(lake: Lake, targets: Iterable[Target], max_tokens: int | None) -> Observed:
     """Estimates from replies of all runs with the same `max_tokens`, if there are enough."""
-    asked = [target.model for target in targets]
+    models = [target.model for target in targets]
+    rows = read_again_if_compacted(lambda: _measure_replies(lake, models, max_tokens).collect())
+    return {(model, kind): ExpectedReply(*measured) for model, kind, *measured in rows.iter_rows()}
+
+
+def _measure_replies(lake: Lake, models: Sequence[str], max_tokens: int | None) -> pl.LazyFrame:
+    """Columns model, input and the fields of `ExpectedReply`."""
     kinds = lake.scan("cells").select("run_id", "cell_id", "input").unique()
     bound = pl.col("parameters").str.json_path_match("$.max_tokens")
     replies = lake.scan("responses").filter(
-        pl.col("model").is_in(asked),
+        pl.col("model").is_in(models),
         pl.col("purpose") == "subject",
         pl.col("reused_from").is_null(),
         pl.col("output_tokens").is_not_null(),
         bound.is_null() if max_tokens is None else bound.is_null() | (bound == str(max_tokens)),
     )
-    rows = (
+    return (
         replies.join(kinds, on=["run_id", "cell_id"])
         .group_by("model", "input")
         .agg(
@@ -87,6 +90,4 @@ def observed_replies(lake: Lake, targets: Iterable[Target], max_tokens: int | No
             pl.len().alias("seen"),
         )
         .filter(pl.col("seen") >= ENOUGH)
-        .collect()
     )
-    return {(model, kind): ExpectedReply(*measured) for model, kind, *measured in rows.iter_rows()}

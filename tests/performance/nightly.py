@@ -18,14 +18,18 @@ from rig.timing import seconds
 from warehousing import in_sql
 
 from biasgrid.warehouse.build.build import build, prepare
+from biasgrid.warehouse.storage.compaction import compact_run, find_superseded, remove_superseded
 from biasgrid.warehouse.storage.lake import Lake
 
 RATIO, SECONDS, AGAIN = 1.5, 6.0, 2.0
 
 
 def land_nights(lake: Lake, nights: int) -> None:
+    """Each is compacted, as runs are at their end."""
     for night in range(len(lake.runs()), nights):
         land_night(lake, night)
+        compact_run(lake, lake.runs()[-1])
+        remove_superseded(lake, find_superseded(lake, lake.runs()[-1]))
 
 
 def measure(lake: Lake) -> tuple[float, float]:

@@ -149,11 +149,13 @@ def column_types(table: str) -> dict[str, str]:
         return {name: kind for name, kind, *_ in session.execute("describe declared_rows").fetchall()}
 
 
-def of_files(table: str, files: str) -> str:
+def of_files(table: str, files: str, left_out: str | None = None) -> str:
     """A SELECT of the declared columns from Parquet files given by an SQL expression; columns in no file are
-    null."""
+    null. `left_out`: SQL expression of files that are not read."""
     columns = (f"    {quote(name)}::{kind} as {quote(name)}" for name, kind in column_types(table).items())
     landed = f"read_parquet({files}, union_by_name = true, hive_partitioning = false)"
+    if left_out:
+        landed = f"{landed[:-1]}, filename = true)\n    where filename not in {left_out}"
     rows = f"{indent(no_rows(table), '    ')}\n    union all by name\n    from {landed}"
     return "select\n" + ",\n".join(columns) + f"\nfrom (\n{rows}\n)"
 

@@ -96,8 +96,8 @@ Times are UTC.
 
 Tables named `lake.…` are Parquet files, not part of the warehouse: models read them while they are built, and
 `biasgrid warehouse views` shows them to a DuckDB of your own. A run that has ended has one file per table. Files
-that it replaces stay until the next build, and while a run is resumed: these views then have its rows twice. What
-the finished warehouse reads of them is in the schema `storage`, which `biasgrid sql` can query as well:
+that it replaces stay until the next build; the views leave them out. What the finished warehouse reads of the
+lake is in the schema `storage`, which `biasgrid sql` can query as well:
 
 | table | holds |
 | --- | --- |

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from textwrap import indent
 
 import sqlglot
 
@@ -162,5 +163,38 @@ def _view(lake: Lake, table: str) -> str:
     return f"-- {meaning}\ncreate or replace view lake.{table} as\n{body};\n"
 
 
+REPLACED = """
+(
+    with retired as (
+        select
+            regexp_replace(filename, '/manifests/(run_id=[^/]+)/manifest.json$', '/{table}/\\1') as folder,
+            unnest(json_extract_string(decode(content), '$.retired[*]')) as name
+        from read_blob([{lake} || '/manifests/run_id=*/manifest.json', {runs}])
+        where filename like '%/manifest.json'
+    ),
+    parts as (
+        select
+            parse_dirpath(file_name) as folder,
+            file_name as file,
+            unnest(json_extract_string(decode(value), '$[*][0]')) as part
+        from parquet_kv_metadata({files})
+        where decode(key) = 'biasgrid.parts' and file_name not in (
+            select folder || replace(name, '{table}/', '/') from retired where starts_with(name, '{table}/')
+        )
+    )
+    select folder || replace(name, '{table}/', '/') from retired where starts_with(name, '{table}/')
+    union all
+    select folder || '/' || part || '.parquet' from parts
+    union all
+    select file from (select file, file = max(file) over (partition by folder, part) as is_newest from parts)
+    group by file having not bool_or(is_newest)
+)"""
+"""A subquery of the files whose rows count in other files, by the rules of `select_current`."""
+
+
 def _find_files(lake: Lake, table: str) -> str:
-    return of_files(table, literal(f"{escape_glob(lake.root)}/lake/{table}/run_id=*/*.parquet"))
+    root = f"{escape_glob(lake.root)}/lake"
+    runs, files = (literal(f"{root}/{name}/run_id=*/*.parquet") for name in ("runs", table))
+    # with the files of runs, since DuckDB refuses a list of patterns without any file
+    replaced = REPLACED.format(table=table, lake=literal(root), files=files, runs=runs)
+    return of_files(table, files, indent(replaced, "        ").lstrip())

@@ -67,8 +67,7 @@ def _check_lines(text: bytes) -> tuple[list[bytes], list[bytes]]:
                 sound.append(one)
             elif not _is_cut_off(one):
                 damaged.append(one)
-    if _is_sound(rest):
-        sound.append(rest)
+    sound += filter(_is_sound, split_sealed(rest))
     return sound, damaged
 
 
@@ -167,6 +166,8 @@ def unseal(line: bytes) -> bytes | None:
     end = _END.search(line, max(0, len(line) - 28))
     if end is None:
         return line
+    if line[end.end() :].strip():
+        return None
     text = line[: end.start()] + b"}"
     return text if crc32(text) == int(end[1], 16) else None
 
@@ -174,6 +175,5 @@ def unseal(line: bytes) -> bytes | None:
 def split_sealed(line: bytes) -> list[bytes]:
     """The lines in a line whose ends were damaged."""
     ends = [0, *(end.end() for end in _END.finditer(line)), len(line)]
-    return [
-        line[line.find(b"{", start, stop) : stop] for start, stop in pairwise(ends) if b"{" in line[start:stop]
-    ]
+    pieces = (line[start:stop] for start, stop in pairwise(ends))
+    return [piece[max(0, piece.find(b"{")) :] for piece in pieces if piece]

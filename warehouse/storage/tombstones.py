@@ -26,6 +26,7 @@ import orjson
 import pyarrow.parquet as pq
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake, check_name
 from biasgrid.warehouse.storage.manifest import Entry, Manifest, key_of
 
@@ -72,16 +73,21 @@ def _path(lake: Lake, run_id: str) -> Path:
 
 
 def find_tombstones(lake: Lake) -> dict[str, Tombstone]:
-    """The tombstone of each forgotten run."""
+    """The tombstone of each forgotten run. Raises `LakeDamaged`."""
     lake.bring(lake.root / "lake" / FOLDER)
     paths = sorted((lake.root / "lake" / FOLDER).glob("run_id=*/tombstone.json"))
     return {path.parent.name.removeprefix("run_id="): _read(path) for path in paths}
 
 
 def _read(path: Path) -> Tombstone:
-    read = orjson.loads(path.read_bytes())
-    when = datetime.fromisoformat(read["forgotten_at"])
-    return Tombstone(**read | {"forgotten_at": when, "removed": tuple(read["removed"])})
+    try:
+        read = orjson.loads(path.read_bytes())
+        when = datetime.fromisoformat(read["forgotten_at"])
+        return Tombstone(**read | {"forgotten_at": when, "removed": tuple(read["removed"])})
+    except (ValueError, KeyError, TypeError) as error:
+        run_id = path.parent.name.removeprefix("run_id=")
+        what = f"the tombstone of run `{run_id}` does not have the contents that were written"
+        raise LakeDamaged(Problem(what, str(path), "restore it from a backup")) from error
 
 
 def refuse_forgotten(lake: Lake, run_id: str, needs: str) -> None:

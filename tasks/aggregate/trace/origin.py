@@ -12,7 +12,7 @@ from biasgrid.catalogs.errors import Problem, UserError, close_names
 from biasgrid.tasks.aggregate.trace import KINDS, Kind
 from biasgrid.warehouse.build.build import fetch_rows
 from biasgrid.warehouse.schemas import BENCHMARK, INTERACTION
-from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
 from biasgrid.warehouse.storage.runs import Run, all_runs
 
 MIN_PREFIX = 6
@@ -192,7 +192,9 @@ def _common_start(found: pl.DataFrame) -> pl.DataFrame:
 
 def _replaced_verdicts(lake: Lake, verdict_id: str) -> pl.DataFrame:
     """Verdicts of that id in the lake, which also keeps those that no longer count."""
-    return lake.scan("verdicts").filter(pl.col("verdict_id") == verdict_id).collect()
+    return read_again_if_compacted(
+        lambda: lake.scan("verdicts").filter(pl.col("verdict_id") == verdict_id).collect()
+    )
 
 
 def _matches_in(lake: Lake, run: Run, asked: str, kind: Kind | None) -> pl.DataFrame:

@@ -11,6 +11,7 @@ import pytest
 from biasgrid.warehouse.build.text_views import column_types
 from biasgrid.warehouse.queries.lineage import as_script
 from biasgrid.warehouse.schemas import TABLES
+from biasgrid.warehouse.storage.compaction import compact_runs
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.manifest import LOG
 
@@ -55,6 +56,25 @@ def test_what_lands_later_shows_by_itself(runs, hand_made, cell, expected):
         ("R2",),
         ("R3",),
     ]
+
+
+def test_files_whose_rows_count_in_others_are_left_out(runs, hand_made, cell, expected):
+    bare = session(runs)
+
+    def shown() -> dict[str, list[Any]]:
+        return {
+            table: bare.sql(f"from lake.{table}").pl().sort(pl.all()).rows() for table in ("cases", "verdicts")
+        }
+
+    before = shown()
+    for step in (compact_runs, compact_runs, lambda lake: lake.separate("R1"), compact_runs):
+        step(runs)
+        assert shown() == before
+        later = cell(expected("t2", "passed"), model="simulated/later")
+        hand_made.verdicts("R1", "E9", later)
+        before["verdicts"] = sorted(runs.read("verdicts").rows())
+        assert sorted(shown()["verdicts"]) == before["verdicts"]
+    assert len(list(runs.folder("verdicts", "R1").iterdir())) > len(runs.files("verdicts", "R1"))
 
 
 def test_the_script_may_run_twice_and_writes_nothing(runs):

@@ -42,7 +42,7 @@ STEPS = {
 }
 
 pytestmark = pytest.mark.drill
-seeds = pytest.mark.parametrize("seed", range(7))
+seeds = pytest.mark.parametrize("seed", range(11))
 
 
 def kill_during(step: str, seed: int, lake: Lake, folder: Path, longest: float) -> None:
@@ -113,7 +113,7 @@ def rows(lake: Lake) -> dict[str, list[str]]:
     return {table: sorted(map(str, lake.read(table).rows())) for table in TABLES}
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(27))
 def test_rows_count_once_and_the_old_warehouse_answers_while_files_are_compacted(lake, tmp_path, seed):
     (run,) = all_runs(lake)
     texts = "from staging.stg_verdicts order by all"
