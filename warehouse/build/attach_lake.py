@@ -21,6 +21,9 @@ from biasgrid.warehouse.storage.tombstones import FOLDER, find_tombstones, folde
 SMALL = 256 * 1024
 """Mean file size in bytes below which opening takes as long as reading."""
 
+GATHERED = 64 * 1024 * 1024
+"""Bytes of small files that are held in memory; of more, DuckDB opens each file."""
+
 AT_ONCE = 500
 """Number of small files that are read into memory together."""
 
@@ -147,7 +150,7 @@ def _declared_rows(warehouse: duckdb.DuckDBPyConnection, table: str, files: Sequ
     """A SELECT of the declared columns with their types; columns missing in older files are null."""
     if not files:
         return f"from lake.empty_{table}"
-    if sum(file.stat().st_size for file in files) <= SMALL * len(files) and (
+    if sum(file.stat().st_size for file in files) <= min(SMALL * len(files), GATHERED) and (
         gathered := _gather(warehouse, table, files)
     ):
         return f"from {gathered}"

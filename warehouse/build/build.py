@@ -70,8 +70,9 @@ BUILDING = {"preserve_insertion_order": "false", "force_compression": "zstd", "p
 AT_THE_END = "recovery_mode no_wal_writes"
 """Setting that syncs the new file once at the end, not after each table."""
 
-MEMORY = 4 * 1024**3
-"""Maximum memory of a build in bytes, if DuckDB's default is higher; larger results are spilled to disk."""
+MEMORY = 3 * 1024**3
+"""DuckDB's maximum memory in bytes, if its default is higher; larger results are spilled to disk. The process
+takes about 1.1 GiB more: 4.1 GiB at 50 million verdicts."""
 
 Gate = Callable[[Path], None]
 """Receives the built file before it replaces the old one; raises an error to refuse it."""
