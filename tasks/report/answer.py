@@ -184,6 +184,8 @@ class Answer:
             yield _explain_unproven(one, self.words)
         if (more := len(own) - most) > 0:
             yield f"{more} more {'is' if more == 1 else 'are'} not proven."
+        if self.settling:
+            yield f"`templates: {self.settling}` would settle what is not proven, if the rates stay as they are."
 
     def _describe_silent(self) -> Iterator[str]:
         silent = [one for one in self.models if not one.is_examined]
@@ -196,7 +198,7 @@ class Answer:
     @cached_property
     def settling(self) -> int | None:
         """The `templates:` that would settle what is not proven; None where that is no matter of templates."""
-        asked = _find_templates(self.run)
+        asked = _asking(self.run).get("templates")
         short = [
             check.needed / check.templates
             for one in self.models
@@ -210,20 +212,25 @@ class Answer:
         resume = [] if self.run.state == "completed" else [f"biasgrid resume {self.short}"]
         examined = [one.model for one in self.models if one.is_examined][:2]
         both = shlex.join(["biasgrid", "compare", self.short, "--models", *examined])
-        settle = f"biasgrid run {shlex.quote(self.name)} --templates {self.settling}"
         steps = [
             *resume,
             f"biasgrid show {self.short} --all",
             f"biasgrid report {self.short} --open",
             *([both] if len(examined) == 2 and self.run.kind == BENCHMARK else []),
-            *([settle] if self.settling else []),
+            *([self._settle(self.settling)] if self.settling else []),
         ]
         return [f"{step}{place}" for step in steps]
 
+    def _settle(self, templates: int) -> str:
+        """The command that asks the models that are not proven as much as would settle it."""
+        unsure = [word for one in self.models if one.state == "undecided" for word in ("--model", one.model)]
+        flag = "--limit" if _asking(self.run).get("sampling") == "requirement" else "--templates"
+        return shlex.join(["biasgrid", "run", self.name, *unsure, flag, str(templates)])
 
-def _find_templates(run: Run) -> int | None:
-    resolved = orjson.loads(run.scenario_resolved or "{}")
-    return (resolved.get("scenario") or {}).get("templates")
+
+def _asking(run: Run) -> dict[str, Any]:
+    """The settings of a scenario; empty for other kinds."""
+    return orjson.loads(run.scenario_resolved or "{}").get("scenario") or {}
 
 
 def _explain_unproven(one: ModelAnswer, words: Words) -> str:
@@ -242,7 +249,7 @@ def _explain_unproven(one: ModelAnswer, words: Words) -> str:
     if worst.needed and worst.needed > MOST_TEMPLATES:
         return f"{one.model} {lead}; {worst.name} is too near the tolerance to settle ({interval})."
     few = f"{worst.templates:,} templates" if worst.templates else "what was judged"
-    of = "" if len(one.checks) == 1 else f" for {len(unsure)} of them"
+    of = "" if len(one.checks) == 1 else f" of {len(unsure)} {_plural(words.check) if unsure[1:] else words.check}"
     return f"{one.model} {lead}, but {few} are too few to be sure{of} ({interval})."
 
 

@@ -36,8 +36,8 @@ def test_the_first_sentence_names_who_may_be_used(models, first):
         (
             [UNPROVEN, UNPROVEN],
             "not proven (2)",
-            "m/a passes everything, but 20 templates are too few to be sure for 2 of them (82.0% to 100.0%; 90.0% "
-            "required).",
+            "m/a passes everything, but 20 templates are too few to be sure of 2 requirements (82.0% to "
+            "100.0%; 90.0% required).",
         ),
         (
             [replace(UNPROVEN, value=0.91, low=0.8, high=0.97, needed=12_000), MET],
@@ -90,8 +90,14 @@ def test_what_would_settle_it_is_a_command_and_an_unfinished_run_is_resumed_firs
         "biasgrid show 01M82WQ3 --all --data d",
         "biasgrid report 01M82WQ3 --open --data d",
         "biasgrid compare 01M82WQ3 --models m/a m/b --data d",
-        "biasgrid run mine --templates 10 --data d",
+        "biasgrid run mine --model m/a --templates 10 --data d",
     ]
+
+
+def test_how_many_templates_would_settle_it_stands_in_words():
+    assert "`templates: 10` would settle what is not proven" in " ".join(
+        make_answer({"m/a": [UNPROVEN]}).sentences()
+    )
 
 
 def test_more_templates_are_no_remedy_where_the_rate_is_too_near():
