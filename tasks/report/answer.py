@@ -124,7 +124,7 @@ class Answer:
     def head(self) -> str:
         """Which run it is, in one line."""
         models = f"{len(self.models)} model{'s' * (len(self.models) != 1)}"
-        cost = "" if self.cost_usd is None else "free" if not self.cost_usd else f"US$ {self.cost_usd:,.2f}"
+        cost = "" if self.cost_usd is None else _format_cost(self.cost_usd)
         parts = (self.name, f"run {self.short}", f"{self.run.started_at:%-d %b %Y}", models)
         return " · ".join(part for part in (*parts, f"{self.requests:,} replies", cost) if part)
 
@@ -198,7 +198,7 @@ class Answer:
     @cached_property
     def settling(self) -> int | None:
         """The `templates:` that would settle what is not proven; None where that is no matter of templates."""
-        asked = _asking(self.run).get("templates")
+        asked = _scenario_settings(self.run).get("templates")
         short = [
             check.needed / check.templates
             for one in self.models
@@ -224,11 +224,15 @@ class Answer:
     def _settle(self, templates: int) -> str:
         """The command that asks the models that are not proven as much as would settle it."""
         unsure = [word for one in self.models if one.state == "undecided" for word in ("--model", one.model)]
-        flag = "--limit" if _asking(self.run).get("sampling") == "requirement" else "--templates"
+        flag = "--limit" if _scenario_settings(self.run).get("sampling") == "requirement" else "--templates"
         return shlex.join(["biasgrid", "run", self.name, *unsure, flag, str(templates)])
 
 
-def _asking(run: Run) -> dict[str, Any]:
+def _format_cost(usd: float) -> str:
+    return "free" if not usd else f"US$ {usd:,.2g}" if usd < 0.1 else f"US$ {usd:,.2f}"
+
+
+def _scenario_settings(run: Run) -> dict[str, Any]:
     """The settings of a scenario; empty for other kinds."""
     return orjson.loads(run.scenario_resolved or "{}").get("scenario") or {}
 
