@@ -130,13 +130,15 @@ def run_interruptible(begin: Callable[[], Any]) -> Any:
 
 def _import_early(prepared: Prepared[Any]) -> None:
     """SDKs and the warehouse take half a second each to load, and Prefect's server as long to answer: all at once.
-    Problems of an SDK are reported where it is used."""
+    Problems of an SDK are reported where it is used; where replies of other runs may be all, none may be used."""
     from biasgrid.tasks.connectors.registry import factory
     from biasgrid.warehouse.build import load_warehouse
 
+    models = prepared.models if prepared.resolved.settings.reuse != "all" else ()
+
     def work() -> None:
         with suppress(UserError):
-            for connector in {target.connector for target in prepared.models}:
+            for connector in {target.connector for target in models}:
                 factory(connector)
         load_warehouse()
 

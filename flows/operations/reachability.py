@@ -118,12 +118,14 @@ def require_prefect() -> Iterator[None]:
 def _start_temporary_server() -> None:
     """Starts Prefect's own server if none is configured. Prefect's one instance waits for the process that was
     started early, and stops it at the end."""
-    from prefect.server.api.server import SubprocessASGIServer
     from prefect.settings import get_current_settings
 
     settings = get_current_settings()
     if settings.api.url is not None or not settings.server.ephemeral.enabled:
         return
+    # takes a second and 100 MB to import, which a run with a server of its own needs not
+    from prefect.server.api.server import SubprocessASGIServer
+
     begun = early.get()
 
     class Begun(SubprocessASGIServer):

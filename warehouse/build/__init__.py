@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from threading import Lock
+
+_one_at_a_time = Lock()
 
 
 def load_warehouse() -> None:
     """Imports and prepares what a build needs. Takes half a second or more: call it while models answer."""
-    import_module("biasgrid.warehouse.build.build").prepare()
+    with _one_at_a_time:  # a second thread waits for the first, in place of doing it all as well
+        import_module("biasgrid.warehouse.build.build").prepare()

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import duckdb
-import sqlglot
-from sqlglot import exp
 
 from biasgrid.catalogs.errors import Problem
 from biasgrid.warehouse.build.materialize import Made
@@ -36,8 +33,6 @@ class RowTest:
     name: str
     broken: str
     """SQL condition that a violating row meets."""
-    columns: frozenset[str]
-    """Columns that the condition reads."""
 
 
 def check(warehouse: duckdb.DuckDBPyConnection, model: Model, made: Made) -> None:
@@ -56,20 +51,12 @@ def row_tests(model: Model) -> Iterator[RowTest]:
     """Row-level tests from the model's YAML."""
     for name, column in model.about.columns.items():
         if column.not_null:
-            yield RowTest(f"{name} is not null", f"{quote(name)} is null", frozenset([name]))
+            yield RowTest(f"{name} is not null", f"{quote(name)} is null")
         if column.accepted:
             values = ", ".join(map(literal, column.accepted))
-            yield RowTest(f"{name} is one of {values}", f"{quote(name)} not in ({values})", frozenset([name]))
+            yield RowTest(f"{name} is one of {values}", f"{quote(name)} not in ({values})")
     for sentence, expression in model.about.invariants.items():
-        yield RowTest(sentence, f"({expression}) is not true", columns_in(expression))
-
-
-@cache
-def columns_in(expression: str) -> frozenset[str]:
-    """Columns that an SQL expression reads."""
-    return frozenset(
-        column.name for column in sqlglot.parse_one(expression, dialect="duckdb").find_all(exp.Column)
-    )
+        yield RowTest(sentence, f"({expression}) is not true")
 
 
 def _check_columns(warehouse: duckdb.DuckDBPyConnection, model: Model) -> None:

@@ -13,12 +13,11 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Literal, Self
 
-import sqlglot
 from pydantic import Field, model_validator
-from sqlglot import exp
 
 from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.warehouse.build.sql_syntax import NotOneSelect, Select, parse_selects
 from biasgrid.warehouse.schemas import SHOWN, SUPERSEDED, TABLES, UNITS
 
 SCHEMAS = ("staging", "intermediate", "marts")
@@ -31,10 +30,6 @@ COMPARISON = "comparison"
 
 class UndeclaredRelation(Exception):
     """A model reads a relation that is neither a table of the lake nor a model."""
-
-
-class NotOneSelect(Exception):
-    """A model's file does not contain exactly one SELECT."""
 
 
 class Column(Frozen):
@@ -163,62 +158,39 @@ def _load_ordered(folder: Traversable, schemas: Iterable[str] = SCHEMAS) -> tupl
 
 
 def _find_models(folder: Traversable, schemas: Iterable[str]) -> Iterable[Model]:
-    for schema in schemas:
-        if (folder / schema).is_dir():
-            yield from _models_in(folder / schema, schema, schema)
+    found = [
+        (schema, *entry)
+        for schema in schemas
+        if (folder / schema).is_dir()
+        for entry in _files_in(folder / schema, schema)
+    ]
+    texts = [source.read_text(encoding="utf-8") for _, _, source, _ in found]
+    parsed = parse_selects(texts)
+    for (schema, room, source, file), sql in zip(found, texts, strict=True):
+        try:
+            query = next(parsed)
+        except NotOneSelect as error:
+            raise NotOneSelect(f"{file}: holds something other than exactly one SELECT: {error}") from None
+        name = source.name.removesuffix(".sql")
+        about = Description.model_validate(read_yaml(room / f"{name}.yml"))
+        yield Model(
+            schema, name, _with_columns(query, sql, about.columns), file, query.relations(STATISTICS), about
+        )
 
 
-def _models_in(room: Traversable, schema: str, place: str) -> Iterable[Model]:
-    """The models of a folder and its subfolders."""
+def _files_in(room: Traversable, place: str) -> Iterable[tuple[Traversable, Traversable, str]]:
+    """The models of a folder and its subfolders: folder, SQL and path."""
     for entry in sorted(room.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():
-            yield from _models_in(entry, schema, f"{place}/{entry.name}")
+            yield from _files_in(entry, f"{place}/{entry.name}")
         elif entry.name.endswith(".sql"):
-            yield _model(schema, room, entry, f"{place}/{entry.name}")
+            yield room, entry, f"{place}/{entry.name}"
 
 
-def _model(schema: str, room: Traversable, source: Traversable, file: str) -> Model:
-    name = source.name.removesuffix(".sql")
-    about = Description.model_validate(read_yaml(room / f"{name}.yml"))
-    sql = source.read_text(encoding="utf-8")
-    query = _parse_select(file, sql)
-    return Model(
-        schema=schema,
-        name=name,
-        sql=_with_columns(sql, about.columns) if query.is_star else sql,
-        file=file,
-        reads=_relations(query),
-        about=about,
-    )
-
-
-def _parse_select(file: str, sql: str) -> exp.Query:
-    statements = sqlglot.parse(sql, dialect="duckdb")
-    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        raise NotOneSelect(f"{file}: holds something other than exactly one SELECT")
-    return statements[0]
-
-
-def _with_columns(sql: str, columns: Iterable[str]) -> str:
-    """The columns of a model's YAML, in its order, from its SELECT."""
+def _with_columns(query: Select, sql: str, columns: Iterable[str]) -> str:
+    """A SELECT, in place of a star with the columns of its YAML in their order."""
     listed = ",\n    ".join(columns)
-    return f"select\n    {listed}\nfrom (\n{sql})\n"
-
-
-def _relations(query: exp.Query) -> frozenset[str]:
-    """Relations that a SELECT reads, except its own CTEs."""
-    steps = {cte.alias for cte in query.find_all(exp.CTE)}
-    tables = (_name(table) for table in query.find_all(exp.Table))
-    return frozenset(name for name in tables if name not in steps)
-
-
-def _name(table: exp.Table) -> str:
-    if isinstance(table.this, exp.Anonymous) and table.db == STATISTICS:
-        return str(table.this.expressions[0].name)  # a macro over the rows of a step
-    # a table function has no plain name: its SQL is used, which is never declared
-    if not isinstance(table.this, exp.Identifier):
-        return str(table.this.sql(dialect="duckdb"))
-    return ".".join(part.name for part in table.parts)
+    return f"select\n    {listed}\nfrom (\n{sql})\n" if query.is_star else sql
 
 
 def _refuse_undeclared(model: Model, models: Mapping[str, Model]) -> None:

@@ -10,9 +10,10 @@ from pydantic import Field
 
 from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.warehouse.build.integrity import Flaw, flaws_of_kind, load_integrity
-from biasgrid.warehouse.build.model_tests import columns_in, row_tests
+from biasgrid.warehouse.build.model_tests import row_tests
 from biasgrid.warehouse.build.models import Column, Model, load_models, read_yaml
 from biasgrid.warehouse.build.sql_quoting import quote
+from biasgrid.warehouse.build.sql_syntax import parse_selects
 from biasgrid.warehouse.expectations.expectation import (
     Between,
     Expectation,
@@ -227,7 +228,10 @@ def _staged_invariants(table: str) -> dict[str, str]:
     """Invariants of the staging model that read only columns of the lake."""
     staged = staging_model(table)
     invariants = staged.about.invariants if staged else {}
-    return {sentence: sql for sentence, sql in invariants.items() if columns_in(sql) <= set(TABLES[table].names)}
+    parsed = parse_selects([f"select {sql}" for sql in invariants.values()])
+    known = {*TABLES[table].names}
+    read = dict(zip(invariants, parsed, strict=True))
+    return {sentence: sql for sentence, sql in invariants.items() if read[sentence].columns <= known}
 
 
 def _flaws(table: str, flaws: Sequence[Flaw]) -> Iterator[Rows]:

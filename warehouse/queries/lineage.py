@@ -9,8 +9,6 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from textwrap import indent
 
-import sqlglot
-
 from biasgrid.warehouse.build.attach_lake import select_superseded
 from biasgrid.warehouse.build.macros import TOPICS
 from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models, with_sources
@@ -24,6 +22,8 @@ HEAD = """-- How the rows at the end came about: the models of warehouse/models,
 -- To run it, in an empty DuckDB session: write the lake's views (`biasgrid warehouse views --out lake.sql`),
 -- then `.read lake.sql` and this.
 """
+READ = re.compile(r"--[^\n]*|'[^']*'|\blake\.(?P<table>\w+)")
+"""Comments, strings, and tables of the lake."""
 QUALIFIED = re.compile(r"\b\w+\.\w+\b")
 DEFINED = re.compile(r"create\s+(?:macro|table)\s+(\w+)\.(\w+)")
 
@@ -69,7 +69,7 @@ def _of_run(sql: str, run_id: str) -> str:
     """A model's SELECT with each lake table restricted to one run."""
     restricted = sql
     for first, last, table in reversed(_lake_tables(sql)):
-        restricted = restricted[:first] + _rows_of_run(table, run_id) + restricted[last + 1 :]
+        restricted = restricted[:first] + _rows_of_run(table, run_id) + restricted[last:]
     return restricted
 
 
@@ -93,12 +93,8 @@ def _of_kind(kind: str, run_id: str) -> str:
 
 def _lake_tables(sql: str) -> list[tuple[int, int, str]]:
     """Start, end and table of every `lake.<table>` outside of comments and strings."""
-    tokens = sqlglot.tokenize(sql, read="duckdb")
-    return [
-        (schema.start, table.end, table.text)
-        for schema, dot, table in zip(tokens, tokens[1:], tokens[2:], strict=False)
-        if (schema.text, dot.text) == ("lake", ".")
-    ]
+    found = (match for match in READ.finditer(sql) if match["table"])
+    return [(match.start(), match.end(), match["table"]) for match in found]
 
 
 def _find_called(sql: str, folder: Traversable) -> list[str]:

@@ -19,8 +19,8 @@ from biasgrid.tasks.connectors.api import ConnectorError
 from biasgrid.tasks.connectors.batch.lines import ENDPOINT, Batch, BatchLines
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 from biasgrid.tasks.connectors.client.transport import HttpRequest, Received, Transport
-from biasgrid.tasks.connectors.providers.chat import base_address, token_limit_name
-from biasgrid.tasks.connectors.providers.openai import OWN, open_client
+from biasgrid.tasks.connectors.providers.chat import OWN, base_address, token_limit_name
+from biasgrid.tasks.connectors.providers.openai import open_client
 from biasgrid.tasks.connectors.side_fields import read_count, read_label, read_object
 from biasgrid.warehouse.storage.errors import storing
 

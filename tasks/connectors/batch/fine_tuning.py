@@ -12,7 +12,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import RequestRejected
 from biasgrid.tasks.connectors.batch.batches import JOB, NO_REASON, PAGE, Document, JobApi
 from biasgrid.tasks.connectors.client.error_mapping import redact
-from biasgrid.tasks.connectors.providers.openai import check_address
+from biasgrid.tasks.connectors.providers.chat import check_address
 from biasgrid.tasks.connectors.side_fields import read_count, read_label, read_object
 
 ENDED = ("succeeded", "failed", "cancelled", "canceled")

@@ -168,11 +168,13 @@ class ModelPool:
         await self._closing.aclose()
 
     def prepare(self, targets: Iterable[Target]) -> None:
-        """Creates all connectors before the first request. Raises UserError that lists all errors."""
+        """Checks or creates all connectors before the first request. Raises UserError that lists all errors."""
         mistakes: list[Problem] = []
         for target in targets:
             try:
-                self._sender(target)
+                find_key(target, self._secrets)
+                if self._connect is not registry.connect or not registry.is_checked(target):
+                    self._sender(target)
             except UserError as found:
                 mistakes.extend(found.mistakes)
         if mistakes:

@@ -120,6 +120,20 @@ def base_address(target: Target, default: str = "") -> str:
     raise UserError(Problem(f"{what} for `{target.model}`", where, remedy))
 
 
+OWN = "https://api.openai.com/v1"
+
+
+def check_address(target: Target) -> str:
+    """The base URL of OpenAI, Azure or a compatible server. Raises UserError if it is no http address, or if
+    Azure's api-version is missing."""
+    if target.connector != "azure":
+        return base_address(target, OWN)
+    if not target.api_version:
+        remedy = "name one at its provider, such as 2024-10-21"
+        raise UserError(Problem(f"`{target.model}` has no `api_version`", "models.yaml", remedy))
+    return base_address(target)
+
+
 def _is_http(url: str) -> bool:
     try:
         parts = urlsplit(url)

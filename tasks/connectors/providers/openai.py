@@ -8,7 +8,6 @@ import httpx2
 import openai
 import orjson
 
-from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, RequestRejected
@@ -18,13 +17,14 @@ from biasgrid.tasks.connectors.providers.chat import (
     NEW,
     NO_KEY,
     OLD,
+    OWN,
     base_address,
     chat_body,
+    check_address,
     read_completion,
     token_limit_name,
 )
 
-OWN = "https://api.openai.com/v1"
 PATH = "/chat/completions"  # posted directly: `create` spends a third of a request's time on its types
 MODELS = "/models"
 
@@ -37,16 +37,6 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
 def connect_azure(target: Target, key: str | None, catalog: Catalog) -> Connector:
     """Connector of Azure. Raises UserError if the resource's address or api-version is missing."""
     return ChatCompletions(target, key)
-
-
-def check_address(target: Target) -> str:
-    """The base URL. Raises UserError if it is no http address, or if Azure's api-version is missing."""
-    if target.connector != "azure":
-        return base_address(target, OWN)
-    if not target.api_version:
-        remedy = "name one at its provider, such as 2024-10-21"
-        raise UserError(Problem(f"`{target.model}` has no `api_version`", "models.yaml", remedy))
-    return base_address(target)
 
 
 def open_client(

@@ -7,6 +7,7 @@ to expected values and to refusal phrases exactly as to replies.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -46,6 +47,9 @@ _LEAD: Final = (
     r"(?:[-+.]+([^\W\d]))?"  # a dash before a word opens a dialogue; before a digit it is a sign
 )
 _TAIL: Final = " \n\"'.,:;!?)]}>*|-"
+
+_COMPARED: Final = re.compile(r"[a-z]+(?:[ '][a-z]+)*")
+"""Words that are compared as they are, such as most of a catalog: without Polars, a thousand of them are."""
 
 _REASONING: Final = r"(?si)^(?:\s*<think(?:ing)?>(?:.*?</think(?:ing)?>|.*$))+"
 
@@ -102,6 +106,8 @@ def whole(text: str) -> str:
 @lru_cache(maxsize=1024)
 def compare_forms(values: tuple[str, ...]) -> tuple[str, ...]:
     """`to_compared` for the few values of a catalog, in their order."""
+    if all(map(_COMPARED.fullmatch, values)):
+        return values
     catalog = pl.DataFrame({"value": values}, schema={"value": pl.String})
     return tuple(catalog.select(to_compared(pl.col("value"))).to_series())
 

@@ -239,7 +239,7 @@ def test_intermediate_models_keep_their_previous_names_for_one_release(lake: Lak
         ("select 1 as a from cases", "cases"),
         ("select 1 as a from staging.missing", "staging.missing"),
         ("with cases as (select * from lake.cases) select 1 as a from cases, somewhere.cases", "somewhere.cases"),
-        ("select 1 as a from read_csv('/etc/passwd')", "READ_CSV"),
+        ("select 1 as a from read_csv('/etc/passwd')", "read_csv"),
         ("select 1 as a where exists (select 1 from information_schema.tables)", "information_schema.tables"),
     ],
 )

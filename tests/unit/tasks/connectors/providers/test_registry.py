@@ -1,5 +1,6 @@
 """Connectors by name: ours, a user's own, and one clear message for what is not there."""
 
+import os
 import subprocess
 import sys
 from textwrap import dedent
@@ -64,3 +65,21 @@ def test_the_registry_loads_no_sdk():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"openai", "huggingface_hub", "replicate", "polars", "aiohttp", "httpx", "httpx2"} & set(loaded)
+
+
+def test_a_checked_target_of_openai_loads_no_sdk_before_its_first_request():
+    code = (
+        "import sys\n"
+        "from biasgrid.catalogs.loading.catalog import load_catalog\n"
+        "from biasgrid.tasks.connectors.client.model_pool import ModelPool\n"
+        "catalog = load_catalog()\n"
+        "ModelPool(catalog).prepare([catalog.target('openai/gpt-4o-mini')])\n"
+        "import biasgrid.warehouse.build.build, biasgrid.tasks.prompt.reuse\n"
+        "print(*sys.modules)"
+    )
+    environment = os.environ | {"OPENAI_API_KEY": "sk-test"}
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    ).stdout.split()
+    heavy = {"openai", "aiohttp", "httpx2", "sqlglot", "tiktoken", "great_expectations", "prefect.server"}
+    assert not heavy & set(loaded)
