@@ -38,16 +38,18 @@ class Asked:
     models: tuple[str, str] | None = None
 
     def compare(self, lake: Lake) -> Comparison:
-        """Raises UserError where neither two runs nor two models are named, or both."""
-        if self.models and not self.later and not self.pairs:
-            return compare_models(lake, self.earlier, self.models)
         if self.models:
+            return compare_models(lake, self.earlier, self.models)
+        return compare(lake, self.earlier, self.later or "", self.pairs)
+
+    def refuse_misuse(self) -> None:
+        """Raises UserError where neither two runs nor two models are named, or both."""
+        if self.models and (self.later is not None or self.pairs):
             remedy = "name one run with `--models`, or two with `--as A=B`"
             raise UserError(Problem("two models of one run are named next to a second run", "--models", remedy))
-        if self.later is None:
+        if self.later is None and not self.models:
             remedy = "name a second run, or two models of this one: `--models A B`"
             raise UserError(Problem("there is nothing to compare it with", f"RUN {self.earlier}", remedy))
-        return compare(lake, self.earlier, self.later, self.pairs)
 
 
 def show(asked: Asked, kind: Format = "table", part: str | None = None, data: str | Path | None = None) -> None:
@@ -55,6 +57,7 @@ def show(asked: Asked, kind: Format = "table", part: str | None = None, data: st
     UserError as biasgrid.tasks.aggregate.compare does, and for a table that there is not."""
     if part is not None and kind != "csv":
         raise UserError(Problem(f"`--table {part}` has no meaning", "--table", "add --format csv"))
+    asked.refuse_misuse()
     lake = existing_lake(data)
     found = asked.compare(lake)
     warn_of_unfinished(lake, {one.run.run_id: one.run for one in (found.earlier, found.later)}.values())
