@@ -18,3 +18,11 @@ the same task; understanding: the model states whether an assignment shows impli
 Mitigation = Literal["none", "reflection", "reflection_with_examples"]
 Variant = Literal["full", "half"]
 """What a model is tuned on. full: assignments with and without implicit bias; half: those without alone."""
+AGE = r"^\d+(\.\d+)?[smhdw]$"
+"""A duration, such as `12h`."""
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def duration_s(text: str) -> float:
+    """Seconds of a duration by `AGE`."""
+    return float(text[:-1]) * SECONDS[text[-1]]

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, Tag, model_validator
 
 from biasgrid.catalogs.schema.base import NAMED, Frozen, unique
+from biasgrid.catalogs.schema.choices import AGE
 from biasgrid.catalogs.schema.choices import Reuse as Reuse
 from biasgrid.catalogs.schema.oracle import Oracle, Rule
 
@@ -26,14 +27,6 @@ Reflection = Literal["observational", "utopian"]
 Refusals = Literal["separate", "fail", "pass"]
 Measure = Literal["tests", "replies"]
 UNIQUE = unique("holds `{}` more than once")
-AGE = r"^\d+(\.\d+)?[smhdw]$"
-"""A duration, such as `12h`."""
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-
-
-def duration_s(text: str) -> float:
-    """Seconds of a duration by `AGE`."""
-    return float(text[:-1]) * SECONDS[text[-1]]
 
 
 class Concern(Frozen):

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import duration_s
+from biasgrid.catalogs.schema.choices import duration_s
 from biasgrid.tasks.connectors.api import Answer, Reply
 from biasgrid.tasks.connectors.rereading import CAME
 from biasgrid.warehouse.hashing import hash_texts
