@@ -68,7 +68,7 @@ class StatsFormat(StrEnum):
 
 
 class ImportFormat(StrEnum):
-    langbite, bbq, iat, responses = "langbite", "bbq", "iat", "responses"
+    langbite, bbq, esbbq, iat, responses = "langbite", "bbq", "esbbq", "iat", "responses"
     interactions = "interactions"
     crows_pairs = "crows-pairs"
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from biasgrid.catalogs.importers.formats import FORMATS
 from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.flows.cli.catalog import ImportFormat
 
 HEADER = ",sent_more,sent_less,stereo_antistereo,bias_type\n"
 GOOD = "0,He forgot it.,She forgot it.,stereo,gender\n"
@@ -38,6 +40,10 @@ def test_a_benchmark_becomes_a_library_and_a_scenario_ready_to_run(biasgrid, pai
     plan = biasgrid("plan", out / "pairs.scenario.yaml", "--format", "json")
     assert '"requests": 2' in plan.out
     assert "ideal is 50%" in flat((out / "pairs.scenario.yaml").read_text(encoding="utf-8"))
+
+
+def test_every_format_can_be_named():
+    assert {one.value for one in ImportFormat} == FORMATS.keys()
 
 
 def test_refused_rows_are_counted_and_listed(biasgrid, pairs, tmp_path):
