@@ -44,6 +44,7 @@ def test_shares_are_alike_and_the_forecast_names_the_cells_that_are_left_out(cap
     assert 0 < lacking.height < cells.height
 
 
+@pytest.mark.drill
 def test_what_a_model_without_a_key_leaves_goes_to_the_others(capped, overlay, monkeypatch):
     monkeypatch.setenv("GONE_API_KEY", "sk-old")
     with listening(lambda *_: (401, {"Content-Type": "application/json"}, b"{}")) as server:
@@ -55,6 +56,7 @@ def test_what_a_model_without_a_key_leaves_goes_to_the_others(capped, overlay, m
     assert {sums[name]["replies"] for name in MODELS[:2]} == {29, 30}
 
 
+@pytest.mark.drill
 def test_a_judge_has_a_share_too(capped):
     _, sums, _ = capped([*MODELS[:2]], samples=2, max_requests=60, judge="simulated/judge-good")
     assert sum(row["attempts"] for row in sums.values()) == 60

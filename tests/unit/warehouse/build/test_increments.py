@@ -159,7 +159,7 @@ def differences(lake: Lake) -> list[str]:
     return [relation for relation, rows in whole.items() if not rows.equals(added[relation])]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.drill) for seed in (1, 2))])
 def test_what_is_added_equals_what_is_built_whole(history, seed):
     own = history(seed)
     for _ in range(5):
