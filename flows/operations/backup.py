@@ -20,10 +20,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
 
 import filelock
 import orjson
+from pydantic import Field, TypeAdapter
 from ulid import ULID
 
 from biasgrid.catalogs.errors import Problem, UserError
@@ -49,7 +50,8 @@ class Copied:
 
     path: str
     bytes: int
-    sha256: str
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    """Also the name of its contents."""
     written_ns: int
 
 
@@ -255,22 +257,28 @@ def _refuse_other(lake: Lake, folder: Path, earlier: Backup | None) -> None:
 
 
 def _read_manifest(folder: Path) -> Backup | None:
+    place = folder / MANIFEST
     try:
-        read = orjson.loads((folder / MANIFEST).read_bytes())
+        read = orjson.loads(place.read_bytes())
+        if read["format"] != FORMAT:
+            what = f"the backup in `{folder}` is of a newer biasgrid"
+            raise UserError(Problem(what, "DIR", "use that one, or a newer"))
+        backup = TypeAdapter(Backup).validate_python(read)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except orjson.JSONDecodeError as error:
-        what = f"the backup's manifest is damaged: {error}"
-        raise UserError(Problem(what, str(folder / MANIFEST), "restore it from a copy of the backup")) from None
-    if read.pop("format") != FORMAT:
-        what = f"the backup in `{folder}` is of a newer biasgrid"
-        raise UserError(Problem(what, "DIR", "use that one, or a newer"))
-    files = tuple(Copied(**file) for file in read.pop("files"))
-    if outside := [
-        file.path for file in files if not set(Path(file.path).parts[:1]) <= {*STORED} or ".." in file.path
-    ]:
-        raise UserError(Problem(f"`{outside[0]}` is no file of a data directory", str(folder / MANIFEST)))
-    return Backup(**read, files=files)
+    except (ValueError, KeyError, TypeError) as error:
+        what = f"the backup's manifest is damaged: {str(error).partition(chr(10))[0]}"
+        raise UserError(Problem(what, str(place), "restore it from a copy of the backup")) from None
+    outside = [path for path in (file.path for file in backup.files) if not _is_below(path)]
+    if outside:
+        raise UserError(Problem(f"`{outside[0]}` is no file of a data directory", str(place)))
+    return backup
+
+
+def _is_below(path: str) -> bool:
+    """Whether a path of a manifest leads into a folder that backups hold."""
+    parts = Path(path).parts
+    return len(parts) > 1 and parts[0] in STORED and ".." not in parts
 
 
 REPLACED, STAGING, COMPLETE = "replaced-", ".restoring", ".complete"
@@ -344,7 +352,8 @@ def _take(folder: Path, staging: Path, file: Copied) -> bool:
     """Copies a file, if it has the contents that were stored."""
     place, digest = staging / file.path, hashlib.sha256()
     stored = _place(folder, file.sha256)
-    if not stored.is_file():
+    # its size is compared first: a file of any size may have been put in its place
+    if stored.is_symlink() or not stored.is_file() or stored.stat().st_size != file.bytes:
         return False
     with replace_atomically(place) as partial:
         with stored.open("rb") as content, partial.open("wb") as copy:

@@ -193,6 +193,43 @@ def test_a_damaged_backup_is_refused_before_anything_is_replaced(biasgrid, lake,
     assert stored(lake.root) == before
 
 
+def outside(read):
+    read["files"][0]["path"] = "lake/../../elsewhere"
+
+
+def elsewhere(read):
+    read["files"][0]["sha256"] = "../../manifest.json"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda read: read.pop("format"), "manifest is damaged"),
+        (lambda read: read.update(files=[7]), "manifest is damaged"),
+        (lambda read: read["files"][0].pop("bytes"), "manifest is damaged"),
+        (elsewhere, "manifest is damaged"),
+        (outside, "is no file of a data directory"),
+    ],
+)
+def test_a_manifest_of_another_hand_writes_nothing(biasgrid, lake, at, folder, tmp_path, change, message):
+    assert biasgrid("backup", folder, *at).code == 0
+    read = json.loads((folder / "manifest.json").read_text())
+    change(read)
+    (folder / "manifest.json").write_text(json.dumps(read))
+    assert biasgrid("restore", folder, "--data", tmp_path / "restored").is_a_mistake(message)
+    assert not (tmp_path / "restored" / "lake").exists()
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_link_in_a_backup_is_not_followed(biasgrid, lake, at, folder, tmp_path):
+    assert biasgrid("backup", folder, *at).code == 0
+    stored = next(path for path in (folder / "files").rglob("*") if path.is_file())
+    stored.rename(tmp_path / "secret")
+    stored.symlink_to(tmp_path / "secret")
+    given = biasgrid("restore", folder, "--data", tmp_path / "restored")
+    assert given.is_a_mistake("is damaged or missing in the backup")
+
+
 def test_a_backup_goes_only_where_it_belongs(biasgrid, lake, at, folder, tmp_path):
     assert biasgrid("backup", lake.root / "copy", *at).is_a_mistake("in the data directory itself")
     assert biasgrid("restore", folder, *at).is_a_mistake("there is no backup in")
