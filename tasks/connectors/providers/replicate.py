@@ -15,7 +15,7 @@ from replicate.exceptions import ReplicateException
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request, Transient
+from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request, Transient, withheld_reply
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 from biasgrid.tasks.connectors.client.retry import requested_wait_s, retry_transient
 from biasgrid.tasks.connectors.client.transport import SdkConnector, receive
@@ -32,7 +32,9 @@ POLL_TIMEOUT_S = 10.0
 POLL_PAUSES_S = (0.2, 0.4, 0.8)  # before a failed poll is repeated: giving up would pay for a second prediction
 CANCEL_TIMEOUT_S = 2.0
 RUNNING = ("starting", "processing")
-REJECTIONS = ("nsfw", "flagged", "sensitive", "content policy", "too long", "context length", "maximum context")
+WITHHELD = ("nsfw", "flagged", "sensitive", "content policy")
+REJECTIONS = ("too long", "context length", "maximum context")
+"""Words of a failed prediction's reason that make it a withheld reply, or a rejected request."""
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
@@ -137,7 +139,7 @@ def read_prediction(prediction: Body, faults: ErrorMapper) -> Reply:
         reported = faults.find_error(prediction.document)
         raise reported or faults.misplace("the reply is no prediction with a status", prediction.raw)
     if status != "succeeded":
-        raise _failure(status, str(reason or "no reason given"), faults)
+        return _end_without_output(status, str(reason or "no reason given"), faults)
     metrics = prediction.document.get("metrics")
     counts = (read_object(metrics).get(name) for name in ("input_token_count", "output_token_count"))
     usage = dict(zip(CHAT, counts, strict=True)) if isinstance(metrics, dict) else metrics
@@ -159,7 +161,10 @@ def _read_output(prediction: Body, faults: ErrorMapper) -> str:
     raise faults.misplace("the prediction's output is no text", prediction.raw)
 
 
-def _failure(status: str, reason: str, faults: ErrorMapper) -> ConnectorError:
-    if any(word in reason.lower() for word in REJECTIONS):
-        return faults.reject(f"the request was rejected: {reason}")
-    return faults.server(f"the prediction ended as {status}: {reason}")
+def _end_without_output(status: str, reason: str, faults: ErrorMapper) -> Reply:
+    words = reason.lower()
+    if any(word in words for word in WITHHELD):
+        return withheld_reply()
+    if any(word in words for word in REJECTIONS):
+        raise faults.reject(f"the request was rejected: {reason}")
+    raise faults.server(f"the prediction ended as {status}: {reason}")

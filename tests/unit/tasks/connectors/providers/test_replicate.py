@@ -102,7 +102,7 @@ async def test_output_may_be_one_text(server, reach, ask):
     ("stage", "kind"),
     [
         ({"status": "failed", "error": "CUDA out of memory"}, ServerFault),
-        ({"status": "failed", "error": "the input was flagged as sensitive"}, RequestRejected),
+        ({"status": "failed", "error": "the prompt is too long"}, RequestRejected),
         ({"status": "canceled"}, ServerFault),
         ({"status": "unheard of"}, ServerFault),
         ({"output": None}, ReplyMisplaced),
@@ -113,6 +113,12 @@ async def test_output_may_be_one_text(server, reach, ask):
 async def test_a_prediction_without_text_is_an_error(server, reach, refusal, stage, kind):
     server.then(server.predicts(stage))
     assert type(await refusal(reach("replicate"))) is kind
+
+
+async def test_a_flagged_prediction_is_a_withheld_reply(server, reach, ask):
+    server.then(server.predicts({"status": "failed", "error": "the input was flagged as sensitive (E005)"}))
+    reply = await reach("replicate").ask(ask())
+    assert (reply.text, reply.finish_reason) == ("", "content_filter")
 
 
 async def test_an_unknown_model_states_what_to_write(server, reach, refusal):

@@ -17,7 +17,6 @@ from biasgrid.tasks.connectors.api import (
     Parameters,
     RateLimited,
     Request,
-    RequestRejected,
     ServerFault,
     TimedOut,
 )
@@ -128,8 +127,7 @@ async def test_a_withheld_reply_is_reported_in_each_protocol_s_own_words(bench, 
     assert (await hosted.ask(request())).finish_reason == "content_filter"
     await hosted.close()
     flagged = replicate.connect(target(base_url, "me/content_filter"), "key", catalog)
-    with pytest.raises(RequestRejected, match="sensitive"):
-        await flagged.ask(request())
+    assert (await flagged.ask(request())).finish_reason == "content_filter"
     await flagged.close()
 
 
