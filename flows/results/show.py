@@ -124,10 +124,11 @@ def show_first_screen(lake: Lake, kind: AnyKind, found: Any, gate: Gate | None =
     doubts = [str(line) for line in lines if isinstance(line, Cell) and line.tone == "doubt"]
     lacks = failure_lines(found.run_id, found.failures) if found.incomplete else []
     code = None if gate is None else found.exit_code_by(gate)
+    checked = f"Expectations of the warehouse: {found.places['checked']}" if "checked" in found.places else ""
     Screen(
         answer(lake, found.run_id),
         worst_examples(lake, run),
         data_option(lake),
         [*doubts, *(str(line).strip() for line in lacks)],
-        "" if code is None else f"Exit code {code}: {EXITS[code]}.",
+        " ".join(filter(None, ["" if code is None else f"Exit code {code}: {EXITS[code]}.", checked])),
     ).show(console())
