@@ -102,7 +102,7 @@ def test_a_run_and_a_foreign_wheel_leave_each_other_alone(installed):
     install_foreign(installed.packages)
     try:
         text = installed.run("-P", "-c", COMMAND, "run", "tiny.yaml", "--data", "data", "--yes", code=1)
-        assert "1 not met" in text
+        assert "Exit code 1: at least one requirement is not met" in " ".join(text.split())
         assert installed.run("-P", "-c", "import flows.api; print(flows.api.OWNER)").strip() == "foreign"
     finally:
         uninstall_foreign(installed.packages)
