@@ -14,14 +14,17 @@ from biasgrid.catalogs.importers.bbq_items import (
     ANSWERS,
     CONDITIONS,
     LANGUAGES,
+    POLARITIES,
     Item,
     as_template,
+    item_lines,
     list_roles,
     one_of,
+    parse_item,
     right_answer,
 )
-from biasgrid.catalogs.importers.result import Imported, NotTheFormat, at, convert, refuse, with_columns
-from biasgrid.catalogs.loading.tables import Table, numbered_lines, parse_json, read_table
+from biasgrid.catalogs.importers.result import Imported, convert, refuse, with_columns
+from biasgrid.catalogs.loading.tables import Table, read_table
 
 UNKNOWN: Final = frozenset(
     (
@@ -34,7 +37,6 @@ KEYS: Final = (
     *("additional_metadata", "context", "question", "ans0", "ans1", "ans2", "label"),
 )
 METADATA: Final = ("category", "example_id", "target_loc")
-POLARITIES: Final = ("neg", "nonneg")
 MBBQ_FILE: Final = re.compile(r"(?P<control>_control)?_(?P<language>en|es|nl|tr)$")
 
 
@@ -72,12 +74,7 @@ def _unknown_targets(table: Table) -> Iterator[Problem]:
 
 def read(text: str, file: str, language: str, targets: Targets | None = None) -> Imported:
     """Items of a file as templates; `targets` go before the names of groups. Raises NotTheFormat."""
-    lines = numbered_lines(text)
-    for number, line in lines[:1]:
-        try:
-            _item(line)
-        except UserError as wrong:
-            raise NotTheFormat(at(place(file, number), wrong.mistakes)) from wrong
+    lines = item_lines(text, file, _item)
     of_mbbq = MBBQ_FILE.search(Path(file).stem)
     spoken = LANGUAGES[of_mbbq["language"]] if of_mbbq else language
 
@@ -90,11 +87,7 @@ def read(text: str, file: str, language: str, targets: Targets | None = None) ->
 
 
 def _item(line: str) -> dict[str, Any]:
-    item = parse_json(line)
-    missing = [key for key in KEYS if key not in item] if isinstance(item, dict) else list(KEYS)
-    if missing:
-        raise refuse(f"has no `{'`, `'.join(missing)}`", f"an item of BBQ has {', '.join(KEYS)}")
-    return dict(item)
+    return parse_item(line, KEYS, "BBQ")
 
 
 def _bbq_item(item: dict[str, Any], targets: Targets) -> Item:

@@ -2,12 +2,22 @@
 side (`unknown`), one follows the stereotype (`biased`) and one goes against it (`counter`)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from biasgrid.catalogs.importers.result import benchmark_item, refuse, refuse_empty, refuse_slots, slug
+from biasgrid.catalogs.errors import UserError, place
+from biasgrid.catalogs.importers.result import (
+    NotTheFormat,
+    at,
+    benchmark_item,
+    refuse,
+    refuse_empty,
+    refuse_slots,
+    slug,
+)
+from biasgrid.catalogs.loading.tables import numbered_lines, parse_json
 from biasgrid.catalogs.schema.entries import Template
 
 CONCERNS: Final = {
@@ -24,6 +34,7 @@ CONCERNS: Final = {
 """All other categories become concerns of the library."""
 ANSWERS: Final = ("ans0", "ans1", "ans2")
 CONDITIONS: Final = ("ambig", "disambig")
+POLARITIES: Final = ("neg", "nonneg")
 LANGUAGES: Final = {"en": "en_us", "es": "es_es", "ca": "ca_es", "nl": "nl_nl", "tr": "tr_tr", "ko": "ko_kr"}
 """Ours, by the language's code in a file name."""
 
@@ -45,6 +56,26 @@ class Item:
     """The people's names stand in place of groups: it measures ability, not bias."""
     source: str = ""
     facets: Mapping[str, str] = field(default_factory=dict)
+
+
+def item_lines(text: str, file: str, parse: Callable[[str], object]) -> list[tuple[int, str]]:
+    """The lines of a file with their numbers. Raises NotTheFormat if the first is no item."""
+    lines = numbered_lines(text)
+    for number, line in lines[:1]:
+        try:
+            parse(line)
+        except UserError as wrong:
+            raise NotTheFormat(at(place(file, number), wrong.mistakes)) from wrong
+    return lines
+
+
+def parse_item(line: str, keys: Sequence[str], benchmark: str) -> dict[str, Any]:
+    """The JSON object of a line; raises UserError unless it has these keys."""
+    item = parse_json(line)
+    missing = [key for key in keys if key not in item] if isinstance(item, dict) else list(keys)
+    if missing:
+        raise refuse(f"has no `{'`, `'.join(missing)}`", f"an item of {benchmark} has {', '.join(keys)}")
+    return dict(item)
 
 
 def as_template(item: Item, language: str) -> Template:

@@ -2,25 +2,26 @@
 
 from typing import Any, Final
 
-from biasgrid.catalogs.errors import Problem, UserError, place
+from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.importers.bbq_items import (
     ANSWERS,
     CONDITIONS,
+    POLARITIES,
     Item,
     as_template,
+    item_lines,
     language_of_name,
     list_roles,
     one_of,
+    parse_item,
     right_answer,
 )
-from biasgrid.catalogs.importers.result import Imported, NotTheFormat, at, convert, refuse
-from biasgrid.catalogs.loading.tables import numbered_lines, parse_json
+from biasgrid.catalogs.importers.result import Imported, NotTheFormat, convert, refuse
 
 KEYS: Final = (
     *("instance_id", "template_id", "question_polarity", "context_condition", "category", "stereotyped_groups"),
     *("answer_info", "context", "question", "ans0", "ans1", "ans2", "question_type", "label"),
 )
-POLARITIES: Final = ("neg", "nonneg")
 UNKNOWN: Final = {
     "es_es": ("No se sabe.", "No se puede saber.", "No hay datos suficientes.", "El texto no lo dice."),
     "ca_es": ("No se sap.", "No es pot saber.", "No hi ha prou dades.", "El text no ho diu."),
@@ -32,12 +33,7 @@ FOLLOWS: Final = {"pro-stereo": True, "anti-stereo": False}
 
 def read(text: str, file: str, language: str) -> Imported:
     """Items of a file as templates, whose language is in its name or given. Raises NotTheFormat."""
-    lines = numbered_lines(text)
-    for number, line in lines[:1]:
-        try:
-            _parse(line)
-        except UserError as wrong:
-            raise NotTheFormat(at(place(file, number), wrong.mistakes)) from wrong
+    lines = item_lines(text, file, _parse)
     spoken = language_of_name(file) or language
     if spoken not in UNKNOWN:
         what = f"its name ends in no language, and `{language}` is neither Spanish nor Catalan"
@@ -52,11 +48,7 @@ def read(text: str, file: str, language: str) -> Imported:
 
 
 def _parse(line: str) -> dict[str, Any]:
-    item = parse_json(line)
-    missing = [key for key in KEYS if key not in item] if isinstance(item, dict) else list(KEYS)
-    if missing:
-        raise refuse(f"has no `{'`, `'.join(missing)}`", f"an item of EsBBQ or CaBBQ has {', '.join(KEYS)}")
-    return dict(item)
+    return parse_item(line, KEYS, "EsBBQ or CaBBQ")
 
 
 def _item(item: dict[str, Any], wordings: tuple[str, ...]) -> Item:
