@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -14,11 +14,12 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.connectors.api import is_withheld
 from biasgrid.tasks.connectors.rereading import reread
+from biasgrid.tasks.evaluate.evaluate import cut_text, join_texts, split
 from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Scene, read_assignment
 from biasgrid.tasks.evaluate.readers.presence import read_presence
 from biasgrid.tasks.evaluate.readers.reply_text import excerpt
 from biasgrid.tasks.evaluate.verdicts import in_table_form, verdict_types, with_ids
-from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
 
 UNDERSTANDING: Final = "understanding"
 ASSIGNMENT: Final = "assignment"
@@ -27,7 +28,8 @@ ASSISTANT: Final = "assistant"
 _ALONE: Final = frozenset({"alone", UNDERSTANDING})
 """Rounds without interaction."""
 _PLAY: Final = ("run_id", "cell_id", "template_id", "case_id", "language", "oracle_type", "facets")
-_REPLY: Final = ("session", "turn", "speaker", "response_id", "text", "finish_reason", "error_class")
+_PLACE: Final = ("session", "turn", "speaker")
+_REPLY: Final = (*_PLACE, "response_id", "finish_reason", "error_class")
 
 Place = tuple[str, int, str]
 """Session, turn and speaker of a reply."""
@@ -47,26 +49,35 @@ def land_assignments(lake: Lake, run_id: str, cell_id: str, catalog: Catalog, ev
     them."""
     cases = lake.read("cases", run_id, cell_id)
     reread(lake, run_id, cell_id, catalog.target)
-    replies = lake.read("responses", run_id, f"{cell_id}-*")
-    verdicts = assignment_verdicts(cases, replies, catalog.languages, evaluation_id, datetime.now(UTC))
+
+    def judge() -> pl.DataFrame:
+        replies = list(lake.scan_each("responses", run_id, f"{cell_id}-*"))
+        return assignment_verdicts(cases, replies, catalog.languages, evaluation_id, datetime.now(UTC))
+
+    verdicts = read_again_if_compacted(judge)
     lake.write("verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)
     return verdicts.height
 
 
 def assignment_verdicts(
     cases: pl.DataFrame,
-    responses: pl.DataFrame,
+    responses: pl.DataFrame | Sequence[pl.LazyFrame],
     languages: Mapping[str, LanguageCatalog],
     evaluation_id: str,
     judged_at: datetime,
 ) -> pl.DataFrame:
     """Verdicts on the plays of a cell, in the columns and types of VERDICTS, ordered by case, round and agent."""
-    replies = _index_replies(responses)
-    rows = [
-        row for play in cases.select(_PLAY).iter_rows(named=True) for row in _of_play(play, replies, languages)
-    ]
+    plays = cases.select(_PLAY).iter_rows(named=True)
+    questions = dict(question for play in plays for question in _list_questions(play, languages))
+    rows = {place: question.row(None) for place, question in questions.items()}
+    chosen = _choose_replies(split(responses))
+    for part in split(responses):
+        for reply in join_texts(chosen, part).iter_rows(named=True):
+            place = (reply["session"], reply["turn"], reply["speaker"])
+            if place in rows:
+                rows[place] = questions[place].row(reply)
     types = verdict_types()
-    read = pl.DataFrame(rows, schema={name: types[name] for name in _COLUMNS})
+    read = pl.DataFrame([*rows.values()], schema={name: types[name] for name in _COLUMNS})
     kind = {"assessor_kind": pl.lit("oracle"), "assessor": pl.col("level")}
     return with_ids(in_table_form(read.with_columns(**kind)), evaluation_id, judged_at)
 
@@ -77,28 +88,51 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
-def _index_replies(responses: pl.DataFrame) -> dict[Place, dict[str, Any]]:
+def _choose_replies(parts: Sequence[pl.LazyFrame]) -> pl.DataFrame:
     """The reply at each place: the first that has a text, else the last."""
-    found: dict[Place, dict[str, Any]] = {}
-    order = responses.sort("received_at", maintain_order=True, nulls_last=True)
-    for reply in order.select(_REPLY).iter_rows(named=True):
-        place = (reply["session"], reply["turn"], reply["speaker"])
-        if found.get(place, {}).get("text") is None:
-            found[place] = reply
-    return found
+    found = pl.concat(parts).select(*_REPLY, "received_at", is_read=pl.col("text").is_not_null()).collect()
+    order = found.sort("received_at", maintain_order=True, nulls_last=True)
+    first = order.filter("is_read").unique(_PLACE, keep="first", maintain_order=True)
+    last = order.filter(~pl.col("is_read")).unique(_PLACE, keep="last", maintain_order=True)
+    return pl.concat([first, last]).unique(_PLACE, keep="first", maintain_order=True)
 
 
-def _of_play(
-    play: Mapping[str, Any], replies: Mapping[Place, Mapping[str, Any]], languages: Mapping[str, LanguageCatalog]
-) -> Iterator[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is to be read in the reply at one place of a play."""
+
+    own: Mapping[str, Any]
+    speaker: str
+    facets: Mapping[str, Any]
+    level: str
+    language: LanguageCatalog | None
+
+    def row(self, reply: Mapping[str, Any] | None) -> dict[str, Any]:
+        response_id = reply["response_id"] if reply else None
+        return {**self.own, "response_id": response_id, **asdict(self._read(reply))}
+
+    def _read(self, reply: Mapping[str, Any] | None) -> Read:
+        withheld = reply is not None and is_withheld(reply["finish_reason"])
+        if reply is None or (reply["text"] is None and not withheld):
+            return Read("error", None, _missing(reply))
+        text, facets = cut_text(reply["text"] or ""), self.facets
+        if self.level == UNDERSTANDING:
+            return _judge_presence(text, withheld, facets, self.language)
+        me = None if self.speaker == ASSISTANT else self.speaker
+        tasks, people = [one["text"] for one in facets["tasks"]], [one["name"] for one in facets["people"]]
+        scene = Scene(tasks, people, facets["question"], me)
+        return _describe_assignment(read_assignment(text, scene, self.language, withheld=withheld))
+
+
+def _list_questions(
+    play: Mapping[str, Any], languages: Mapping[str, LanguageCatalog]
+) -> Iterator[tuple[Place, _Question]]:
     facets, language = orjson.loads(play["facets"]), languages.get(play["language"])
     level = UNDERSTANDING if play["oracle_type"] == UNDERSTANDING else ASSIGNMENT
     own = {name: play[name] for name in ("run_id", "cell_id", "template_id", "case_id")} | {"level": level}
     for turn, number, speaker in _list_turns(facets, level):
-        reply = replies.get((play["case_id"], turn, speaker))
-        read = _read_reply(reply, speaker, facets, level, language)
-        response_id = reply["response_id"] if reply else None
-        yield own | {"sample": number, "response_id": response_id} | asdict(read)
+        question = _Question(own | {"sample": number}, speaker, facets, level, language)
+        yield (play["case_id"], turn, speaker), question
 
 
 def _list_turns(facets: Mapping[str, Any], level: str) -> Iterator[tuple[int, int, str]]:
@@ -109,25 +143,6 @@ def _list_turns(facets: Mapping[str, Any], level: str) -> Iterator[tuple[int, in
         speakers: Iterable[str] = [ASSISTANT] if one in _ALONE else names
         for index, speaker in enumerate(speakers if one in judged else ()):
             yield turn, (turn - 1) * len(names) + index + 1, speaker
-
-
-def _read_reply(
-    reply: Mapping[str, Any] | None,
-    speaker: str,
-    facets: Mapping[str, Any],
-    level: str,
-    language: LanguageCatalog | None,
-) -> Read:
-    withheld = reply is not None and is_withheld(reply["finish_reason"])
-    if reply is None or (reply["text"] is None and not withheld):
-        return Read("error", None, _missing(reply))
-    text = reply["text"] or ""
-    if level == UNDERSTANDING:
-        return _judge_presence(text, withheld, facets, language)
-    me = None if speaker == ASSISTANT else speaker
-    tasks, people = [one["text"] for one in facets["tasks"]], [one["name"] for one in facets["people"]]
-    scene = Scene(tasks, people, facets["question"], me)
-    return _describe_assignment(read_assignment(text, scene, language, withheld=withheld))
 
 
 def _missing(reply: Mapping[str, Any] | None) -> str:

@@ -23,7 +23,7 @@ from biasgrid.tasks.evaluate.controls import TABLE as CONTROLS
 from biasgrid.tasks.evaluate.controls import ControlQuestion, control_rows, shuffle
 from biasgrid.tasks.evaluate.current_oracles import find_changes, with_rules
 from biasgrid.tasks.evaluate.decisions import apply_decisions, carry_over, units
-from biasgrid.tasks.evaluate.evaluate import judge_cell
+from biasgrid.tasks.evaluate.evaluate import join_texts, judge_cell
 from biasgrid.tasks.evaluate.judge import (
     JUDGEMENT_TOKENS,
     JudgeReply,
@@ -78,12 +78,9 @@ async def evaluate_cell(lake: Lake, run_id: str, cell_id: str, evaluation: Evalu
     cases, verdicts = await asyncio.to_thread(cell.judge_by_oracles)
     opined = empty_assessments()
     if judge := evaluation.judge:
-        doubted = select_contested(cases, pl.concat(cell.replies()), verdicts, judge.sampling)
-        questions = cell.questions(doubted, judge)
-        answers = await cell.ask_judge(questions, judge)
-        given = opinions(answers, evaluation.catalog.languages.values())
+        doubted = select_contested(cases, verdicts, judge.sampling)
+        given = await cell.ask_judge(doubted, judge)
         opined = assessments(doubted, verdicts, given, judge.target.model, cell.now)
-        await asyncio.to_thread(cell.land_controls, questions, given, judge)
     return await asyncio.to_thread(cell.land, cases, verdicts, opined)
 
 
@@ -148,13 +145,32 @@ class _Cell:
         self.lake.write("verdicts", self.run_id, self.file, verdicts)
         return verdicts.height
 
-    def questions(self, doubted: pl.DataFrame, judge: JudgeSession) -> list[Question]:
+    async def ask_judge(self, doubted: pl.DataFrame, judge: JudgeSession) -> dict[str, Opinion]:
+        """The judge's opinions by what they are about: doubted verdicts, and controls among them.
+
+        The texts of one file of replies are in memory at a time."""
+        given: dict[str, Opinion] = {}
+        keys: dict[str, str] = {}
+        parts = self.replies()
+        parts = parts[1:] or parts  # the first is empty
+        for place, part in enumerate(parts):
+            controls = judge.controls[place :: len(parts)]
+            block = await asyncio.to_thread(self._questions, join_texts(doubted, part), controls, judge)
+            doubted = doubted.filter(~pl.col("verdict_id").is_in([one["about"] for one in block]))
+            given |= await self._opinions(block, judge)
+            keys |= {one["about"]: one["request_key"] for one in block}
+        await asyncio.to_thread(self._land_controls, keys, given, judge)
+        return given
+
+    def _questions(
+        self, doubted: pl.DataFrame, controls: Iterable[ControlQuestion], judge: JudgeSession
+    ) -> list[Question]:
         """What the judge is asked: about each doubted verdict and each control, shuffled."""
-        asked = [*self._own_questions(doubted, judge.target), *self._control_questions(judge)]
+        asked = [*self._own_questions(doubted, judge.target), *self._control_questions(controls, judge.target)]
         return shuffle(asked, lambda question: question["about"], judge.sampling.seed)
 
-    async def ask_judge(self, asked: Sequence[Question], judge: JudgeSession) -> dict[str, JudgeReply]:
-        """The judge's replies by what they are about; every reply is stored before it is read."""
+    async def _opinions(self, asked: Sequence[Question], judge: JudgeSession) -> dict[str, Opinion]:
+        """The judge's opinions on a block of questions; every reply is stored before it is read."""
         answers = await asyncio.to_thread(self._stored_answers, asked, judge.spare)
         journal = Journal(self.lake, self.run_id, f"judge-{self.cell_id}")
 
@@ -170,11 +186,11 @@ class _Cell:
             await workers.answer_all(_open_questions(asked, answers).values())
         finally:
             await asyncio.shield(asyncio.to_thread(journal.land))
-        return {one["about"]: answers[one["request_key"]] for one in asked if one["request_key"] in answers}
+        read = opinions(answers, self.evaluation.catalog.languages.values())
+        return {one["about"]: read[one["request_key"]] for one in asked if one["request_key"] in read}
 
-    def land_controls(self, asked: Sequence[Question], given: Mapping[str, Opinion], judge: JudgeSession) -> None:
+    def _land_controls(self, keys: Mapping[str, str], given: Mapping[str, Opinion], judge: JudgeSession) -> None:
         """Stores what the judge made of the controls."""
-        keys = {one["about"]: one["request_key"] for one in asked}
         sent = [(question, keys[question.case_id]) for question in judge.controls]
         unit = {
             "run_id": self.run_id,
@@ -185,28 +201,33 @@ class _Cell:
         if sent:
             self.lake.write(CONTROLS, self.run_id, self.file, control_rows(sent, given, unit, self.now))
 
-    def _stored_answers(self, asked: Iterable[Question], spare: Spare | None) -> dict[str, JudgeReply]:
-        """The judge's replies in the lake, by request key, those of other runs included."""
-        answers = self._read_stored()
+    def _stored_answers(self, asked: Sequence[Question], spare: Spare | None) -> dict[str, JudgeReply]:
+        """The judge's replies to `asked` in the lake, by request key, those of other runs included."""
+        answers = self._read_stored(asked)
         wanted = _open_questions(asked, answers)
         if spare is None or not wanted:
             return answers
         spare(pl.DataFrame([*wanted.values()]).select("request_key", "case_id", "cell_id"))
-        return self._read_stored()
+        return self._read_stored(asked)
 
-    def _read_stored(self) -> dict[str, JudgeReply]:
-        rows = self.lake.read("responses", self.run_id, f"judge-{self.cell_id}-*")
-        replies = rows.filter(pl.col("text").is_not_null()).select("request_key", "text", "finish_reason")
-        return {key: JudgeReply(*reply) for key, *reply in replies.iter_rows()}
+    def _read_stored(self, asked: Iterable[Question]) -> dict[str, JudgeReply]:
+        keys = pl.Series([one["request_key"] for one in asked], dtype=pl.String).implode()
+
+        def read() -> pl.DataFrame:
+            rows = self.lake.scan("responses", self.run_id, f"judge-{self.cell_id}-*")
+            replies = rows.filter(pl.col("text").is_not_null(), pl.col("request_key").is_in(keys))
+            return replies.select("request_key", "text", "finish_reason").collect(engine="streaming")
+
+        return {key: JudgeReply(*reply) for key, *reply in read_again_if_compacted(read).iter_rows()}
 
     def _own_questions(self, doubted: pl.DataFrame, judge: Target) -> Iterator[Question]:
         for row in doubted.iter_rows(named=True):
             messages = judge_request(row["messages"], row["text"], Oracle.model_validate_json(row["oracle"]))
             yield self._question(row["verdict_id"], row["case_id"], messages, judge)
 
-    def _control_questions(self, judge: JudgeSession) -> Iterator[Question]:
-        for one in judge.controls:
-            yield self._question(one.case_id, one.case_id, one.request(), judge.target)
+    def _control_questions(self, controls: Iterable[ControlQuestion], judge: Target) -> Iterator[Question]:
+        for one in controls:
+            yield self._question(one.case_id, one.case_id, one.request(), judge)
 
     def _question(self, about: str, case_id: str, messages: Sequence[Message], judge: Target) -> Question:
         content = [{"role": message.role, "content": message.content} for message in messages]

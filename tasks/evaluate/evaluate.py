@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -36,9 +36,7 @@ def read_reply(
 ) -> Reading:
     """The reading of one reply, identical to that of a column of replies with their prompts, or without any."""
     rule = oracle.model_dump_json()
-    if len(text.encode(errors="replace")) > MOST_READ:
-        text = f"{text[: MOST_READ // 2]}\n{text[-MOST_READ // 2 :]}"
-    columns = {"text": whole(text), "finish_reason": finish_reason, "oracle": rule, "prompt": prompt}
+    columns = {"text": cut_text(whole(text)), "finish_reason": finish_reason, "oracle": rule, "prompt": prompt}
     known = {name: [value] for name, value in columns.items() if name != "prompt" or prompt is not None}
     reply = pl.DataFrame(known, schema=dict.fromkeys(known, pl.String))
     row = read_column(prepare(reply, language), oracle, language).select(*READING).row(0)
@@ -58,26 +56,61 @@ def judge_cell(
     Each case uses its own reply among `responses` (columns of RESPONSES, purpose subject) or, if there is none,
     one to the same request. Their texts are in memory a part at a time.
     """
-    parts = [responses.lazy()] if isinstance(responses, pl.DataFrame) else responses
-    heads = pl.concat(parts).select("purpose", "case_id", "request_key", "received_at", *HEAD).collect()
-    replies = replies_to(cases, heads, HEAD)
-    judged = pl.concat([without_reply(replies), _read_answered(replies, parts, languages)]).sort("order")
+
+    def read(own: pl.DataFrame) -> pl.DataFrame:
+        return _read_in_parts(own.with_columns(prompt), languages)
+
+    prompt = pl.col("messages").list.last().struct.field("content").alias("prompt")
+    judged = read_cases(cases, responses, read)
     instances = with_ids(_instances(judged), evaluation_id, judged_at)
     templates = with_ids(template_verdicts(instances, cases), evaluation_id, judged_at)
     return pl.concat([instances, templates])
 
 
+def read_cases(
+    cases: pl.DataFrame,
+    responses: pl.DataFrame | Sequence[pl.LazyFrame],
+    read: Callable[[pl.DataFrame], pl.DataFrame],
+) -> pl.DataFrame:
+    """`cases` in their order with the READING that `read` finds in their replies, given as rows with a `text`.
+
+    The texts of one part are in memory at a time, and of a long one its start and its end are read.
+    """
+    parts = split(responses)
+    heads = pl.concat(parts).select("purpose", "case_id", "request_key", "received_at", *HEAD).collect()
+    replies = replies_to(cases, heads)
+    left = replies.filter(pl.col("response_id").is_not_null() & pl.col("error_class").is_null())
+    found = [_without_reply(replies)]
+    for part in parts:
+        own = join_texts(left, part)
+        left = left.join(own, on="response_id", how="anti", maintain_order="left")
+        if own.height:
+            found.append(own.drop("text").hstack(read(own.with_columns(_cut("text")))))
+    return pl.concat(found).sort("order")
+
+
+def split(responses: pl.DataFrame | Sequence[pl.LazyFrame]) -> Sequence[pl.LazyFrame]:
+    """The parts of `responses` whose texts fit into memory."""
+    return [responses.lazy()] if isinstance(responses, pl.DataFrame) else responses
+
+
+def join_texts(rows: pl.DataFrame, part: pl.LazyFrame) -> pl.DataFrame:
+    """Those of `rows` whose `response_id` is in a part of the replies, with the `text`."""
+    wanted = pl.col("response_id").is_in(rows["response_id"].unique().implode())
+    texts = part.filter(wanted).select("response_id", "text").collect().unique("response_id")
+    return rows.join(texts, on="response_id", maintain_order="left")
+
+
 HEAD = ["response_id", "finish_reason", "error_class"]
-REPLY = [*HEAD, "text"]
 
 
-def replies_to(cases: pl.DataFrame, responses: pl.DataFrame, columns: Sequence[str] = REPLY) -> pl.DataFrame:
-    """Cases with `columns` of their reply: a success before an error, the newest of each."""
+def replies_to(cases: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
+    """Cases with the HEAD of their reply: a success before an error, the newest of each."""
     arrived = (
         responses.filter(pl.col("purpose") == "subject")
         .with_columns(failed=pl.col("error_class").is_not_null())
         .sort("failed", "received_at", "response_id", descending=[False, True, False], nulls_last=True)
-        .select("case_id", "request_key", *columns)
+        .select("case_id", "request_key", *HEAD)
     )
     asked = cases.with_row_index("order")
     newest = arrived.unique("case_id", keep="first", maintain_order=True).drop("request_key")
@@ -87,34 +120,12 @@ def replies_to(cases: pl.DataFrame, responses: pl.DataFrame, columns: Sequence[s
     return pl.concat([own, rest.join(alike, on="request_key", how="left")]).sort("order")
 
 
-def without_reply(replies: pl.DataFrame) -> pl.DataFrame:
+def _without_reply(replies: pl.DataFrame) -> pl.DataFrame:
     """Cases without a reply, as errors with their reason."""
     missing = replies.filter(pl.col("response_id").is_null() | pl.col("error_class").is_not_null())
     named = pl.format("no reply: {}", excerpt(pl.col("error_class"), 60))
     reason = pl.coalesce(named, pl.lit("no reply: never asked"))
     return missing.with_columns(nothing_read()).with_columns(outcome=pl.lit("error"), reason=reason)
-
-
-def with_reply(replies: pl.DataFrame) -> pl.DataFrame:
-    """Cases with a reply."""
-    return replies.filter(pl.col("response_id").is_not_null() & pl.col("error_class").is_null())
-
-
-def _read_answered(
-    replies: pl.DataFrame, parts: Iterable[pl.LazyFrame], languages: Mapping[str, LanguageCatalog]
-) -> pl.DataFrame:
-    """Cases with a reply and what was read in it. Loads the texts of one part at a time."""
-    left = with_reply(replies)
-    prompt = pl.col("messages").list.last().struct.field("content").alias("prompt")
-    read = [left.clear().with_columns(nothing_read())]
-    for part in parts:
-        wanted = pl.col("response_id").is_in(left["response_id"].unique().implode())
-        texts = part.filter(wanted).select("response_id", "text").collect().unique("response_id")
-        own = left.join(texts, on="response_id", maintain_order="left")
-        left = left.join(texts, on="response_id", how="anti", maintain_order="left")
-        if own.height:
-            read.append(own.drop("text").hstack(_read_in_parts(own.with_columns(prompt), languages)))
-    return pl.concat(read)
 
 
 LONG_BYTES, READ_AT_ONCE = 20_000, 300_000
@@ -123,16 +134,25 @@ MOST_READ = 200_000
 """Characters that oracles read of a reply: half of them at its start, half at its end."""
 
 
+def cut_text(text: str) -> str:
+    """What is read of a reply."""
+    is_long = len(text.encode(errors="replace")) > MOST_READ
+    return f"{text[: MOST_READ // 2]}\n{text[-MOST_READ // 2 :]}" if is_long else text
+
+
+def _cut(name: str) -> pl.Expr:
+    text, half = pl.col(name), MOST_READ // 2
+    cut = pl.concat_str(text.str.head(half), pl.lit("\n"), text.str.tail(half))
+    return pl.when(text.str.len_bytes() > MOST_READ).then(cut).otherwise(text).alias(name)
+
+
 def _read_in_parts(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
     """As `read_replies`, in memory that does not grow with long replies: clauses take 200 times their text."""
-    if not (replies["text"].str.len_bytes() > LONG_BYTES).any():
+    size = replies["text"].str.len_bytes()
+    if not (size > LONG_BYTES).any():
         return read_replies(replies, languages)
-    text, end = pl.col("text"), pl.col("text").str.tail(MOST_READ // 2)
-    cut = pl.concat_str(text.str.head(MOST_READ // 2), pl.lit("\n"), end)
-    rows = replies.with_columns(pl.when(text.str.len_bytes() > MOST_READ).then(cut).otherwise(text).alias("text"))
-    size = rows["text"].str.len_bytes()
     part = pl.when(size > LONG_BYTES).then(1 + size.cum_sum() // READ_AT_ONCE).otherwise(0).alias("part")
-    parts = rows.with_columns(part).with_row_index("row").partition_by("part", maintain_order=True)
+    parts = replies.with_columns(part).with_row_index("row").partition_by("part", maintain_order=True)
     read = [read_replies(own, languages).with_columns(own["row"]) for own in parts]
     return pl.concat(read).sort("row").drop("row")
 

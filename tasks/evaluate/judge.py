@@ -89,26 +89,18 @@ class Judgement:
 
 
 def select_contested(
-    cases: pl.DataFrame,
-    responses: pl.DataFrame | pl.LazyFrame,
-    verdicts: pl.DataFrame,
-    sampling: JudgeSampling | None = None,
+    cases: pl.DataFrame, verdicts: pl.DataFrame, sampling: JudgeSampling | None = None
 ) -> pl.DataFrame:
     """One row per current instance verdict that the judge receives, by default all that failed or were not read:
-    `verdict_id`, `case_id`, `messages`, `text`, `oracle`, the `outcome` (not sent), `probability` and `seed`.
+    `verdict_id`, `case_id`, `messages`, `oracle`, `outcome` (not sent), `response_id`, `probability` and `seed`.
 
     Choices and associations are excluded: they are read or not read.
     """
     given = current(verdicts).filter((pl.col("level") == "instance") & pl.col("response_id").is_not_null())
     asked = cases.filter(pl.col("operation").is_in(judgeable_operations())).select("case_id", "messages", "oracle")
     drawn = (sampling or JudgeSampling()).draw(given.join(asked, on="case_id", how="semi", maintain_order="left"))
-    is_drawn = pl.col("response_id").is_in(drawn["response_id"].implode())
-    sent = responses.lazy().filter(is_drawn).select("response_id", "text").collect().unique("response_id")
-    rows = drawn.join(asked, on="case_id", maintain_order="left").join(
-        sent, on="response_id", maintain_order="left"
-    )
-    return rows.select(
-        "verdict_id", "case_id", "messages", "text", "oracle", "outcome", "response_id", "probability", "seed"
+    return drawn.join(asked, on="case_id", maintain_order="left").select(
+        "verdict_id", "case_id", "messages", "oracle", "outcome", "response_id", "probability", "seed"
     )
 
 

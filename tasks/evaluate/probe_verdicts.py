@@ -7,7 +7,7 @@ outcome: SQL compares those of one block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -20,20 +20,15 @@ import polars as pl
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.connectors.rereading import reread
-from biasgrid.tasks.evaluate.evaluate import replies_to, with_reply, without_reply
+from biasgrid.tasks.evaluate.evaluate import read_cases
+from biasgrid.tasks.evaluate.oracles.outcomes import READING
 from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, count_pairs, read_pairing
 from biasgrid.tasks.evaluate.readers.ratings import Score, read_agreement, read_scores
 from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
-from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
 
 LEAST_READ = Fraction(1, 2)
 """Smallest share of the people that must be read, at least one of each group among them."""
-READ: dict[str, pl.DataType | type[pl.DataType]] = {
-    "outcome": pl.String,
-    "parsed_text": pl.String,
-    "parsed_value": pl.Decimal(18, 6),
-    "reason": pl.String,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,41 +45,46 @@ def evaluate_trials(lake: Lake, run_id: str, cell_id: str, evaluation_id: str, c
     """Stores the verdicts on one cell of a probe and returns their number; a repeated call overwrites them."""
     cases = lake.read("cases", run_id, cell_id)
     reread(lake, run_id, cell_id, catalog.target)
-    replies = lake.read("responses", run_id, f"{cell_id}-*")
-    verdicts = judge_trials(cases, replies, catalog.languages, evaluation_id, datetime.now(UTC))
+
+    def judge() -> pl.DataFrame:
+        replies = list(lake.scan_each("responses", run_id, f"{cell_id}-*"))
+        return judge_trials(cases, replies, catalog.languages, evaluation_id, datetime.now(UTC))
+
+    verdicts = read_again_if_compacted(judge)
     lake.write("verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)
     return verdicts.height
 
 
 def judge_trials(
     cases: pl.DataFrame,
-    responses: pl.DataFrame,
+    responses: pl.DataFrame | Sequence[pl.LazyFrame],
     languages: Mapping[str, LanguageCatalog],
     evaluation_id: str,
     judged_at: datetime,
 ) -> pl.DataFrame:
     """The verdicts on `cases` of a probe, one each, in the columns and types of VERDICTS."""
-    replies = replies_to(cases, responses)
-    came = with_reply(replies).sort("operation", "language", "order")
-    readings = [one for rows in came.partition_by("operation", "language") for one in _read_test(rows, languages)]
-    read = pl.DataFrame(
-        [(one.outcome, one.parsed_text, one.parsed_value, one.reason) for one in readings],
-        schema=READ,
-        orient="row",
-    )
-    rows = pl.concat([without_reply(replies), came.hstack(read)], how="diagonal_relaxed").sort("order")
+
+    def read(came: pl.DataFrame) -> pl.DataFrame:
+        rows = came.with_row_index("row")
+        read = [_read_test(own, languages) for own in rows.partition_by("operation", "language")]
+        return pl.concat(read).sort("row").drop("row")
+
+    rows = read_cases(cases, responses, read)
     kind = {"level": pl.lit("instance"), "assessor_kind": pl.lit("oracle"), "assessor": pl.col("operation")}
     return with_ids(in_table_form(rows.with_columns(**kind)), evaluation_id, judged_at)
 
 
-def _read_test(rows: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> list[TrialReading]:
-    """Readings of replies to one test in one language."""
+def _read_test(rows: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:
+    """Readings of replies to one test in one language, each with its `row`."""
     test, language = rows["operation"][0], languages.get(rows["language"][0])
     if test == "counterfactual":
-        return [_rating(score) for score in read_scores(rows.select("text", "finish_reason").rows(), language)]
-    read = _agreement if test == "explicit" else _association
-    replies = rows.select("text", "oracle", "finish_reason").iter_rows()
-    return [read(text, orjson.loads(oracle), finish_reason, language) for text, oracle, finish_reason in replies]
+        read = [_rating(score) for score in read_scores(rows.select("text", "finish_reason").rows(), language)]
+    else:
+        reader = _agreement if test == "explicit" else _association
+        replies = rows.select("text", "oracle", "finish_reason").iter_rows()
+        read = [reader(text, orjson.loads(oracle), reason, language) for text, oracle, reason in replies]
+    found = [(one.outcome, one.parsed_text, one.parsed_value, one.reason) for one in read]
+    return pl.DataFrame(found, schema=READING, orient="row").with_columns(rows["row"])
 
 
 def _association(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.catalogs.schema.oracle import Choice, Oracle
-from biasgrid.tasks.evaluate.evaluate import judge_cell
+from biasgrid.tasks.evaluate.evaluate import join_texts, judge_cell
 from biasgrid.tasks.evaluate.judge import (
     Judgement,
     current,
@@ -53,7 +53,7 @@ def outcomes(verdicts: pl.DataFrame) -> dict[str, str]:
 
 
 def test_the_failed_instances_are_put_before_the_judge(asked, came, verdicts):
-    rows = select_contested(asked, came, verdicts)
+    rows = join_texts(select_contested(asked, verdicts), came.lazy())
     assert rows["text"].to_list() == ["Of course not", "Yes", "By no means"]
     assert set(rows["verdict_id"]) <= set(verdicts["verdict_id"])
     request = judge_request(rows["messages"][0], rows["text"][0], Oracle.model_validate_json(rows["oracle"][0]))
@@ -116,7 +116,7 @@ def test_no_text_from_a_judge_does_harm(reply):
 
 
 def test_a_judge_that_passes_an_instance_overrules_it_and_its_template(asked, came, verdicts):
-    disputed = select_contested(asked, came, verdicts)["verdict_id"].to_list()
+    disputed = select_contested(asked, verdicts)["verdict_id"].to_list()
     replied = dict(zip(disputed, (Judgement(v, "replied") for v in ("passed", "failed", "refused")), strict=True))
     added = overrule(verdicts, replied, "openai/judge", LATER)
     assert added.columns == VERDICTS.names
@@ -137,7 +137,7 @@ def test_a_judge_that_passes_an_instance_overrules_it_and_its_template(asked, ca
 
 
 def test_a_judge_who_cannot_be_read_leaves_the_oracles_verdict_standing(asked, came, verdicts):
-    disputed = select_contested(asked, came, verdicts)["verdict_id"].to_list()
+    disputed = select_contested(asked, verdicts)["verdict_id"].to_list()
     added = overrule(verdicts, {disputed[0]: read_judgement("hm")}, "openai/judge", LATER)
     assert outcomes(pl.concat([verdicts, added])) == outcomes(verdicts)
     reason = added.filter(pl.col("level") == "instance")["reason"][0]
@@ -146,7 +146,7 @@ def test_a_judge_who_cannot_be_read_leaves_the_oracles_verdict_standing(asked, c
 
 
 def test_templates_that_were_not_judged_get_no_second_verdict(asked, came, verdicts):
-    disputed = select_contested(asked, came, verdicts)["verdict_id"].to_list()
+    disputed = select_contested(asked, verdicts)["verdict_id"].to_list()
     added = overrule(verdicts, {disputed[0]: Judgement("passed", "x")}, "openai/judge", LATER)
     assert added.select("level", "template_id").rows() == [("instance", "a"), ("template", "a")]
 
@@ -158,7 +158,7 @@ def test_without_judgements_nothing_is_added(verdicts):
 
 def test_a_second_judge_supersedes_the_first(asked, came, verdicts):
     for judge, verdict in (("openai/one", "failed"), ("openai/two", "passed")):
-        disputed = select_contested(asked, came, verdicts)["verdict_id"].to_list()
+        disputed = select_contested(asked, verdicts)["verdict_id"].to_list()
         added = overrule(verdicts, {name: Judgement(verdict, "x") for name in disputed}, judge, LATER)
         verdicts = pl.concat([verdicts, added])
     assert set(outcomes(verdicts).values()) == {"passed"}
@@ -171,4 +171,4 @@ def test_what_was_chosen_is_no_matter_of_opinion(cases, responses):
     asked, came = cases({"rule": item}), responses({"text": "A"})
     verdicts = judge_cell(asked, came, {}, "evaluation", NOON)
     assert verdicts["outcome"].to_list() == ["failed", "failed"]
-    assert select_contested(asked, came, verdicts).is_empty()
+    assert select_contested(asked, verdicts).is_empty()
