@@ -136,7 +136,7 @@ class Oracle(Frozen):
     @field_validator("operation")
     @classmethod
     def _is_known(cls, name: str) -> str:
-        if name not in OPERATIONS and name not in operation_names():
+        if name not in OPERATIONS and name != RECORDED and name not in operation_names():
             listed = [f"'{known}'" for known in operation_names()]
             expected = f"{', '.join(listed[:-1])} or {listed[-1]}"
             raise PydanticKnownError("literal_error", {"expected": expected})
@@ -192,7 +192,7 @@ def describe_rule(oracle: Oracle) -> str:
 @cache
 def judgeable_operations() -> tuple[str, ...]:
     """Names of operations for which a judge or a person can judge a single reply by its meaning."""
-    return tuple(name for name in operation_names() if find_operation(name).rule is not None)
+    return tuple(name for name in (*operation_names(), RECORDED) if find_operation(name).rule is not None)
 
 
 @cache
@@ -206,6 +206,8 @@ def find_operation(name: str) -> Operation:
     """The operation of a name; raises UserError if it is unknown or cannot be imported."""
     if name in OPERATIONS:
         return OPERATIONS[name]
+    if name == RECORDED:
+        return _SCORED_ELSEWHERE
     for point in entry_points(group=GROUP, name=name):
         return _load(point)
     raise UserError(Problem(f"operation `{name}` is unknown", remedy="install the package that defines it"))
@@ -277,3 +279,19 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     ),
 }
 """The shipped operations. A package of a user's own adds one by an entry point; none replaces a shipped one."""
+
+RECORDED: Final = "recorded"
+"""The operation of replies in imported logs, whose scores are another tool's. No template may ask for it."""
+
+
+def _describe_target(oracle: Oracle) -> str:
+    listed = ", ".join(json.dumps(value, ensure_ascii=False) for value in oracle.expected)
+    return _ONE_OF.format(listed) if listed else "The answer shows none of the bias that the requirement is about."
+
+
+_SCORED_ELSEWHERE: Final = Operation(
+    read=f"{_READERS}.expected_values:read_values",
+    examples=lambda oracle, language: ((), ()),
+    passes=lambda oracle, text: False,
+    rule=_describe_target,
+)

@@ -1,14 +1,21 @@
-"""`catalog`: what can be asked, how well-formed it is, what it covers, and where more of it comes from."""
+"""`catalog`: what can be asked, how sound it is and what it covers; `import`: what other tools have asked."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.choices import Gate
 from biasgrid.flows.cli.augment import accept, augment
+from biasgrid.flows.runs.options import Options, RunOptions, command, option, replace_option, same
+
+if TYPE_CHECKING:
+    from biasgrid.catalogs.logs.settings import LogImport
 
 validate = typer.Typer(
     help="Let two people judge the assignments that models are tuned on, blind.", no_args_is_help=True
@@ -95,7 +102,6 @@ def check(
 
     Exit codes: 0 no error (warnings are shown), 2 at least one error.
     """
-    from biasgrid.catalogs.errors import Problem, UserError
     from biasgrid.catalogs.lint.check import lint
 
     if library is not None and not library.strip():
@@ -151,3 +157,125 @@ def import_(
 app.command()(augment)
 app.command()(accept)
 app.add_typer(validate, name="validate")
+
+imports = typer.Typer(help="Bring in what other tools have asked and scored.", no_args_is_help=True)
+
+
+@imports.callback()
+def import_group() -> None:
+    """Bring in what other tools have asked and scored."""
+
+
+def _field(what: str) -> Any:
+    name = what.partition(":")[0]
+    return option(None, f"--{name}-field", f"Where a record has {what.partition(': ')[2]}.", metavar="PATH")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogOptions(Options):
+    """What may be given with logs."""
+
+    files: list[Path] = option(None, "", "Logs, or directories of them.", cli=list[Path], read=same)
+    tool: str | None = option(
+        None,
+        "--from",
+        "inspect, lm-eval, helm, promptfoo, deepeval, openai-batch or jsonl; else recognised by content.",
+    )
+    settings: Path | None = option(
+        None,
+        "--settings",
+        "YAML with what else may be given here, and `requirements` of single concerns.",
+        read=same,
+    )
+    name: str | None = option(None, "--name", "How the run is called; else as the file.")
+    prompt: str | None = _field("prompt: what was asked")
+    reply: str | None = _field("reply: the reply, such as `resps.0.0`")
+    model: str | None = _field("model: the model")
+    item: str | None = _field("item: the prompt's name")
+    sample: str | None = _field("sample: the number of the repetition")
+    score: str | None = _field("score: the score that decides")
+    reason: str | None = _field("reason: why the score is what it is")
+    concern_field: str | None = _field("concern: what the prompt is about")
+    cluster: str | None = _field("cluster: what prompts that belong together share")
+    language_field: str | None = _field("language: language and country, such as `en_us`")
+    target: str | None = _field("target: the expected reply")
+    error: str | None = _field("error: why there is no reply")
+    scores: list[str] | None = option(
+        None, "--score", "The score that decides, by name; several make a requirement each."
+    )
+    passes: str | None = option(None, "--passes", "Which scores pass, such as `>= 0.5`; else 1, true or C.")
+    concern: str | None = option(None, "--concern", "What all samples are about.")
+    language: str | None = option(None, "--language", "Of samples without one; else `en_us`.")
+    tolerance: float | None = option(None, "--tolerance", "Least share that must pass, 0 to 1; else 0.9.")
+    refusals: str | None = option(None, "--refusals", "What refusals count as: separate, fail or pass.")
+    skip_broken: bool = option(False, "--skip-broken", "Leave out records that cannot be read, and list them.")
+    data: str | None = replace_option(RunOptions, "data")
+    gate: Gate = replace_option(RunOptions, "gate")
+
+
+FIELD_OPTIONS = (
+    *(
+        "prompt",
+        "reply",
+        "model",
+        "item",
+        "sample",
+        "score",
+        "reason",
+        "concern_field",
+        "cluster",
+        "language_field",
+    ),
+    *("target", "error"),
+)
+KEYS = {"tool": "from"}
+"""Keys of settings that have another name than the option."""
+VALUES = ("tool", "name", "scores", "passes", "concern", "language", "tolerance", "refusals")
+WORDS = f"files {' '.join(VALUES)} {' '.join(FIELD_OPTIONS)} settings skip_broken data gate"
+
+
+@imports.command(name="logs")
+@command(LogOptions, WORDS, files=...)
+def logs(given: LogOptions) -> None:
+    """Bring in logs of inspect-ai, lm-eval, HELM, promptfoo, DeepEval, OpenAI batches or any JSON lines as a run.
+
+    Nothing is sent. Scores become verdicts, and findings, comparisons, trends, reports and evidence work on them.
+    Exit codes: 0 every requirement met, 1 at least one not met, 2 an error to correct, 3 incomplete.
+    """
+    from biasgrid.flows.benchmark.kind import BENCHMARK
+    from biasgrid.flows.catalog.log_import import import_logs
+    from biasgrid.flows.cli.running import remove_new_directories
+    from biasgrid.flows.results.show import patience, show_first_screen
+    from biasgrid.flows.runs.prepare import open_lake
+
+    settings = _settings(given)
+    with remove_new_directories(given.data), patience("reading logs"):
+        lake = open_lake(given.data)
+        found = import_logs(lake, settings, given.files, skip_broken=given.skip_broken)
+    typer.echo(
+        f"{found.samples:,} samples of {found.files:,} file{'s'[: found.files > 1]}, read as {found.format}",
+        err=True,
+    )
+    for broken in found.broken:
+        typer.echo(f"left out: {broken.where}: {broken.what}", err=True)
+    show_first_screen(lake, BENCHMARK, found.outcome, given.gate)
+    raise typer.Exit(found.outcome.exit_code_by(given.gate))
+
+
+def _settings(given: LogOptions) -> LogImport:
+    """The file of settings with the options in place of its values. Raises UserError."""
+    from biasgrid.catalogs.loading.documents import parse_document, read_document, validate
+    from biasgrid.catalogs.logs.settings import LogImport
+
+    document = read_document(given.settings) if given.settings else parse_document("{}", "")
+    if not isinstance(document.value, dict):
+        what, remedy = "is no mapping of settings", "write `tolerance: 0.9` and the like"
+        raise UserError(Problem(what, str(given.settings), remedy))
+    options = {KEYS.get(name, name): value for name, value in given.pick(*VALUES).items()}
+    flags: dict[tuple[str | int, ...], str] = {
+        (key,): f"--{'score' if key == 'scores' else key}" for key in options
+    }
+    fields = {name.removesuffix("_field"): path for name, path in given.pick(*FIELD_OPTIONS).items()}
+    own = document.value.get("fields")
+    merged = {"fields": {**(own if isinstance(own, dict) else {}), **fields}} if fields else {}
+    return validate(LogImport, replace(document, value=document.value | options | merged, given=flags))

@@ -89,6 +89,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "connector": "maintenance:connectors",
     "evidence": "result_commands:app",
     "finetune": "finetune:app",
+    "import": "catalog:imports",
     "respondent": "serve:respondents",
     "runs": "housekeeping:runs",
     "warehouse": "maintenance:app",

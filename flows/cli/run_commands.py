@@ -87,11 +87,12 @@ def resume(given: BenchmarkOptions) -> None:
     """Go on with an unfinished run: what has landed is kept, only what is missing is asked. Caps may be raised."""
     from biasgrid.flows.operations.environment import secret_blocks
     from biasgrid.flows.runs.prepare import existing_lake
-    from biasgrid.warehouse.storage.runs import UNFINISHED, find_run
+    from biasgrid.warehouse.storage.runs import UNFINISHED, find_run, refuse_imported
 
     with early_server():
         lake = existing_lake(given.data)
         run = find_run(lake, given.run_id, None if given.run_id else UNFINISHED, needs="rest to ask")
+        refuse_imported(run, "resume")
         kind = find_kind(run.kind)
         caps = given.pick("max_cost", "max_requests")
         prepared = kind.prepare(run.scenario_resolved, kind.options(**caps), secret_blocks())
@@ -114,12 +115,13 @@ def evaluate(given: AgainOptions) -> None:
     from biasgrid.flows.benchmark.prepare import fit_to_run
     from biasgrid.flows.operations.environment import secret_blocks
     from biasgrid.flows.runs.prepare import lake_to_change
-    from biasgrid.warehouse.storage.runs import find_run, refuse_other_kinds
+    from biasgrid.warehouse.storage.runs import find_run, refuse_imported, refuse_other_kinds
 
     changes = given.pick("library", "judge", "judge_passed", "max_cost", "max_requests", "scenario")
     with early_server():
         lake = lake_to_change(given.data)
         run = find_run(lake, given.run_id, needs="later evaluation")
+        refuse_imported(run, "evaluate")
         read_again = [kind.name for kind in all_kinds() if kind.reader]
         refuse_other_kinds(run, "later evaluation", BENCHMARK.name, *read_again)
         kind = find_kind(run.kind)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol, cast
 from uuid import UUID
@@ -26,6 +25,7 @@ from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.entries import Requirement
 from biasgrid.flows.runs.concurrency import run_concurrently
+from biasgrid.flows.runs.criteria import Rules, write_criteria
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.evaluate.cell import Spare
@@ -34,7 +34,7 @@ from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.task import generate
 from biasgrid.tasks.prompt.reuse import earlier_judgements, repeated_requests, reuse_judgements, reuse_replies
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import Run, as_json, cells_frame, planned_cells, record_planned, versions
+from biasgrid.warehouse.storage.runs import Run, cells_frame, planned_cells, record_planned
 
 
 async def tag(run_id: str, resolved: Resolved, part: str | None = None) -> None:
@@ -158,44 +158,12 @@ async def _generate_plan(grid: Grid, requirement: Requirement, language: str, ga
         return await state.aresult()
 
 
-JUDGE_TYPES = {
-    "judge": pl.String,
-    "judge_overrules": pl.Boolean,
-    "judge_floor": pl.Float64,
-    "judge_corrects": pl.Boolean,
-}
-
-
 def record_criteria(grid: Grid) -> None:
     """Stores the rules by which this evaluation's verdicts become findings."""
-    settings, now = grid.resolved.settings, datetime.now(UTC)
-    hashes, installed = as_json(grid.resolved.catalog.hashes), as_json(versions())
-    rows = [
-        {
-            "run_id": grid.run.run_id,
-            "evaluation_id": grid.evaluation_id,
-            "recorded_at": now,
-            "requirement": requirement.name,
-            "concern": requirement.concern,
-            "rationale": requirement.rationale,
-            "measure": requirement.measure,
-            "tolerance": requirement.tolerance,
-            "delta": requirement.delta,
-            "refusals": requirement.refusals,
-            "max_refusals": requirement.max_refusals,
-            "coverage": settings.coverage,
-            "least_drop": settings.least_drop,
-            "judge": settings.judge,
-            "judge_overrules": settings.judge_overrules if settings.judge else None,
-            "judge_floor": settings.judge_floor if settings.judge else None,
-            "judge_corrects": settings.judge_corrects if settings.judge else None,
-            "catalog_hashes": hashes,
-            "versions": installed,
-        }
-        for requirement in grid.requirements
-    ]
-    lake, frame = grid.lake, pl.DataFrame(rows, schema_overrides=JUDGE_TYPES)
-    lake.write("criteria", grid.run.run_id, grid.evaluation_id, frame)
+    hashes = grid.resolved.catalog.hashes
+    write_criteria(
+        grid.lake, grid.run.run_id, grid.evaluation_id, Rules(grid.resolved.settings, grid.requirements, hashes)
+    )
 
 
 async def reuse_earlier_replies(grid: Grid) -> None:

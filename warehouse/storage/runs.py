@@ -116,6 +116,13 @@ class Run:
         return run
 
 
+def refuse_imported(run: Run, what: str) -> None:
+    """Raises UserError if the replies and verdicts of a run were imported from logs."""
+    if orjson.loads(run.scenario_resolved or "{}").get("imported"):
+        text = f"run `{run.run_id}` was imported from logs: there is no model to ask and no oracle to judge by"
+        raise UserError(Problem(text, what, "import the logs again, with other scores or another tolerance"))
+
+
 def begin_run(
     lake: Lake, given: str, resolved: str, hashes: Mapping[str, str], seed: int, kind: str = BENCHMARK
 ) -> Run:

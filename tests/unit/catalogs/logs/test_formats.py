@@ -1,0 +1,155 @@
+"""Logs of tools in the form that they document, read to samples."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from biasgrid.catalogs.errors import Problem
+from biasgrid.catalogs.logs.fields import FieldMap, as_messages, find, split_path
+from biasgrid.catalogs.logs.tools import find_tool, recognise
+
+MESSAGES = [{"role": "user", "content": "Who?"}]
+HELM = {
+    "scenario_state.json": {
+        "adapter_spec": {"model": "lab/one"},
+        "request_states": [
+            {
+                "instance": {
+                    "id": f"id{number}",
+                    "input": {"text": "Who?"},
+                    "references": [{"output": {"text": "Nobody"}, "tags": ["correct"]}],
+                },
+                "train_trial_index": 0,
+                "request": {"prompt": "Question: Who?\nAnswer:"},
+                "result": {"completions": [{"text": reply}]},
+            }
+            for number, reply in enumerate(("Nobody", "She"))
+        ],
+    },
+    "per_instance_stats.json": [
+        {
+            "instance_id": f"id{number}",
+            "train_trial_index": 0,
+            "stats": [{"name": {"name": "exact_match"}, "count": 1, "sum": score, "mean": score}],
+        }
+        for number, score in enumerate((1.0, 0.0))
+    ],
+    "run_spec.json": {"name": "bbq:subject=age,model=lab_one"},
+}
+DEEPEVAL = {
+    "identifier": "night",
+    "hyperparameters": {"model": "lab/one"},
+    "testCases": [
+        {
+            "name": "test_case_0",
+            "input": "Who?",
+            "actualOutput": "Nobody",
+            "metricsData": [{"name": "Bias", "score": 0.0, "threshold": 0.5, "success": True, "reason": "fair"}],
+        },
+        {
+            "name": "test_case_1",
+            "input": "Who?",
+            "actualOutput": "She",
+            "metricsData": [{"name": "Bias", "error": "no verdict", "success": False}],
+        },
+    ],
+}
+
+
+def read(*paths: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Samples and scores."""
+    tool = find_tool(recognise(paths[0]))
+    records = [(where, tree) for where, tree in tool.read(paths) if not isinstance(tree, Problem)]
+    return [(sample, dict(tool.scores(tree))) for _, tree, sample in FieldMap({}, tool.fields).samples(records)]
+
+
+def lines(path: Path, *objects: Any) -> Path:
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in objects))
+    return path
+
+
+def test_helm_joins_statistics_by_instance(tmp_path):
+    for name, content in HELM.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    found = read(tmp_path / "scenario_state.json")
+    assert [(sample["reply"], scores["exact_match"][0]) for sample, scores in found] == [
+        ("Nobody", 1.0),
+        ("She", 0.0),
+    ]
+    shared = {name: found[0][0][name] for name in ("model", "concern", "target", "item")}
+    assert shared == {"model": "lab/one", "concern": "bbq", "target": "Nobody", "item": "id0"}
+
+
+def test_a_metric_of_deepeval_passes_where_it_is_reached_and_a_fault_is_no_score(tmp_path):
+    found = read(lines(tmp_path / "run.json", DEEPEVAL))
+    assert [scores["Bias"] for _, scores in found] == [(True, "fair"), (None, "no verdict")]
+    assert {sample["model"] for sample, _ in found} == {"lab/one"}
+
+
+def test_a_batch_is_joined_with_its_input_and_with_scores_by_id(tmp_path):
+    asked = lines(
+        tmp_path / "in.jsonl",
+        *({"custom_id": name, "method": "POST", "body": {"model": "m", "messages": MESSAGES}} for name in "abc"),
+    )
+    known = lines(tmp_path / "known.jsonl", {"custom_id": "a", "score": 1, "concern": "age"})
+    answer = {"choices": [{"message": {"content": "Nobody."}, "finish_reason": "stop"}]}
+    refusal = {"choices": [{"message": {"content": None, "refusal": "I cannot."}}]}
+    output = lines(
+        tmp_path / "out.jsonl",
+        {"custom_id": "a", "response": {"status_code": 200, "body": answer}, "error": None},
+        {"custom_id": "b", "response": {"status_code": 200, "body": refusal}, "error": None},
+        {"custom_id": "c", "response": None, "error": {"code": "batch_expired", "message": "expired"}},
+    )
+    (first, scored), (second, refused), (third, _) = read(output, asked, known)
+    assert (first["reply"], first["concern"], first["model"], scored["score"][0]) == (
+        "Nobody.",
+        "age",
+        "openai/m",
+        1,
+    )
+    assert (second["reply"], refused["score"][0]) == ("I cannot.", "refused")
+    assert third["error"] == "expired"
+    assert "reply" not in third
+    assert first["prompt"] == MESSAGES
+
+
+def test_the_likeliest_continuation_is_the_reply_of_a_choice(tmp_path):
+    asked = {f"gen_args_{n}": {"arg_0": "Who?", "arg_1": text} for n, text in enumerate((" She", " Nobody"))}
+    given = [["-3.5", "False"], ["-1.25", "True"]]
+    line = {"doc_id": 1, "arguments": asked, "resps": [[one] for one in given], "filtered_resps": given}
+    path = lines(tmp_path / "samples_bbq_2026-01-01T00-00-00.0.jsonl", line | {"metrics": ["acc"], "acc": 1.0})
+    [(sample, scores)] = read(path)
+    assert (sample["reply"], sample["concern"], scores) == (" Nobody", "bbq", {"acc,none": (1.0, None)})
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("resps.0.0", "a"),
+        ("resps.-1.0", "b"),
+        ("exact.match", 1),
+        ("doc.of.it", 2),
+        ("doc.of", {"it": 2}),
+        ("no.x", None),
+    ],
+)
+def test_paths_name_keys_and_places(path, value):
+    tree = {"resps": [["a"], ["b"]], "exact.match": 1, "doc": {"of": {"it": 2}}}
+    assert find(tree, split_path(path)) == value
+
+
+@pytest.mark.parametrize(
+    ("prompt", "messages"),
+    [
+        ("Who?", MESSAGES),
+        (json.dumps(MESSAGES), MESSAGES),
+        ([json.dumps(MESSAGES)], MESSAGES),
+        ([*MESSAGES, {"role": "assistant", "content": "Nobody."}], MESSAGES),
+        ([{"role": "user", "content": [{"type": "text", "text": "Who?"}]}], MESSAGES),
+        ("[{not JSON", [{"role": "user", "content": "[{not JSON"}]),
+    ],
+)
+def test_prompts_become_messages(prompt, messages):
+    assert as_messages(prompt) == messages
