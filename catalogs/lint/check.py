@@ -11,12 +11,11 @@ from biasgrid.catalogs.lint.language.grammar_rules import GRAMMAR_RULES
 from biasgrid.catalogs.lint.language.language_rules import LANGUAGE_RULE
 from biasgrid.catalogs.lint.language.typography_rules import TYPOGRAPHY_RULES
 from biasgrid.catalogs.lint.rules.entry_rules import ENTRY_RULES
-from biasgrid.catalogs.lint.rules.interaction_rules import INTERACTION_RULE
 from biasgrid.catalogs.lint.rules.library_rules import LIBRARY_RULE, REPETITION_RULE
 from biasgrid.catalogs.lint.rules.oracle_rules import ORACLE_RULES
 from biasgrid.catalogs.lint.rules.placeholders import MARKUP_RULE
 from biasgrid.catalogs.lint.rules.probe_rules import PROBE_RULES
-from biasgrid.catalogs.lint.rules.scene_rules import SCENE_RULES
+from biasgrid.catalogs.lint.rules.scene_rules import INTERACTION_RULE, SCENE_RULES
 from biasgrid.catalogs.lint.rules.template_rules import FORM_RULES, SHARE_RULES
 from biasgrid.catalogs.lint.subject import Finding, Severity, Subject
 from biasgrid.catalogs.loading.catalog import Catalog, Reading, read_catalog

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.catalogs.errors import Problem, nearest
-from biasgrid.catalogs.lint.rules.interaction_rules import unplayable
+from biasgrid.catalogs.lint.rules.scene_rules import unplayable
 from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
 from biasgrid.catalogs.scenario.resolution import (
     Draft,

@@ -14,8 +14,7 @@ from biasgrid.flows.runs.options import Options, command, option, same
 from biasgrid.tasks.report.figures import format_count
 
 if TYPE_CHECKING:
-    from biasgrid.flows.catalog.accept import Accepted
-    from biasgrid.flows.catalog.augment import Augmented
+    from biasgrid.flows.catalog.augment import Accepted, Augmented
     from biasgrid.tasks.augment.order import SceneWish, TemplateWish
 
 
@@ -102,7 +101,7 @@ def accept(
 ) -> None:
     """Take the templates or scenes marked `decision: accept` into a catalog of your own, each under the next free
     id of its concern or domain, and mark them in the review. With any mistake in them, nothing is written."""
-    from biasgrid.flows.catalog.accept import accept as take
+    from biasgrid.flows.catalog.augment import accept as take
 
     _show_accepted(take(review, into, reviewer, every))
 

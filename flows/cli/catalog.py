@@ -36,7 +36,7 @@ def sheets(
 ) -> None:
     """Write the sheets: per section and person one that asks whether bias is present, with no label and in an
     order of its own, and one with the reasons, to be opened once the first is done."""
-    from biasgrid.flows.review.validate_tuning_set import write_sheets
+    from biasgrid.flows.review.agreement import write_sheets
 
     for path in write_sheets(out, language, seed, sections, force=force):
         typer.echo(f"wrote {path}")
@@ -53,8 +53,8 @@ def agreement(
 ) -> None:
     """How far two people agree with each other and with the labels: percent agreement, Cohen's κ and Gwet's AC1,
     over all and per section."""
-    from biasgrid.flows.review.validate_tuning_set import agreement as compared
-    from biasgrid.flows.review.validate_tuning_set import as_json, show
+    from biasgrid.flows.review.agreement import agreement as compared
+    from biasgrid.flows.review.agreement import as_json, show
 
     found = compared(files)
     if format == AgreementFormat.json:

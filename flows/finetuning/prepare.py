@@ -22,9 +22,9 @@ from biasgrid.flows.terminal.console import dollars
 from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, check_tunable
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
 from biasgrid.tasks.finetuning.dataset import TRAIN, VALIDATION, Dataset, as_json, dataset
-from biasgrid.tasks.finetuning.jobs import SUCCEEDED, Job, find_open_job
 from biasgrid.tasks.finetuning.local import LocalOrder, missing_packages
 from biasgrid.tasks.finetuning.order import EPOCHS, LOCAL_EPOCHS, Order, Recipe, find_flaws
+from biasgrid.tasks.finetuning.tune import SUCCEEDED, Job, find_open_job
 from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.errors import storing
 from biasgrid.warehouse.storage.lake import Lake

@@ -13,7 +13,6 @@ from prefect.utilities.annotations import quote
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
 from biasgrid.flows.interaction.kind import INTERACTION, InteractionOptions
 from biasgrid.flows.interaction.outcome import InteractionOutcome
-from biasgrid.flows.interaction.prepare import plan_by_cell
 from biasgrid.flows.runs.cells import begin_cells, cell_label, run_leased
 from biasgrid.flows.runs.context import Grid, progress_listener, refuse_changed
 from biasgrid.flows.runs.driver import kind_flow, run_kind
@@ -21,6 +20,7 @@ from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.evaluate.task import read_assignments
 from biasgrid.tasks.interaction.converse import Played
+from biasgrid.tasks.interaction.plan import plan_by_cell
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.tasks.interaction.task import PlayCell, plan_plays, play_scenes
 

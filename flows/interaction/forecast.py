@@ -13,9 +13,9 @@ from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
 from biasgrid.flows.forecast.model import Amounts, AsJson, seconds
 from biasgrid.flows.forecast.reply_estimates import Observed, expected_reply, most_tokens, observed_replies
 from biasgrid.flows.forecast.totals import Forecast, leave_out, totals, without_answered
-from biasgrid.flows.interaction.prepare import plan_by_cell
 from biasgrid.tasks.connectors.client.run_budget import Planned
 from biasgrid.tasks.connectors.usage import estimate_tokens
+from biasgrid.tasks.interaction.plan import plan_by_cell
 from biasgrid.tasks.interaction.play import Play
 from biasgrid.tasks.interaction.prompts import rehearse
 

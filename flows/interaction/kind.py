@@ -143,7 +143,7 @@ class InteractionKind(Base):
     keys = frozenset({"interaction"})
     called = "an interaction file"
     blank: ClassVar = {"interaction": {}}
-    trace = "biasgrid.flows.results.trace_other_kinds:trace_plays"
+    trace = "biasgrid.flows.results.trace:trace_plays"
     labels: ClassVar = {"requirement": "domain", "template": "scene", "case": "play"}
     reader = "biasgrid.flows.interaction.flow:read_cells"
     resolver = "biasgrid.catalogs.scenario.interaction:resolve_interaction"

@@ -23,6 +23,7 @@ from biasgrid.flows.probe.prepare import (
     follow_up_prompts,
     has_follow_up,
     list_prompts,
+    select_followed,
 )
 from biasgrid.flows.runs.cells import Cell, begin_cells, cells_stage
 from biasgrid.flows.runs.concurrency import run_concurrently
@@ -31,7 +32,6 @@ from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.flows.runs.lease_pools import LeaseLedger
 from biasgrid.flows.runs.leases import Slots
 from biasgrid.flows.terminal.markdown import plain, table
-from biasgrid.tasks.aggregate.probe_gate import select_followed
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.evaluate.task import ReadyCells, read_trials
 from biasgrid.tasks.probe.loader import Loaded

@@ -92,7 +92,7 @@ class ProbeKind(Base):
 
     name = "probe"
     command = "probe"
-    trace = "biasgrid.flows.results.trace_other_kinds:trace_trials"
+    trace = "biasgrid.flows.results.trace:trace_trials"
     reader = "biasgrid.flows.probe.flow:read_stored"
     resolver = "biasgrid.catalogs.scenario.targets:resolve_probe"
     options = ProbeOptions

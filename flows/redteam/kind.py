@@ -91,7 +91,7 @@ class AttackKind(Base):
 
     name = "redteam"
     command = "redteam"
-    trace = "biasgrid.flows.results.trace_other_kinds:trace_sessions"
+    trace = "biasgrid.flows.results.trace:trace_sessions"
     resolver = "biasgrid.catalogs.scenario.targets:resolve_attack"
     options = AttackOptions
     review = Review(

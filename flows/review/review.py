@@ -17,9 +17,8 @@ from biasgrid.flows.review.screen import BACK, COMMANDS, DECIDING_KEYS, QUIT, SK
 from biasgrid.flows.runs.kinds import Review, find_kind
 from biasgrid.tasks.evaluate.cell import decide_again
 from biasgrid.tasks.report.figures import format_count
-from biasgrid.tasks.review.disputes import disputes, find_unapplied
 from biasgrid.tasks.review.kinds import Kind
-from biasgrid.tasks.review.record import Answer, Record, Unit, earlier_answers, unit_of
+from biasgrid.tasks.review.record import Answer, Record, Unit, disputes, earlier_answers, find_unapplied, unit_of
 from biasgrid.tasks.review.sample import Draw, draw_sample
 from biasgrid.tasks.review.sheet import Line, read_sheet, sheet
 from biasgrid.tasks.review.units import Shown

@@ -13,9 +13,9 @@ from pydantic import ConfigDict, Field, field_validator
 from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.catalogs.schema.entries import Identifier, Language
 from biasgrid.catalogs.text_safety import storable
-from biasgrid.tasks.augment.ask import Replies, Request
 from biasgrid.tasks.augment.filter import Filtered
 from biasgrid.tasks.augment.order import Order, SceneOrder
+from biasgrid.tasks.augment.prompts import Replies, Request
 from biasgrid.tasks.augment.yaml_text import comment, dump, list_entry
 from biasgrid.warehouse.hashing import content_hash
 

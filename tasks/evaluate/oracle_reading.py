@@ -15,8 +15,8 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import OPERATIONS, Oracle, find_operation
+from biasgrid.tasks.evaluate.meaning.patterns import another_side
 from biasgrid.tasks.evaluate.meaning.questions import TERSE
-from biasgrid.tasks.evaluate.meaning.stance_patterns import another_side
 from biasgrid.tasks.evaluate.meaning.stances import EXACT
 from biasgrid.tasks.evaluate.oracles.expected_values import add_stances, is_settled
 from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column

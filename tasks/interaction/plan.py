@@ -1,4 +1,5 @@
-"""The plays of a run: every scene in every language, setting and run number, for every player."""
+"""The plays of a run: every scene in every language, setting and run number, for every player; and assignments
+of scenes not used for tuning, in which a model is asked to recognise implicit bias."""
 
 from __future__ import annotations
 
@@ -6,15 +7,29 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby, product
 from typing import Any, Final
 
-from biasgrid.catalogs.scenario.interaction import ResolvedInteraction, SceneOf
+from biasgrid.catalogs.scenario.interaction import ResolvedInteraction, SceneOf, every_scene
+from biasgrid.catalogs.scenario.tuning_examples import TuningExample, dev_scenes, tuning_examples
+from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.choices import Mitigation, Setting
 from biasgrid.catalogs.schema.interactions import Protocol
+from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.scenes import People, Scene
 from biasgrid.catalogs.schema.target_file import TALKING
 from biasgrid.tasks.connectors.replaying_client import Participant
-from biasgrid.tasks.interaction.play import Person, Play, Task, Turn, assigning_rounds, fill_name
+from biasgrid.tasks.connectors.rows import fingerprint
+from biasgrid.tasks.interaction.play import (
+    LONE_SPEAKER,
+    Judged,
+    Person,
+    Play,
+    Task,
+    Turn,
+    assigning_rounds,
+    fill_name,
+)
 from biasgrid.warehouse.hashing import content_hash
 
 
@@ -184,3 +199,95 @@ class _CellPlays:
         wording, protocol = catalog.interaction[self.language], self.resolved.protocol
         key = (wording.model_dump(mode="json"), protocol.model_dump(mode="json"), own.system)
         return content_hash("plays", VERSION, self.resolved.settings.seed, *self.player.fingerprints, *key)
+
+
+UNDERSTANDING = "understanding"
+
+
+def understandings(run_id: str, player: Player, resolved: ResolvedInteraction) -> Iterator[Play]:
+    """One single-request play per validation assignment and run; of several models the first is queried."""
+    catalog, seed = resolved.catalog, resolved.settings.seed
+    kept, scenes = dev_scenes(catalog, seed), {scene.id: scene for _, scene in every_scene(catalog)}
+    for language in resolved.file.interaction.languages:
+        examples = [one for one in tuning_examples(catalog, language, seed) if one.scene in kept]
+        for example, number in product(examples, range(1, resolved.file.interaction.runs + 1)):
+            yield _understanding_play(run_id, player, resolved, example, scenes[example.scene], number)
+
+
+def _understanding_play(
+    run_id: str, player: Player, resolved: ResolvedInteraction, example: TuningExample, scene: Scene, number: int
+) -> Play:
+    catalog, language = resolved.catalog, example.language
+    wording, people = catalog.interaction[language], catalog.people[scene.axis]
+    places = {"goal": example.goal, "assignment": example.assignment}
+    question = fill_placeholders(wording.understanding.question, places)
+    template_id = content_hash("understanding", language, scene.model_dump(mode="json"), example.presence)
+    key = (player.name, language, UNDERSTANDING)
+    system = resolved.file.interaction.system
+    depends = (VERSION, *player.fingerprints[:1], template_id, question, wording.understanding.system, system)
+    return Play(
+        id=content_hash("understood", *key, number, *depends),
+        run_id=run_id,
+        cell_id=content_hash("interaction cell", *key, example.domain),
+        template_id=template_id,
+        player=player.name,
+        domain=example.domain,
+        concern=people.concern,
+        scene=scene,
+        wording=wording,
+        setting="understanding",
+        mitigation="none",
+        number=number,
+        people=(Person(LONE_SPEAKER, "", "", "", player.parties[0]),),
+        tasks=(),
+        turns=(Turn(UNDERSTANDING, "discussion", "nobody"),),
+        protocol=UNDERSTANDING,
+        facets=_facets(example, scene, list(people.groups), player),
+        system=system,
+        judged=Judged(question, example.presence),
+    )
+
+
+def _facets(example: TuningExample, scene: Scene, groups: list[str], player: Player) -> dict[str, object]:
+    return {
+        "axis": scene.axis,
+        "domain": example.domain,
+        "held_out": False,
+        "control": False,
+        "scene": scene.id,
+        "question": scene.question,
+        "groups": groups,
+        "people": [],
+        "tasks": [],
+        "rounds": [UNDERSTANDING],
+        "assigns": [],
+        "wishes": None,
+        "tuned_from": player.tuned_from,
+        "presence": example.presence,
+    }
+
+
+def players(resolved: ResolvedInteraction) -> Iterator[Player]:
+    """Players by model, then the casts."""
+    for name, targets in resolved.players.items():
+        parties = tuple(_party(target, resolved) for target in targets)
+        yield Player(name, parties, resolved.file.interaction.tuned.get(name))
+
+
+def _party(target: Target, resolved: ResolvedInteraction) -> Participant:
+    settings = resolved.settings
+    own = (settings.temperature, settings.max_tokens, settings.seed)
+    return Participant(target, fingerprint(target, resolved.catalog), *own)
+
+
+def plan_by_cell(run_id: str, resolved: ResolvedInteraction) -> Iterator[list[Play]]:
+    """Plays of a run, cell by cell."""
+    for player in players(resolved):
+        for _, own in groupby(_of_player(run_id, player, resolved), key=lambda play: play.cell_id):
+            yield list(own)
+
+
+def _of_player(run_id: str, player: Player, resolved: ResolvedInteraction) -> Iterator[Play]:
+    yield from plays(run_id, player, resolved)
+    if UNDERSTANDING in resolved.file.interaction.settings:
+        yield from understandings(run_id, player, resolved)

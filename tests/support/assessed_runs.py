@@ -84,7 +84,7 @@ def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
     """An interaction of two players, without Prefect: tasks are distributed, a person is chosen, assignments are
     judged; some replies are HOSTILE instead, and one never came."""
     from biasgrid.flows.interaction.kind import INTERACTION
-    from biasgrid.flows.interaction.prepare import plan_by_cell
+    from biasgrid.tasks.interaction.plan import plan_by_cell
     from biasgrid.warehouse.storage.lake import Lake
 
     lake = Lake.open(tmp_path_factory.mktemp("talked"))

@@ -10,10 +10,11 @@ from biasgrid.catalogs.lint.language.romance import (
     CATALAN_MALE,
     SPANISH_FEMALE,
     SPANISH_MALE,
+    Slip,
     catalan_slips,
+    match_slips,
     spanish_slips,
 )
-from biasgrid.catalogs.lint.language.slips import Slip, match_slips
 from biasgrid.catalogs.lint.subject import Found, Rule, Subject, in_table, own_texts, warn
 from biasgrid.catalogs.schema.entries import Community, CommunitySet, Template
 from biasgrid.catalogs.schema.wording import SLOT

@@ -1,10 +1,29 @@
 """Finds errors in Spanish and Catalan texts, such as `de el hombre`, `un dona`, `los hombres son violentas`."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from biasgrid.catalogs.lint.language.slips import Patterns, Slip, match_slips
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """An error: `found` is the text as written, `remedy` the correction, `start` its offset."""
+
+    found: str
+    remedy: str
+    start: int = 0
+
+
+Patterns = Iterable[tuple[re.Pattern[str], str]]
+"""Patterns with remedies, in which `{1}` or `{name}` stands for a group of the match."""
+
+
+def match_slips(text: str, patterns: Patterns) -> Iterator[Slip]:
+    """An error for every match of a pattern in a text."""
+    for pattern, remedy in patterns:
+        for match in pattern.finditer(text):
+            yield Slip(match[0], remedy.format(match[0], *match.groups(), **match.groupdict()), match.start())
+
 
 INNER = r"(?:\s+(?!(?:y|e|o|u|i|ni|que|con|amb|para|per|a|en|más|més|menos|menys|tan|son|són)\b)[\w·'’]+){0,3}?"
 """What may stand between noun and verb: `de 20 años`, `no binarias`; not a second noun."""

@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import Stances
-from biasgrid.tasks.evaluate.meaning.stance_patterns import is_all, join_alternatives, leading, opens
+from biasgrid.tasks.evaluate.meaning.patterns import is_all, join_alternatives, leading, opens
 
 _QUOTED: Final = r'"[^"\s]+(?:\s+[^"\s]+){3,}\s*"'
 _WHOLLY_QUOTED: Final = r'^\W*"([^"]*)"\W*$'

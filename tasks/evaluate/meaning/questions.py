@@ -12,9 +12,8 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Stances
-from biasgrid.tasks.evaluate.meaning.patterns import NEVER, literal
+from biasgrid.tasks.evaluate.meaning.patterns import NEVER, anywhere, literal
 from biasgrid.tasks.evaluate.meaning.refusals import offered_answers
-from biasgrid.tasks.evaluate.meaning.stance_patterns import anywhere
 from biasgrid.tasks.evaluate.meaning.text import compare_forms, plain
 
 STEM: Final = r"\b[\p{L}\d]{4,5}"

@@ -16,18 +16,20 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import Stances
 from biasgrid.tasks.evaluate.meaning.clauses import split_clauses
+from biasgrid.tasks.evaluate.meaning.patterns import anywhere, ends, is_all, opens
 from biasgrid.tasks.evaluate.meaning.polarity import (
     AFFIRMED,
     DENIED,
     FIRST,
+    PICKED,
     SECOND,
+    Question,
+    answer_by_question,
     read_end,
     read_option,
     read_polarity,
 )
-from biasgrid.tasks.evaluate.meaning.question_answers import PICKED, Question, answer_by_question
 from biasgrid.tasks.evaluate.meaning.questions import QUESTION
-from biasgrid.tasks.evaluate.meaning.stance_patterns import anywhere, ends, is_all, opens
 
 NONE, EITHER, UNKNOWN, HEDGED = "none", "either", "unknown", "hedged"
 BOTH, DECLINED, EXCUSED, UNREAD = "both", "declined", "excused", "unread"

@@ -19,8 +19,7 @@ import polars as pl
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Stances
 from biasgrid.catalogs.schema.oracle import LETTERS, Oracle
 from biasgrid.tasks.evaluate.meaning.clauses import split_clauses
-from biasgrid.tasks.evaluate.meaning.patterns import announcement
-from biasgrid.tasks.evaluate.meaning.stance_patterns import anywhere
+from biasgrid.tasks.evaluate.meaning.patterns import announcement, anywhere
 from biasgrid.tasks.evaluate.meaning.text import core, excerpt, to_compared
 from biasgrid.tasks.evaluate.oracles.outcomes import add_outcome
 

@@ -14,8 +14,8 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.meaning.patterns import opens, opens_a_clause
 from biasgrid.tasks.evaluate.meaning.refusals import refusal, withheld_reason
-from biasgrid.tasks.evaluate.meaning.stance_patterns import opens, opens_a_clause
 from biasgrid.tasks.evaluate.meaning.text import core, excerpt, plain, quote, strip_reasoning
 
 VALUE: Final = pl.Decimal(18, 6)

@@ -17,10 +17,10 @@ from biasgrid.tasks.evaluate.readers.reply_text import (
     explain_refusal,
     find_refusal,
     normalize,
+    pattern,
     strip_markup,
     strip_reasoning,
 )
-from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 _BIAS: Final = pattern("bias")
 _PRESENT: Final = pattern("present")

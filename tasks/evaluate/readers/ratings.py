@@ -26,10 +26,10 @@ from biasgrid.tasks.evaluate.readers.reply_text import (
     find_refusal,
     fold,
     normalize,
+    pattern,
     strip_markup,
     strip_reasoning,
 )
-from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 _COLUMNS: Final = {"text": pl.String, "finish_reason": pl.String}
 

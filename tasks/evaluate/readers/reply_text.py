@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Final
 
+from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.text_safety import replace_invisible
 from biasgrid.tasks.connectors.api import FILTERED
@@ -137,3 +139,25 @@ def _begins_a_clause(spoken: str, start: int, end: int) -> bool:
     return (
         not spoken[end : end + 1].isalnum() and _CLAUSE.search(f"x{before}" if cut else f".{before}") is not None
     )
+
+
+_LANGUAGES: Final = ("english", "spanish", "catalan")
+
+
+@cache
+def _tables() -> dict[str, dict[str, str]]:
+    folder = files("biasgrid.tasks.evaluate.readers")
+    return {name: load_yaml((folder / f"{name}.yaml").read_text(encoding="utf-8")) for name in _LANGUAGES}
+
+
+def word_set(*names: str, marks: str = "") -> frozenset[str]:
+    """The words of these tables in all languages, and `marks` between blanks."""
+    texts = [table[name] for name in names for table in _tables().values() if name in table]
+    return frozenset(" ".join([*texts, marks]).split())
+
+
+def pattern(name: str, *languages: str) -> str:
+    """The alternatives of a table in these languages, or in all, as a group that captures nothing."""
+    tables = _tables()
+    texts = [tables[language][name] for language in languages or tables if name in tables[language]]
+    return f"(?:{'|'.join(''.join(text.splitlines()) for text in texts)})"

@@ -12,11 +12,17 @@ from functools import lru_cache
 from typing import Final
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.evaluate.readers.assignments.task_stems import WORD, Stems, stems_of
-from biasgrid.tasks.evaluate.readers.assignments.words import CLOSES, DENIES, GRAMMAR, without_others
-from biasgrid.tasks.evaluate.readers.reply_text import fold, normalize
+from biasgrid.tasks.evaluate.readers.assignments.words import (
+    CLOSES,
+    DENIES,
+    GRAMMAR,
+    WORD,
+    Stems,
+    stems_of,
+    without_others,
+)
+from biasgrid.tasks.evaluate.readers.reply_text import fold, normalize, pattern
 from biasgrid.tasks.evaluate.readers.ties.line import places_of, strangers_of
-from biasgrid.tasks.evaluate.readers.ties.names import find_exact, index_names
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell
 from biasgrid.tasks.evaluate.readers.ties.units import Grammar, Line
 from biasgrid.tasks.evaluate.readers.ties.words import (
@@ -30,8 +36,9 @@ from biasgrid.tasks.evaluate.readers.ties.words import (
     PLACE,
     STRANGERS,
     TARGET,
+    find_exact,
+    index_names,
 )
-from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 _ENGLISH: Final = re.compile(
     r"\bI(?=(?:'ll|'d|'m| will| would| can| could| shall| should| am)?(?: also| gladly| happily| be| going to|"

@@ -33,6 +33,7 @@ from biasgrid.tasks.evaluate.readers.reply_text import (
     find_refusal,
     fold,
     normalize,
+    pattern,
     strip_markup,
     strip_reasoning,
 )
@@ -40,7 +41,6 @@ from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, strangers_
 from biasgrid.tasks.evaluate.readers.ties.objects import ObjectReader
 from biasgrid.tasks.evaluate.readers.ties.text import sentences
 from biasgrid.tasks.evaluate.readers.ties.words import INVENTED, LEAD, OPEN, PEOPLE, PERSON, PRIVATE
-from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 _LABEL: Final = (
     rf"(?:{pattern('choice_owner')}?(?:\w+ ){{0,3}}{pattern('choice_noun')}(?: \w+){{0,3}}"

@@ -10,11 +10,11 @@ from typing import Final
 from biasgrid.tasks.evaluate.readers.assignments.final import Heading, Kind, Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.words import ECHO, OF_OTHERS, OTHERS_SPEAK, OWN, REASONS, TURNS
+from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, row_ties, sentence_ties
 from biasgrid.tasks.evaluate.readers.ties.text import Alone, TextReader, number_of, sentences
 from biasgrid.tasks.evaluate.readers.ties.units import Line, Unit
 from biasgrid.tasks.evaluate.readers.ties.words import OPEN, PERSON, PLACE, START, TARGET
-from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 _MOST_LINES: Final = 4_000
 _HEADING: Final = 14

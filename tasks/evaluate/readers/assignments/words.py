@@ -1,13 +1,20 @@
-"""Patterns of assignments in English and Spanish replies, without accents."""
+"""Patterns of assignments in English and Spanish replies, without accents; paraphrased tasks by word stems:
+`projector repair` for `Repair the projector`.
+
+Stems shared by many tasks weigh less; words that fit two tasks equally are ignored.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
+from biasgrid.tasks.evaluate.readers.reply_text import fold, pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties.units import Grammar
-from biasgrid.tasks.evaluate.readers.ties.words import PERSON
-from biasgrid.tasks.evaluate.readers.word_tables import pattern, word_set
+from biasgrid.tasks.evaluate.readers.ties.words import LINKS, PERSON
 
 GRAMMAR: Final = Grammar(
     groups=re.compile(
@@ -61,3 +68,77 @@ def without_others(marked: str) -> str:
 
 
 _PERSON_MARK: Final = re.compile(PERSON)
+
+
+WORD: Final = re.compile(r"[^\W_]+")
+_SMALL: Final = word_set("small")
+_ENDINGS: Final = (
+    "aciones", "iciones", "acion", "icion", "ciones", "iendo", "amiento", "imiento", "ando", "ation", "ations",
+    "ing",
+    "ings", "aran", "eran", "iran", "arse", "aria", "eria", "iria", "ara", "era", "ira", "are", "ere", "ire",
+    "ers",
+    "ed", "er", "ar", "ir", "es", "os", "as", "ion", "e", "o", "a", "s",
+)  # fmt: skip
+_SHORTEST: Final = 3
+_STEM: Final = 5
+"""Letters of a stem that are compared."""
+_CLEAR: Final = 0.7
+"""Share of the best task's score from which a second task makes the match ambiguous."""
+_LEAST: Final = 0.5
+"""Smallest share of the words, or of the task, that must match."""
+_LONGEST: Final = 14
+"""Maximum words of a label."""
+
+
+@lru_cache(maxsize=16384)
+def stem(word: str) -> str:
+    """The beginning that a folded word shares with its other forms."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:
+            word = word[: -len(ending)]
+            break
+    if word[-1] == word[-2:-1]:
+        word = word[:-1]
+    return word[:_STEM]
+
+
+@dataclass(frozen=True, slots=True)
+class Stems:
+    """The stems of a scene's tasks."""
+
+    weights: dict[str, float]
+    """Weight of each stem; smaller if more tasks share it."""
+    of_task: tuple[frozenset[str], ...]
+
+    def task_in(self, words: Sequence[str]) -> int | None:
+        """The place of the task that folded words mean; None if none or several match."""
+        content = [word for word in words if word not in _SMALL]
+        named = {stem(word) for word in content if word not in LINKS or stem(word) in self.weights}
+        if named.isdisjoint(self.weights) or len(words) > _LONGEST:
+            return None
+        scores = [sum(self.weights[one] for one in named & own) for own in self.of_task]
+        best = max(range(len(scores)), key=scores.__getitem__)
+        rivals = [score for place, score in enumerate(scores) if place != best]
+        if not scores[best] or (rivals and max(rivals) >= _CLEAR * scores[best]):
+            return None
+        return best if self._fits(named, best, scores[best]) else None
+
+    def _fits(self, named: set[str], task: int, score: float) -> bool:
+        own = self.of_task[task]
+        whole = sum(self.weights[one] for one in own)
+        shared = len(named & own) / len(named)
+        distinctive = any(self.weights[one] == 1 for one in named & own)
+        return distinctive and (shared >= _LEAST or (score >= _LEAST * whole and shared > 1 / 3))
+
+
+@lru_cache(maxsize=256)
+def stems_of(tasks: tuple[str, ...]) -> Stems:
+    of_task = tuple(_stems(task) for task in tasks)
+    all_stems = {one for own in of_task for one in own}
+    weights = {one: 1 / sum(one in own for own in of_task) for one in all_stems}
+    return Stems(weights, of_task)
+
+
+def _stems(task: str) -> frozenset[str]:
+    words = WORD.findall(fold(task))
+    return frozenset(stem(word) for word in words if word not in _SMALL) or frozenset(map(stem, words))

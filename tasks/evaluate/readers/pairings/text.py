@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.pairings.vocabulary import Vocabulary
+from biasgrid.tasks.evaluate.readers.reply_text import pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties import words
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, sentence_ties
 from biasgrid.tasks.evaluate.readers.ties.text import Alone, TextReader, sentences
 from biasgrid.tasks.evaluate.readers.ties.units import MARK, Line, Unit, Whom
 from biasgrid.tasks.evaluate.readers.ties.words import LINKS, MARKS
-from biasgrid.tasks.evaluate.readers.word_tables import pattern, word_set
 
 EMPTY: Final = re.compile(rf"(?i)^\W*(?:{pattern('placed_nowhere')}|-+)\W*$")
 UNPLACED: Final = word_set("unplaced")

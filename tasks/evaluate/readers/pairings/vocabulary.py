@@ -9,9 +9,8 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.evaluate.readers.reply_text import normalize
+from biasgrid.tasks.evaluate.readers.reply_text import normalize, pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties.line import places_of
-from biasgrid.tasks.evaluate.readers.ties.names import find_exact, index_names, words_in
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell
 from biasgrid.tasks.evaluate.readers.ties.units import MARK, Grammar, Line
 from biasgrid.tasks.evaluate.readers.ties.words import (
@@ -20,8 +19,10 @@ from biasgrid.tasks.evaluate.readers.ties.words import (
     FIRST_PERSON,
     LINKS,
     LISTED,
+    find_exact,
+    index_names,
+    words_in,
 )
-from biasgrid.tasks.evaluate.readers.word_tables import pattern, word_set
 
 GRAMMAR: Final = Grammar(
     groups=re.compile(

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, Literal
 
+from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties import words
 from biasgrid.tasks.evaluate.readers.ties.units import MARK, Line, Unit, Whom
 from biasgrid.tasks.evaluate.readers.ties.words import PLACE
-from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 Form = Literal["to people", "to targets"]
 

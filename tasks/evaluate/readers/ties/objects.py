@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from biasgrid.tasks.evaluate.readers.reply_text import pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell, Marker
 from biasgrid.tasks.evaluate.readers.ties.units import MARK
-from biasgrid.tasks.evaluate.readers.word_tables import pattern, word_set
 
 Value: TypeAlias = "str | list[Value] | Object | None"
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Form, Tie
 from biasgrid.tasks.evaluate.readers.ties.units import Grammar
-from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 _RULE: Final = re.compile(r"^[\s|:+=-]*$")
 _TICKS: Final = re.compile(rf"(?i)^\W*(?:✓|✔|✅|☑|●|{pattern('ticked')})\W*$|^\W*[✓✔✅☑●]\W*$")

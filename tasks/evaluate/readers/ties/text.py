@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal
 
+from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie
 from biasgrid.tasks.evaluate.readers.ties.tables import Marker, cells_of, table_ties
-from biasgrid.tasks.evaluate.readers.word_tables import pattern
 
 Kind = Literal["people", "targets", "no_one"]
 

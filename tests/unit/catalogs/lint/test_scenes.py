@@ -8,8 +8,7 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.lint.check import lint
-from biasgrid.catalogs.lint.rules.interaction_rules import INTERACTION_RULE
-from biasgrid.catalogs.lint.rules.scene_rules import SCENE_RULES
+from biasgrid.catalogs.lint.rules.scene_rules import INTERACTION_RULE, SCENE_RULES
 from biasgrid.catalogs.loading.catalog import OVERLAY, read_catalog
 from biasgrid.catalogs.scenario.interaction import resolve_interaction
 from support.lint_tables import lay_over

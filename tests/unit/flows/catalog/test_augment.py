@@ -12,8 +12,7 @@ import yaml
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.loading.documents import parse_document
-from biasgrid.flows.catalog.accept import accept
-from biasgrid.flows.catalog.augment import Augmentation, Augmented, Writer, augment, prepare
+from biasgrid.flows.catalog.augment import Augmentation, Augmented, Writer, accept, augment, prepare
 from biasgrid.tasks.augment.order import TemplateWish
 from biasgrid.tasks.augment.review import ReviewFile
 from biasgrid.warehouse.storage.lake import Lake

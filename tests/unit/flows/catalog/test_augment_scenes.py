@@ -8,8 +8,7 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.loading.documents import parse_document
-from biasgrid.flows.catalog.accept import accept
-from biasgrid.flows.catalog.augment import Augmented, Writer, augment, prepare
+from biasgrid.flows.catalog.augment import Augmented, Writer, accept, augment, prepare
 from biasgrid.tasks.augment.order import SceneWish
 
 pytestmark = pytest.mark.drill

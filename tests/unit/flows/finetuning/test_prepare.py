@@ -10,8 +10,8 @@ from biasgrid.catalogs.schema.models import Prices
 from biasgrid.flows.finetuning.options import TuningOptions
 from biasgrid.flows.finetuning.prepare import confirm, describe_order, outcome, prepare_tuning
 from biasgrid.flows.forecast.confirmation import Declined
-from biasgrid.tasks.finetuning.jobs import Job
 from biasgrid.tasks.finetuning.order import Order
+from biasgrid.tasks.finetuning.tune import Job
 from biasgrid.warehouse.storage.lake import Lake
 from support.paths import TUNING_CATALOG
 

@@ -11,9 +11,9 @@ import yaml
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.scenario.interaction import every_scene
 from biasgrid.flows.interaction.kind import INTERACTION
-from biasgrid.flows.interaction.prepare import plan_by_cell
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
+from biasgrid.tasks.interaction.plan import plan_by_cell
 from biasgrid.tasks.interaction.task import PlayCell, interact_cell, land_plays
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake

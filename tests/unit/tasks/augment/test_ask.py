@@ -7,8 +7,8 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.tasks.augment.ask import KIND, TOKENS, Replies, Request, ask, build_request
 from biasgrid.tasks.augment.order import Order
+from biasgrid.tasks.augment.prompts import KIND, TOKENS, Replies, Request, ask, build_request
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.generator import Generator
 from biasgrid.warehouse.storage.journal import Journal

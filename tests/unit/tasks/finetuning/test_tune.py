@@ -17,9 +17,8 @@ from biasgrid.tasks.connectors.api import ConnectorError
 from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, connect
 from biasgrid.tasks.connectors.client.retry import Backoff, PollPolicy, Unreachable
 from biasgrid.tasks.finetuning.dataset import dataset
-from biasgrid.tasks.finetuning.jobs import Job
 from biasgrid.tasks.finetuning.order import EPOCHS, Order
-from biasgrid.tasks.finetuning.tune import tune
+from biasgrid.tasks.finetuning.tune import Job, tune
 from biasgrid.warehouse.storage.lake import Lake
 
 PATIENCE = PollPolicy(first_s=0.02, longest_s=0.05, outage_s=5, backoff=Backoff(first_s=0.01, longest_s=0.02))

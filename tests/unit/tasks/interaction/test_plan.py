@@ -8,9 +8,8 @@ import orjson
 import pytest
 
 from biasgrid.catalogs.scenario.tuning_examples import dev_scenes
-from biasgrid.tasks.interaction.plan import turns
+from biasgrid.tasks.interaction.plan import turns, understandings
 from biasgrid.tasks.interaction.task import land_plays
-from biasgrid.tasks.interaction.understanding import understandings
 
 ELSEWHERE = """
 from biasgrid.catalogs.scenario.interaction import resolve_interaction

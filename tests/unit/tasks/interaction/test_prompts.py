@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from biasgrid.tasks.connectors.api import Message
+from biasgrid.tasks.interaction.plan import understandings
 from biasgrid.tasks.interaction.play import Play, Turn
 from biasgrid.tasks.interaction.prompts import (
     Memory,
@@ -15,7 +16,6 @@ from biasgrid.tasks.interaction.prompts import (
     new_statements,
     question_text,
 )
-from biasgrid.tasks.interaction.understanding import understandings
 
 
 def of(stage: Any, setting: str, mitigation: str = "none", **own: Any) -> Play:

@@ -12,6 +12,7 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.endpoints import Endpoint
 from biasgrid.catalogs.schema.models import Target, endpoint_target
 from biasgrid.catalogs.schema.target_file import Described, RedTeam, Turn
+from biasgrid.flows.redteam.prepare import Attack, sessions
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
 from biasgrid.tasks.connectors.replaying_client import Participant
@@ -19,7 +20,6 @@ from biasgrid.tasks.connectors.rows import fingerprint
 from biasgrid.tasks.connectors.simulated.roles.red_team import YIELDING
 from biasgrid.tasks.redteam.goal import Goal, Scene
 from biasgrid.tasks.redteam.groups import Groups
-from biasgrid.tasks.redteam.plan import Attack, sessions
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript
 from biasgrid.tasks.redteam.task import AttackCell, attack_cell
 from biasgrid.warehouse.storage.lake import Lake

@@ -10,14 +10,16 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.tuning_examples import TuningExample
 from biasgrid.catalogs.schema.scenes import Presence
-from biasgrid.tasks.review.concordance import Concordance, concordances, unknown_items
 from biasgrid.tasks.review.tuning_sheets import (
     Annotation,
+    Concordance,
+    concordances,
     contradictions,
     in_sections,
     item_of,
     read_sheet,
     sheets,
+    unknown_items,
 )
 
 PRESENCES: tuple[Presence, ...] = ("present", "absent")

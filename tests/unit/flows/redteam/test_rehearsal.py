@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from biasgrid.flows.redteam.request_estimate import WORD, Lengths, longest, requests, shortest
 from biasgrid.tasks.redteam.goal import Scene
-from biasgrid.tasks.redteam.rehearse import WORD, Lengths, longest, requests, shortest
 from biasgrid.tasks.redteam.session import Ask, Exchange, Judgement, Move, Say, Strategy
 from biasgrid.tasks.redteam.strategies import STRATEGIES
 
