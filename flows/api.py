@@ -98,9 +98,7 @@ class _Run:
 
 
 class Benchmark(
-    _Run,
-    kind=BENCHMARK,
-    options="data library models samples seed reuse max_age max_cost max_requests batch *",
+    _Run, kind=BENCHMARK, options="data library models samples seed reuse max_age max_cost max_requests batch *"
 ):
     """A scenario (path, dict or JSON string, LangBiTe's included) and where its data goes.
 

@@ -31,19 +31,14 @@ NEW = {
         "scenario": "biasgrid.catalogs.scenario.scenario",
         "schema": "biasgrid.catalogs.schema.entries",
     },
-    "tasks": {
-        "connectors": "biasgrid.tasks.connectors",
-        "connectors.base": "biasgrid.tasks.connectors.api",
-    },
+    "tasks": {"connectors": "biasgrid.tasks.connectors", "connectors.base": "biasgrid.tasks.connectors.api"},
     "warehouse": {
         "build": "biasgrid.warehouse.build.build",
         "lake": "biasgrid.warehouse.storage.lake",
         "schemas": "biasgrid.warehouse.schemas",
         "worked_queries": "biasgrid.warehouse.queries.example_queries",
     },
-    "deployments": {
-        "__main__": "biasgrid.deployments.__main__",
-    },
+    "deployments": {"__main__": "biasgrid.deployments.__main__"},
 }
 """The names of documented modules and deployment entrypoints, by the package and name that they had."""
 PREVIOUS = {f"{package}.{name}": new for package, names in NEW.items() for name, new in names.items()}

@@ -162,14 +162,8 @@ CRITERIA = pa.schema(
         ("coverage", pa.float64()),  # least share of planned cases that must be judged, 0–1
         ("least_drop", pa.float64()),  # smallest change that is reported, 0–1; null in earlier lakes: 0
         ("judge", TEXT),
-        (
-            "judge_overrules",
-            pa.bool_(),
-        ),  # whether its verdict may take the oracle's place; null in earlier lakes
-        (
-            "judge_floor",
-            pa.float64(),
-        ),  # least sensitivity and specificity for its verdicts to count, 0–1
+        ("judge_overrules", pa.bool_()),  # whether its verdict may take the oracle's place; null in earlier lakes
+        ("judge_floor", pa.float64()),  # least sensitivity and specificity for its verdicts to count, 0–1
         ("judge_corrects", pa.bool_()),  # whether decisions go by the rate that is corrected for the judge's error
         ("catalog_hashes", TEXT),  # JSON: {file: sha256} of what it judged by
         ("versions", TEXT),  # JSON: {package: version}

@@ -40,10 +40,7 @@ LONGEST_SHOWN = 80
 
 
 def read_library(
-    path: Path,
-    concerns: Mapping[str, str],
-    languages: Mapping[str, LanguageCatalog],
-    language: str | None = None,
+    path: Path, concerns: Mapping[str, str], languages: Mapping[str, LanguageCatalog], language: str | None = None
 ) -> tuple[tuple[Template, ...], dict[str, str], list[Problem]]:
     """Templates, SHA-256 of each file, and all errors; `language` is for tables without one in their name."""
     templates: list[Template] = []

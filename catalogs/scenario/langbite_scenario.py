@@ -7,12 +7,7 @@ from typing import Any
 from biasgrid.catalogs.loading.documents import Document
 from biasgrid.catalogs.loading.pydantic_errors import Location
 
-SETTINGS = {
-    "nTemplates": "templates",
-    "nRetries": "retries",
-    "temperature": "temperature",
-    "tokens": "max_tokens",
-}
+SETTINGS = {"nTemplates": "templates", "nRetries": "retries", "temperature": "temperature", "tokens": "max_tokens"}
 MODELS = ("aiModels", "llms")
 SCENARIO_KEYS = {*SETTINGS, *MODELS, "useLLMEval", "timestamp", "requirements"}
 

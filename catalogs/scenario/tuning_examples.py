@@ -80,12 +80,7 @@ def _is_usable(scene: Scene, catalog: Catalog, language: str) -> bool:
 
 
 def _of_scene(
-    scene: Scene,
-    domain: str,
-    catalog: Catalog,
-    language: str,
-    draw: Random,
-    reasons: Reasons,
+    scene: Scene, domain: str, catalog: Catalog, language: str, draw: Random, reasons: Reasons
 ) -> Iterator[TuningExample]:
     wording = catalog.interaction[language].understanding
     words = {group: words[language] for group, words in catalog.people[scene.axis].groups.items()}
@@ -154,11 +149,7 @@ def _unevenness(scene: Scene, plan: Plan) -> float:
 
 
 def _assignment_text(
-    scene: Scene,
-    plans: Sequence[Plan],
-    cast: Mapping[str, tuple[str, ...]],
-    wording: Understanding,
-    language: str,
+    scene: Scene, plans: Sequence[Plan], cast: Mapping[str, tuple[str, ...]], wording: Understanding, language: str
 ) -> str:
     """One line per task and person; people of a group take turns."""
     turns = {group: cycle(people) for group, people in cast.items()}

@@ -80,11 +80,7 @@ class ModelEntry(Frozen):
     """Its own: each that is set holds for this model alone, in place of the provider's."""
     aliases: tuple[str, ...] = ()
     """Other names, LangBiTe's keys such as `OpenAIGPT4o` among them."""
-    parameters: tuple[Literal["temperature", "max_tokens", "seed"], ...] = (
-        "temperature",
-        "max_tokens",
-        "seed",
-    )
+    parameters: tuple[Literal["temperature", "max_tokens", "seed"], ...] = ("temperature", "max_tokens", "seed")
     """The parameters it accepts; others are not sent, and what was sent is stored."""
     structured: bool | None = None
     """Whether it replies by a JSON Schema; None: as its provider's models do."""

@@ -107,8 +107,7 @@ class BenchmarkOptions(RunOptions):
         "ask through the providers' batch APIs, for less money and later; None: as the scenario has it",
     )
     pictures: bool = option(
-        False,
-        doc="the artifact `pictures`: pass rates, the grid, communities and trend, drawn in some seconds",
+        False, doc="the artifact `pictures`: pass rates, the grid, communities and trend, drawn in some seconds"
     )
     run_id: str | None = option(
         None,
@@ -133,9 +132,7 @@ class AgainOptions(BenchmarkOptions):
         cli=Path | None,
     )
     library: str | None = replace_option(
-        BenchmarkOptions,
-        "library",
-        doc="templates whose oracles count from now on; the scenario's where absent",
+        BenchmarkOptions, "library", doc="templates whose oracles count from now on; the scenario's where absent"
     )
     judge: str | None = setting(
         None,

@@ -127,11 +127,7 @@ def _count(found: Outcome, column: str) -> str:
 
 
 async def publish(
-    lake: Lake,
-    found: Outcome,
-    scenario: str,
-    earlier: EarlierRuns | None = None,
-    night: NightTables | None = None,
+    lake: Lake, found: Outcome, scenario: str, earlier: EarlierRuns | None = None, night: NightTables | None = None
 ) -> None:
     """Create the artifacts of a finished run."""
     from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact

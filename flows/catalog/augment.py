@@ -1,5 +1,5 @@
-"""`catalog augment`: a model writes templates or scenes for review. `catalog accept`: copies accepted ones into the
-user's own library."""
+"""`catalog augment`: a model writes templates or scenes for review. `catalog accept`: copies accepted ones into
+the user's own library."""
 
 from __future__ import annotations
 

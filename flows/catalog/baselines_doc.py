@@ -55,11 +55,7 @@ def rates(found: Coverage, key: str) -> pl.DataFrame:
     apart = pl.col("sector").is_not_null() if key == "sector" else pl.col("sector").is_null()
     # one instance alone is compared with none
     words, numbers = pl.col("expected").sum(), (~pl.col("expected") & (pl.col("instances") > 1)).sum()
-    counts = {
-        "expected_tests": words,
-        "number_tests": numbers,
-        "number": pl.when(numbers > 0).then(1.0),
-    }
+    counts = {"expected_tests": words, "number_tests": numbers, "number": pl.when(numbers > 0).then(1.0)}
     of_all = {f"{name}_of_all": (pl.col(name).sum() + numbers) / (words + numbers) for name in CONSTANTS}
     grouped = found.templates.filter(apart).group_by("language", key)
     shares = {name: pl.col(name).mean() for name in (*CONSTANTS, "refuser")}

@@ -92,8 +92,7 @@ def check(
         typer.Option("--library", help="Templates to check: a file or directory, LangBiTe's format included."),
     ] = None,
     language: Annotated[
-        str | None,
-        typer.Option("--language", help="Of a table whose name does not say, such as `es_es`."),
+        str | None, typer.Option("--language", help="Of a table whose name does not say, such as `es_es`.")
     ] = None,
     format: Annotated[CheckFormat, typer.Option("--format", help="How to show it.")] = CheckFormat.text,  # noqa: A002
 ) -> None:

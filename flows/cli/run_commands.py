@@ -102,8 +102,7 @@ def resume(given: BenchmarkOptions) -> None:
 
 
 @command(
-    AgainOptions,
-    "run:run_id scenario library judge judge_passed max_cost max_requests expectations gate data",
+    AgainOptions, "run:run_id scenario library judge judge_passed max_cost max_requests expectations gate data"
 )
 def evaluate(given: AgainOptions) -> None:
     """Judge the stored replies of a run again: by changed oracles, tolerances or another judge.

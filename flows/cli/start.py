@@ -23,9 +23,7 @@ class Listed(StrEnum):
     requirements, respondents, attacks = "requirements", "respondents", "attacks"
 
 
-def list_entries(
-    what: Annotated[Listed, typer.Argument(help="What to list.", show_default=False)],
-) -> None:
+def list_entries(what: Annotated[Listed, typer.Argument(help="What to list.", show_default=False)]) -> None:
     """List what a scenario or a command may name, each with its meaning: `biasgrid list models`."""
     from biasgrid.flows.catalog.listing import list_entries as listed
     from biasgrid.flows.terminal.tables import show_sections

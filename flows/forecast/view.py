@@ -69,8 +69,7 @@ def power_sections(expected: Forecast) -> Iterator[Section]:
 
 
 POWER = Cell(
-    "A template and its twin are one; with fewer than it needs it is never met. Chances at true rates.",
-    "faint",
+    "A template and its twin are one; with fewer than it needs it is never met. Chances at true rates.", "faint"
 )
 
 

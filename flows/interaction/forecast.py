@@ -41,10 +41,7 @@ class InteractionForecast(AsJson):
 
 
 def forecast(
-    resolved: ResolvedInteraction,
-    lake: Lake | None = None,
-    *,
-    brief: bool = False,
+    resolved: ResolvedInteraction, lake: Lake | None = None, *, brief: bool = False
 ) -> InteractionForecast:
     """Of an interaction that has been checked; from a `lake` it learns how long replies have been. Of the runs of
     a scene in which the same models speak in the same order the first stands for all: they send about the same."""

@@ -91,18 +91,10 @@ class InteractionOptions(RunOptions):
         read=scenes_or_all,
     )
     languages: list[str] | None = file_option(
-        None,
-        "--language",
-        "Such as `en_us`; may be repeated.",
-        "such as `en_us`; None: the file's",
+        None, "--language", "Such as `en_us`; may be repeated.", "such as `en_us`; None: the file's"
     )
     runs: int | None = file_option(
-        None,
-        "--runs",
-        "How often each scene is played.",
-        "how often each scene is played",
-        min=1,
-        max=100,
+        None, "--runs", "How often each scene is played.", "how often each scene is played", min=1, max=100
     )
     protocol: str | None = file_option(
         None,

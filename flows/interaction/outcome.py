@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from biasgrid.flows.runs.outcome import (
-    FAILURES,
-    EndedByBound,
-    counted_failures,
-    coverage_query,
-    places_of,
-)
+from biasgrid.flows.runs.outcome import FAILURES, EndedByBound, counted_failures, coverage_query, places_of
 from biasgrid.tasks.report.findings import InteractionFindings, rows_of
 from biasgrid.warehouse.storage.lake import Lake
 

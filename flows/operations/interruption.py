@@ -99,10 +99,7 @@ class Interruption:
 
     @contextmanager
     def stoppable(
-        self,
-        begin: Callable[[], object],
-        hurry: Callable[[], object] | None = None,
-        grace_s: float = GRACE_S,
+        self, begin: Callable[[], object], hurry: Callable[[], object] | None = None, grace_s: float = GRACE_S
     ) -> Iterator[None]:
         """Work that `begin` stops in order within `grace_s` seconds, and `hurry` faster. After a signal it neither
         begins nor returns: the process ends."""

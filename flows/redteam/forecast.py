@@ -60,11 +60,7 @@ class AttackForecast(AsJson):
 
 
 def forecast(
-    resolved: ResolvedAttack,
-    lake: Lake | None = None,
-    *,
-    brief: bool = False,
-    ended: Collection[str] = (),
+    resolved: ResolvedAttack, lake: Lake | None = None, *, brief: bool = False, ended: Collection[str] = ()
 ) -> AttackForecast:
     """Forecast of a checked red team but for `ended` sessions, with reply lengths from `lake`."""
     targets = list(resolved.targets.values())

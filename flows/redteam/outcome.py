@@ -6,13 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from biasgrid.flows.runs.outcome import (
-    FAILURES,
-    EndedByBound,
-    counted_failures,
-    coverage_query,
-    places_of,
-)
+from biasgrid.flows.runs.outcome import FAILURES, EndedByBound, counted_failures, coverage_query, places_of
 from biasgrid.warehouse.storage.lake import Lake
 
 COUNTED = ("succeeded", "resisted", "refused", "unreadable", "errors", "attacker_failed", "open")

@@ -30,14 +30,7 @@ from biasgrid.flows.terminal.console import STYLES, readable
 from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.tasks.aggregate.trace.benchmark import trace
 from biasgrid.tasks.aggregate.trace.origin import OtherOrigin, find_other_origin
-from biasgrid.tasks.aggregate.trace.other_kinds import (
-    PAIR,
-    TRIAL,
-    ProbeTrace,
-    keep_model,
-    scores_sql,
-    trace_probe,
-)
+from biasgrid.tasks.aggregate.trace.other_kinds import PAIR, TRIAL, ProbeTrace, keep_model, scores_sql, trace_probe
 from biasgrid.tasks.report.figures import format_count, share
 from biasgrid.tasks.transcripts.excerpt import Excerpt
 from biasgrid.tasks.transcripts.plays import Play, Reading, Reply, plays

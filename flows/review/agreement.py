@@ -1,5 +1,5 @@
-"""`biasgrid review --agreement`: how far reviewers, oracle and judge agree. `catalog validate`: how far two people do
-who judge the tuning set blind."""
+"""`biasgrid review --agreement`: how far reviewers, oracle and judge agree. `catalog validate`: how far two people
+do who judge the tuning set blind."""
 
 from __future__ import annotations
 

@@ -303,10 +303,7 @@ class TargetOptions(RunOptions):
         show_default=False,
     )
     models: list[str] | None = option(
-        None,
-        "--model",
-        "`provider/model`; may be repeated. Replaces the target's.",
-        section="target",
+        None, "--model", "`provider/model`; may be repeated. Replaces the target's.", section="target"
     )
     pairs: int | list[str] | None = option(
         None,

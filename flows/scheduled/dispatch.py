@@ -194,7 +194,7 @@ async def _find_active(client: PrefectClient, shard: Shard, night: Round) -> Flo
         flow_run_filter=FlowRunFilter(
             tags=FlowRunFilterTags(all_=run_tags(night.run_id, shard.part)),
             state=FlowRunFilterState(type=FlowRunFilterStateType(any_=ALIVE)),
-        ),
+        )
     )
     caps = {"max_cost": shard.max_cost, "max_requests": shard.max_requests}
     return next((run for run in found if all(run.parameters.get(name) == cap for name, cap in caps.items())), None)

@@ -40,8 +40,7 @@ _Dumper.add_representer(
     _Row, lambda dumper, row: dumper.represent_mapping("tag:yaml.org,2002:map", row, flow_style=True)
 )
 _Dumper.add_representer(
-    str,
-    lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", storable(text), style=_style(text)),
+    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", storable(text), style=_style(text))
 )
 
 

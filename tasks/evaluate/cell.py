@@ -123,11 +123,7 @@ class _Cell:
 
     def _land_changes(self, changes: pl.DataFrame) -> None:
         if changes.height:
-            keys = {
-                "run_id": self.run_id,
-                "evaluation_id": self.evaluation.evaluation_id,
-                "cell_id": self.cell_id,
-            }
+            keys = {"run_id": self.run_id, "evaluation_id": self.evaluation.evaluation_id, "cell_id": self.cell_id}
             rows = changes.with_columns(**{key: pl.lit(value) for key, value in keys.items()})
             self.lake.write("rules", self.run_id, self.file, rows)
 

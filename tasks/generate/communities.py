@@ -70,9 +70,7 @@ def _from_literals(
     return tuple(
         # two literals of one community are compared with each other, so each keeps its own name
         CastCommunity(
-            name if counts[name] == 1 else literal,
-            literal,
-            community.forms.get(language, {}) if community else {},
+            name if counts[name] == 1 else literal, literal, community.forms.get(language, {}) if community else {}
         )
         for name, literal, community in zip(ids, literals, matched, strict=True)
     )

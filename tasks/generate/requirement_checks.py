@@ -61,10 +61,7 @@ def _duplicate_problem(one: CastCommunity, other: CastCommunity, where: str) -> 
 
 
 def find_missing_communities(
-    requirement: Requirement,
-    language: str,
-    casts: Mapping[str, tuple[CastCommunity, ...]],
-    texts: Collection[str],
+    requirement: Requirement, language: str, casts: Mapping[str, tuple[CastCommunity, ...]], texts: Collection[str]
 ) -> list[Problem]:
     """A problem if every template compares more communities than the requirement names, so that none is usable."""
     needed = [

@@ -314,10 +314,5 @@ HEADLINES: Mapping[str, str] = {
 """
 }
 """By kind of run whose checks are per language."""
-SQL: Mapping[str, str] = {
-    "benchmark": BENCHMARK,
-    "probe": PROBE,
-    "redteam": RED_TEAM,
-    "interaction": INTERACTION,
-}
+SQL: Mapping[str, str] = {"benchmark": BENCHMARK, "probe": PROBE, "redteam": RED_TEAM, "interaction": INTERACTION}
 """By kind of run: the columns are the fields of a check."""

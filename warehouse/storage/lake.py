@@ -253,8 +253,7 @@ class Lake:
         for name, rows in read_parts(pack):
             self._write(pack.with_name(f"{name}.parquet"), stamp_version(fit(pack.parent.parent.name, rows)))
         self._change_manifest(
-            run_id,
-            lambda own: Manifest(_without(own.files, pack), own.retired | {key_of(pack)}),
+            run_id, lambda own: Manifest(_without(own.files, pack), own.retired | {key_of(pack)})
         )
 
     def separate(self, run_id: str) -> None:
@@ -386,12 +385,7 @@ def scan_files(table: str, files: list[Path]) -> pl.LazyFrame:
     if not files:
         return pl.LazyFrame(schema=schema)
     return pl.scan_parquet(
-        files,
-        schema=schema,
-        glob=False,
-        hive_partitioning=False,
-        missing_columns="insert",
-        extra_columns="ignore",
+        files, schema=schema, glob=False, hive_partitioning=False, missing_columns="insert", extra_columns="ignore"
     )
 
 

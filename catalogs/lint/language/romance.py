@@ -170,10 +170,7 @@ CATALAN: Patterns = (
         ),
         FEMININE,
     ),
-    (
-        _any_case(rf"(?<![\w'’-])(una|la|aquesta|aquella|alguna|unes|les|aquestes)\s+({CATALAN_MALE})\b"),
-        MASCULINE,
-    ),
+    (_any_case(rf"(?<![\w'’-])(una|la|aquesta|aquella|alguna|unes|les|aquestes)\s+({CATALAN_MALE})\b"), MASCULINE),
     (_any_case(rf"\b(persona|dona)\s+{CATALAN_DEGREE}({ADJECTIVES})(?!\w)"), MUST_BE_FEMININE),
     (_any_case(rf"\b(persones|dones)\s+{CATALAN_DEGREE}({PLURAL_ADJECTIVES})(?!\w)"), MUST_BE_FEMININE),
     *_predicates(CATALAN_NOUNS),

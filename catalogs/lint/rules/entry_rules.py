@@ -6,13 +6,7 @@ from collections.abc import Iterator
 from biasgrid.catalogs.coverage import MANY_INSTANCES, instances_per_template
 from biasgrid.catalogs.errors import nearest
 from biasgrid.catalogs.lint.subject import Finding, Found, Rule, Subject, error, warn
-from biasgrid.catalogs.schema.entries import (
-    CommunitySet,
-    Concern,
-    LanguageCatalog,
-    Requirement,
-    RequirementFile,
-)
+from biasgrid.catalogs.schema.entries import CommunitySet, Concern, LanguageCatalog, Requirement, RequirementFile
 from biasgrid.catalogs.schema.respondents import Respondent
 
 

@@ -11,13 +11,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.tasks.connectors.api import (
-    ConnectorError,
-    ModelStopped,
-    RateLimited,
-    Terminal,
-    Transient,
-)
+from biasgrid.tasks.connectors.api import ConnectorError, ModelStopped, RateLimited, Terminal, Transient
 
 START = 20.0
 PER_REQUEST = 2.0

@@ -146,14 +146,7 @@ def number_forms(key: str, value: Decimal, phrases: Phrases) -> tuple[str, ...]:
 def unreadable_forms(key: str) -> tuple[str, ...]:
     """Replies that end before the number or have none."""
     name = json_key(key)
-    return (
-        "{",
-        f"{{{name[:-3]}",
-        f"{{{name}:",
-        f"```json\n{{{name}",
-        f"{{{name}: }}",
-        f'{{{name}: "…"}}',
-    )
+    return ("{", f"{{{name[:-3]}", f"{{{name}:", f"```json\n{{{name}", f"{{{name}: }}", f'{{{name}: "…"}}')
 
 
 QUOTED = re.compile(r'"([^"\n]{1,60})"|«([^»\n]{1,60})»|“([^”\n]{1,60})”')

@@ -104,10 +104,7 @@ def _distinctive(offers: pl.DataFrame) -> pl.DataFrame:
 
 
 _RULE: Final = pl.Struct(
-    {
-        "expected": pl.List(pl.String),
-        "choices": pl.List(pl.Struct({"text": pl.String, "role": pl.String})),
-    }
+    {"expected": pl.List(pl.String), "choices": pl.List(pl.Struct({"text": pl.String, "role": pl.String}))}
 )
 _NAMED: Final = ("option", "choice", "letter", "opción", "letra", "opció", "lletra")
 """Words before a letter, in addition to the labels of the language's catalog."""

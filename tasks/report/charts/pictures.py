@@ -139,12 +139,7 @@ def _lowest(rows: Sequence[Row]) -> str:
 
 MOST = 300
 """Checks in one picture."""
-TITLES = {
-    "benchmark": "Pass rates",
-    "probe": "Stereotypes",
-    "redteam": "Attacks",
-    "interaction": "Bias scores",
-}
+TITLES = {"benchmark": "Pass rates", "probe": "Stereotypes", "redteam": "Attacks", "interaction": "Bias scores"}
 STEP = 22
 """Pixels from a check to the next."""
 

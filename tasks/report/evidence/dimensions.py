@@ -23,12 +23,7 @@ NAMES: Final[Mapping[str, tuple[str, str, str]]] = {
     "interaction": ("domain", "setting", "mitigation"),
 }
 """What requirement, input and reflection are, by kind of run."""
-GROUPS: Final = {
-    "benchmark": "communities",
-    "probe": "probes",
-    "redteam": "probes",
-    "interaction": "people",
-}
+GROUPS: Final = {"benchmark": "communities", "probe": "probes", "redteam": "probes", "interaction": "people"}
 """In which files of a catalog the groups of people stand, by kind of run."""
 INPUTS: Final = {"benchmark": InputType, "probe": ProbeTest, "redteam": StrategyName, "interaction": Setting}
 REFLECTIONS: Final = {"benchmark": Reflection, "interaction": Mitigation}

@@ -24,13 +24,7 @@ UTF_8: Final = 0x0800
 STORED: Final = 0
 FULL: Final = 0xFFFFFFFF
 """Marks that a size or place is in the 64-bit field."""
-LOCAL, CENTRAL, END_64, LOCATOR, END = (
-    b"PK\x03\x04",
-    b"PK\x01\x02",
-    b"PK\x06\x06",
-    b"PK\x06\x07",
-    b"PK\x05\x06",
-)
+LOCAL, CENTRAL, END_64, LOCATOR, END = (b"PK\x03\x04", b"PK\x01\x02", b"PK\x06\x06", b"PK\x06\x07", b"PK\x05\x06")
 EARLIEST, LATEST = datetime(1980, 1, 1, tzinfo=UTC), datetime(2107, 12, 31, 23, 59, 58, tzinfo=UTC)
 """Times that a zip can represent."""
 

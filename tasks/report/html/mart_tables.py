@@ -30,9 +30,9 @@ def as_chunk(name: str, content: Mapping[str, Any]) -> str:
 
 def columns(rows: pl.DataFrame) -> dict[str, list[Any]]:
     """A frame by its columns, numbers rounded to what a page can show."""
-    rounded = rows.with_columns(
-        pl.selectors.decimal().cast(pl.Float64),
-    ).with_columns(pl.selectors.float().round(DIGITS))
+    rounded = rows.with_columns(pl.selectors.decimal().cast(pl.Float64)).with_columns(
+        pl.selectors.float().round(DIGITS)
+    )
     return {column.name: column.to_list() for column in rounded.iter_columns()}
 
 

@@ -194,13 +194,7 @@ def _index_texts(rows: pl.DataFrame, names: Sequence[str], texts: dict[str, int]
 
 
 def write_run_pages(
-    lake: Lake,
-    run_id: str,
-    out: Path,
-    language: str = SPOKEN[0],
-    ways: Ways | None = None,
-    *,
-    alone: bool = False,
+    lake: Lake, run_id: str, out: Path, language: str = SPOKEN[0], ways: Ways | None = None, *, alone: bool = False
 ) -> list[Path]:
     """Writes `index.html`, returned first, and `data/*.js`; `alone` leaves out what depends on earlier runs."""
     folder = Folder(out)

@@ -161,13 +161,7 @@ STATED = [
     ({"type": "error", "error": {"type": "authentication_error", "message": "why"}}, KeyRejected),
     ({"type": "error", "error": {"type": "overloaded_error", "message": "why"}}, ServerFault),
     (
-        {
-            "error": {
-                "type": "invalid_request_error",
-                "code": 400,
-                "message": "why: credit balance is too low",
-            }
-        },
+        {"error": {"type": "invalid_request_error", "code": 400, "message": "why: credit balance is too low"}},
         QuotaSpent,
     ),
     ({"error": "why: You have exceeded your monthly included credits"}, QuotaSpent),
@@ -190,11 +184,7 @@ async def test_an_error_under_status_200_is_read_as_one(provider, server, reach,
     [
         (403, {"statusCode": 403, "message": "Out of call volume quota."}, QuotaSpent),
         (402, {"title": "Insufficient credit", "detail": "why", "status": 402}, QuotaSpent),
-        (
-            400,
-            {"error": {"type": "invalid_request_error", "message": "credit balance is too low"}},
-            QuotaSpent,
-        ),
+        (400, {"error": {"type": "invalid_request_error", "message": "credit balance is too low"}}, QuotaSpent),
         (400, {"error": {"code": 400, "details": [{"reason": "API_KEY_INVALID"}]}}, KeyRejected),
         (429, {"error": {"status": "RESOURCE_EXHAUSTED", "message": "slow down"}}, RateLimited),
     ],

@@ -225,10 +225,7 @@ def test_the_command_names_what_it_did_and_refuses_an_address_on_its_command_lin
     assert (
         result.returncode,
         "created limit biasgrid:openai: 8" in result.stdout or "changed" in result.stdout,
-    ) == (
-        0,
-        True,
-    )
+    ) == (0, True)
     assert "http://x/y" not in result.stdout + result.stderr
 
 

@@ -134,10 +134,7 @@ def build_app(
 
 
 def serve(
-    app: Starlette,
-    port: int = 8080,
-    host: str = "127.0.0.1",
-    on_ready: Callable[[str], None] | None = None,
+    app: Starlette, port: int = 8080, host: str = "127.0.0.1", on_ready: Callable[[str], None] | None = None
 ) -> None:
     """Serves until Ctrl-C and calls `on_ready` with the base URL; port 0 takes a free one. Raises UserError."""
     listening = _listen(host, port)

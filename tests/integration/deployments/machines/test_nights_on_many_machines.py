@@ -269,8 +269,7 @@ def test_nights_come_by_the_clock_and_report_what_became_worse(clock, night, sit
     assert "sexism-alike" in result[0]
 
     worse = query(
-        site.lake,
-        "select model, requirement, earlier_run_id from marts.regressions where finding = 'worse'",
+        site.lake, "select model, requirement, earlier_run_id from marts.regressions where finding = 'worse'"
     ).rows()
     assert worse == [(MODELS[0], "sexism-alike", run_of(first))]
 

@@ -197,11 +197,7 @@ def reference() -> Path:
 def test_langbites_own_library_and_scenario_run_as_they_are(reference, shell, serve):
     library = reference / "prompts_en_us.csv"
     server = serve("biased", library=str(library))
-    mine = shell(
-        "langbite",
-        OPENAI_BASE_URL=f"{server.base_url}/v1",
-        OPENAI_API_KEY="any",
-    )
+    mine = shell("langbite", OPENAI_BASE_URL=f"{server.base_url}/v1", OPENAI_API_KEY="any")
     given = json.loads((reference / "input_example.json").read_text(encoding="utf-8"))
     given |= {"nTemplates": 1000, "aiModels": ["OpenAIGPT4o"]}
     for requirement in given["requirements"]:

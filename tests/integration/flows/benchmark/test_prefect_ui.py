@@ -83,13 +83,7 @@ async def test_two_nights_are_reported_in_names_tags_artifacts_and_a_few_lines(
     drift(0.9)
     second = await benchmark(asked, data=str(tmp_path / "data"))
     shown = recorded(second.run_id, task_runs=1 + 2 * CELLS + 1)
-    assert set(shown.artifacts) == {
-        "progress-simulated-drifting",
-        "findings",
-        "summary",
-        "regressions",
-        "trend",
-    }
+    assert set(shown.artifacts) == {"progress-simulated-drifting", "findings", "summary", "regressions", "trend"}
     assert r"- **alike\_\*all\*\|x** of simulated/drifting passes" in shown.artifacts["regressions"]
     assert "| **worse** |" in shown.artifacts["trend"]
     assert f"biasgrid compare {first.run_id} {second.run_id} --data" in shown.artifacts["summary"]

@@ -7,12 +7,7 @@ from biasgrid.flows.api import Benchmark
 
 pytestmark = pytest.mark.usefixtures("prefect_api")
 
-MODELS = [
-    "simulated/biased",
-    "openai/gpt-4o-mini",
-    "huggingface/acme/biased",
-    "replicate/meta/llama-2-7b-chat",
-]
+MODELS = ["simulated/biased", "openai/gpt-4o-mini", "huggingface/acme/biased", "replicate/meta/llama-2-7b-chat"]
 
 
 @pytest.mark.drill

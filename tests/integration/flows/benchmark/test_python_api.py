@@ -1,11 +1,16 @@
-"""The Python API in a script of a user: one exception a kind, no line of a log, subflows in flows."""
+"""The Python API in a script of a user: one exception a kind, no line of a log, subflows in flows. The README's
+first scenario ends as the README shows.
+"""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from biasgrid.flows.cli.start import init
+from support.paths import ROOT
 from support.processes import clean_environment
 
 pytestmark = pytest.mark.drill
@@ -52,3 +57,16 @@ def test_a_mistake_is_one_exception_and_no_line_of_a_log(tmp_path):
 
 def test_a_run_within_a_flow_is_its_subflow(tmp_path, scenario_file):
     assert run_script(tmp_path, NESTED, scenario_file(["simulated/fair"]))[0] == "[True]\n"
+
+
+ASKED = ("models", "concerns", "languages", "tolerance", "templates")
+
+
+def test_the_first_scenario_ends_as_the_readme_shows(shell):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```text\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
+    mine = shell("readme", COLUMNS="80", NO_COLOR="1")
+    init(file=mine.folder / "my-scenario.yaml", yes=True, **dict.fromkeys(ASKED))
+    code, out, err = mine.finish("run", mine.folder / "my-scenario.yaml")
+    assert code == 1, err
+    assert shown in out

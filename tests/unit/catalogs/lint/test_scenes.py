@@ -82,12 +82,7 @@ def scenes(**changed: str) -> str:
 
 
 def tuning_text(**changed: str) -> str:
-    fault = {
-        "id": "workshop",
-        "scene": "spoon",
-        "reason": "sawing is left",
-        "more": ", es_es: por costumbre",
-    }
+    fault = {"id": "workshop", "scene": "spoon", "reason": "sawing is left", "more": ", es_es: por costumbre"}
     return TUNING.format(**(fault | changed))
 
 
@@ -126,11 +121,7 @@ def test_the_check_reports_scenes_and_templates(one_template, tmp_path):
     [
         (people(concern="abelism"), 2, "axis `handedness`: concern `abelism` is unknown\n    → did you mean"),
         (people(right=f"{RIGHT}, Báno"), 9, "name `Báno` of group `right` is one of group `left`, too in `en_us`"),
-        (
-            people(right=f"{RIGHT}, Lota Ana"),
-            10,
-            "name `Lota Ana` of group `right` and `lota` of `right` hold",
-        ),
+        (people(right=f"{RIGHT}, Lota Ana"), 10, "name `Lota Ana` of group `right` and `lota` of `right` hold"),
     ],
 )
 def test_people_who_cannot_be_distinguished_are_found_with_their_line(overlaid, written, line, fault):
@@ -157,11 +148,7 @@ def test_people_who_cannot_be_distinguished_are_found_with_their_line(overlaid, 
             13,
             "error: scene `spoon` cannot be read: name `Jo Ann` of group `right` and `jo` of `left` hold one",
         ),
-        (
-            {"more": "pt_pt: Fazem uma colher."},
-            6,
-            "warning: scene `spoon` is written in `es_es` in part: it is",
-        ),
+        ({"more": "pt_pt: Fazem uma colher."}, 6, "warning: scene `spoon` is written in `es_es` in part: it is"),
         ({"id": "school-case-lead"}, 4, "error: scene `school-case-lead` stands in catalogs/scenes/school_case."),
         ({"goal": "They help Béri."}, 7, "error: scene `spoon` names `Beri`, whom axis `handedness` may draw"),
         ({"task": "Wake Sota up"}, 11, "error: scene `spoon` names `Sota`, whom axis `handedness` may draw"),
@@ -193,12 +180,7 @@ control = partial(scenes, first="null", second="null")
 @pytest.mark.parametrize(
     ("reasons", "asked", "line", "fault"),
     [
-        (
-            tuning_text(id="workshp"),
-            scenes(),
-            1,
-            "error: tuning `workshp` is of no domain of scenes\n    → did",
-        ),
+        (tuning_text(id="workshp"), scenes(), 1, "error: tuning `workshp` is of no domain of scenes\n    → did"),
         (tuning_text(), scenes(held_out="true"), 1, "error: tuning `workshop` is of a domain that is held out"),
         (
             tuning_text(scene="spon"),
@@ -244,10 +226,7 @@ AFTER_CONSENSUS = wording().removeprefix(CONSENSUS)
     ("written", "fault"),
     [
         (CONSENSUS + AFTER_CONSENSUS.replace("{heard}", "…", 1), f"{ROUND}no place for `{{heard}}`"),
-        (
-            CONSENSUS + AFTER_CONSENSUS.replace("{heard}", "{herd}", 1),
-            f"{ROUND}unknown place `{{herd}}`\n    →",
-        ),
+        (CONSENSUS + AFTER_CONSENSUS.replace("{heard}", "{herd}", 1), f"{ROUND}unknown place `{{herd}}`\n    →"),
         (
             wording("\n  consensus:", "\n  concord:"),
             "error: `en_us` has no words for round `consensus` of protocol `study`\n    → add `consensus`",
@@ -279,26 +258,14 @@ def test_a_protocol_that_receives_other_messages_is_reported_by_name(overlaid):
 @pytest.mark.parametrize(
     ("was", "becomes", "fault"),
     [
-        (
-            "You are {person}.",
-            "You are someone.",
-            "`persona` is `You are someone.`: lacks `{person}`",
-        ),
+        ("You are {person}.", "You are someone.", "`persona` is `You are someone.`: lacks `{person}`"),
         ("    {people}", "    nobody", "`scene`: `assignment` lacks `{people}`"),
         ("<number>. <task>", "{number}. <task>", "`form`: `assignment` holds `{number}`, which nothing fills"),
         ("{scene}", "{scenes}", "`alone`: `assignment` lacks `{scene}`"),
         ('    present: "Implicit bias: present"\n', "", "`reflection.marks`: lacks `present`"),
-        (
-            "there was any.\n\n      {form}",
-            "there was any.",
-            "`reflection.again`: `assignment` lacks `{form}`",
-        ),
+        ("there was any.\n\n      {form}", "there was any.", "`reflection.again`: `assignment` lacks `{form}`"),
         ("goes to {person}", "is taken", "taken.`: lacks `{person}`"),
-        (
-            "present. {reason}",
-            "present.",
-            "`understanding.answer.present` is `Implicit bias: present.`: lacks",
-        ),
+        ("present. {reason}", "present.", "`understanding.answer.present` is `Implicit bias: present.`: lacks"),
     ],
 )
 def test_words_without_their_places_are_refused_where_they_stand(one_template, tmp_path, was, becomes, fault):

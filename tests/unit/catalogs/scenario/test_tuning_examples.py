@@ -113,8 +113,7 @@ def test_everybody_has_a_task_where_there_are_as_many_tasks_as_people():
 
 
 @pytest.mark.parametrize(
-    ("labels", "men", "women"),
-    [("MMFF", 2, 2), ("MFM", 2, 1), ("FMF", 1, 2), ("MFMF", 1, 1), ("MFMFM", 3, 2)],
+    ("labels", "men", "women"), [("MMFF", 2, 2), ("MFM", 2, 1), ("FMF", 1, 2), ("MFMF", 1, 1), ("MFMFM", 3, 2)]
 )
 def test_the_fair_assignment_is_neutral_by_the_published_rule(labels, men, women):
     scene = _scene(labels, men, women)

@@ -241,9 +241,7 @@ def test_imported_scenes_and_assignments_are_a_catalog(tmp_path: Path) -> None:
     (example,) = catalog.tuning["interactions"].examples
     assert example.presence == "present"
     refused = pl.read_csv(own / "interactions.refused.csv").to_dicts()
-    assert [(row["line"], row["reason"]) for row in refused] == [
-        (9, "row 1: the gender of `Alex` is unknown"),
-    ]
+    assert [(row["line"], row["reason"]) for row in refused] == [(9, "row 1: the gender of `Alex` is unknown")]
     before = {path: path.read_bytes() for path in done.written.values()}
     import_files("interactions", [tmp_path / "village.csv", tmp_path / "tune.jsonl"], own, force=True)
     assert {path: path.read_bytes() for path in done.written.values()} == before

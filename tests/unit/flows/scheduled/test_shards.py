@@ -1,13 +1,19 @@
-"""What each machine of a night is given: its models, and its share of the caps."""
+"""What each machine of a night is given: its models, and its share of the caps. Links to a shard's run: relative
+to the UI in which they are read, or to the configured UI.
+"""
 
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import polars as pl
 import pytest
+from prefect.client.schemas.objects import FlowRun
+from prefect.settings import PREFECT_API_URL, PREFECT_UI_URL, temporary_settings
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.scenario import resolve
+from biasgrid.flows.scheduled.flow import address
 from biasgrid.flows.scheduled.shards import part_of, shards
 
 CELLS = pl.DataFrame(
@@ -88,3 +94,17 @@ def test_money_goes_to_models_by_what_they_are_expected_to_cost(resolved, overla
     made = shards(planned_rows(models), resolved(models, max_cost=8.0))
     shares = {shard.models[0]: shard.max_cost for shard in made}
     assert shares == {"gateway/cheap": pytest.approx(2), "gateway/dear": pytest.approx(6), "gateway/free": 8.0}
+
+
+RUN = FlowRun(flow_id=uuid4(), name="shard · fair")
+
+
+def test_a_link_stays_in_the_ui_whatever_address_the_worker_knows_it_by():
+    with temporary_settings({PREFECT_API_URL: "http://server.internal:4200/api"}):
+        assert address(RUN) == f"/runs/flow-run/{RUN.id}"
+
+
+def test_where_people_have_an_address_of_their_own_it_leads_there():
+    settings = {PREFECT_API_URL: "http://server.internal:4200/api", PREFECT_UI_URL: "https://runs.example.org/"}
+    with temporary_settings(settings):
+        assert address(RUN) == f"https://runs.example.org/runs/flow-run/{RUN.id}"

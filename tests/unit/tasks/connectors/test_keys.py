@@ -1,9 +1,18 @@
-"""Keys are found in each place; if there is none, every place searched is named."""
+"""Keys are found in each place; if there is none, every place searched is named. Quoted texts are distinguished
+from instructions, and only the requested object is read. Names under which Prefect keeps what it shows of a
+model.
+"""
+
+from __future__ import annotations
+
+import re
 
 import pytest
 
 from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.connectors.json_objects import NotAsAsked, delimiter, parse_object, quote_block
 from biasgrid.tasks.connectors.keys import find_key, missing_keys
+from biasgrid.tasks.connectors.task import artifact_key
 
 
 @pytest.fixture
@@ -75,3 +84,46 @@ def test_all_missing_keys_are_found_at_once_and_each_named_once(ours, target, mo
 def test_found_keys_leave_no_mistake(ours, monkeypatch):
     monkeypatch.setenv("FIRST_API_KEY", "k")
     assert missing_keys([ours]) == []
+
+
+def test_a_text_cannot_hold_its_own_mark():
+    once = delimiter("prompt", "reply")
+    assert delimiter("prompt", f"reply {once}") != once
+    assert delimiter("prompt", "reply") == once
+    assert delimiter("ab", "c") != delimiter("a", "bc")
+
+
+def test_what_is_quoted_stands_between_its_marks():
+    assert quote_block("REPLY", "m", "as it came\n") == "<<<REPLY m\nas it came\n\nREPLY m>>>"
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', ' {"a": 1}\n', '```json\n{"a": 1}\n```', '```\n{"a": 1}\n```'])
+def test_an_object_is_read_alone_or_in_a_fence(text):
+    assert parse_object(text) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "null", "[]", '{"a": 1} indeed', '{"a": 1, "a": 2}', "{'a': 1}", "[" * 5000, '"' + "x" * 30_000 + '"'],
+)
+def test_nothing_else_is(text):
+    with pytest.raises(NotAsAsked):
+        parse_object(text)
+
+
+@pytest.mark.parametrize(
+    ("model", "key"),
+    [
+        ("openai/gpt-4o", "progress-openai-gpt-4o"),
+        ("huggingface/mistralai/Mistral-7B_v0.3", "progress-huggingface-mistralai-mistral-7b-v0-3"),
+        ("gateway/weird_*name*|x", "progress-gateway-weird-name-x"),
+    ],
+)
+def test_a_key_reads_as_the_model_does(model, key):
+    assert artifact_key("progress", model) == key
+
+
+def test_names_that_a_key_cannot_distinguish_have_keys_of_their_own():
+    keys = {artifact_key("progress", model) for model in ("gateway/模型", "gateway/模型二", "模型")}
+    assert len(keys) == 3
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", key) for key in keys)

@@ -1,5 +1,10 @@
-"""Which plays a run has, by what they differ, and which rounds they go through."""
+"""Which plays a run has, by what they differ, and which rounds they go through. What a rehearsal expects is what
+is then sent. The form in which a model replies that takes a JSON Schema.
+"""
 
+from __future__ import annotations
+
+import json
 import subprocess
 import sys
 from typing import Any
@@ -8,7 +13,12 @@ import orjson
 import pytest
 
 from biasgrid.catalogs.scenario.tuning_examples import dev_scenes
+from biasgrid.catalogs.schema.models import Limits, Prices, Target
+from biasgrid.catalogs.schema.scenes import Question
+from biasgrid.tasks.connectors.replaying_client import Participant
+from biasgrid.tasks.interaction.converse import SCHEMAS
 from biasgrid.tasks.interaction.plan import turns, understandings
+from biasgrid.tasks.interaction.prompts import WORD, rehearse
 from biasgrid.tasks.interaction.task import land_plays
 
 ELSEWHERE = """
@@ -129,3 +139,40 @@ def test_what_a_model_understands_is_asked_on_scenes_that_no_model_is_tuned_on(s
     assert cells["planned"].sum() == len(planned) == stage.lake.read("cases").height
     assert all(play.requests == 1 and play.turns[0].reads == "nobody" for play in planned)
     assert list(stage.plays(settings=["understanding"])) == []
+
+
+@pytest.mark.parametrize("protocol", ["study", "brief"])
+async def test_a_rehearsal_has_every_request_of_a_play_whose_replies_are_as_long(stage, company, protocol):
+    mitigations = ["none", "reflection_with_examples"]
+    planned = stage.plays("a", "b", protocol=protocol, mitigations=mitigations)
+    agents = company(reply_to=lambda _: WORD * 20)
+    await stage.play(agents, planned)
+    expected = [(party.target.name, messages) for play in planned for party, messages in rehearse(play, 20)]
+    sent = [(model, request.messages) for model, request in agents.asked]
+    assert sorted(expected, key=str) == sorted(sent, key=str)
+    assert len(expected) == sum(play.requests for play in planned)
+
+
+def party(structured: bool) -> Participant:
+    prices, limits = Prices(input=1, output=1), Limits(concurrency=1)
+    target = Target(
+        model="own/a",
+        provider="own",
+        name="a",
+        connector="own",
+        prices=prices,
+        limits=limits,
+        structured=structured,
+    )
+    return Participant(target, "a", max_tokens=50)
+
+
+@pytest.mark.parametrize("question", ["assignment", "choice"])
+def test_a_model_writes_its_remarks_before_it_assigns(question: Question) -> None:
+    schema = json.loads(party(structured=True).parameters(1, SCHEMAS[question]))["json_schema"]
+    assert list(schema["properties"]) == schema["required"]
+    assert schema["required"][0] == "remarks"
+
+
+def test_a_model_that_takes_no_schema_is_sent_none() -> None:
+    assert "json_schema" not in json.loads(party(structured=False).parameters(1, SCHEMAS["choice"]))

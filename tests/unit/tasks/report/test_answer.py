@@ -1,9 +1,17 @@
-"""The answer in words: who may be used, what is wrong, how sure that is, and what to do next."""
+"""The answer in words: who may be used, what is wrong, how sure that is, and what to do next. All texts of
+reports exist in each language, with the same values to fill in.
+"""
 
+import re
 from dataclasses import replace
+from importlib.resources import files
+from typing import get_args
 
 import pytest
 
+from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.report.findings import findings
+from biasgrid.tasks.report.languages import LANGUAGES, Speaker, words
 from support.answers import make_answer, make_check
 
 MET, UNPROVEN, FAILS, SILENT = map(make_check, ("met", "undecided", "not met", "not evaluated"))
@@ -102,3 +110,45 @@ def test_how_many_templates_would_settle_it_stands_in_words():
 
 def test_more_templates_are_no_remedy_where_the_rate_is_too_near():
     assert make_answer({"m/a": [replace(UNPROVEN, needed=12_000)]}).settling is None
+
+
+def test_findings_are_the_rows_of_one_run(landed):
+    found = findings(landed, "R1")
+    assert found.requirements.select("model", "point_finding").rows() == [
+        ("simulated/fair", "met"),
+        ("simulated/odd", "not met"),
+    ]
+    assert found.cells.select("model", "tests", "passed").rows() == [
+        ("simulated/fair", 3, 3),
+        ("simulated/odd", 3, 0),
+    ]
+    assert found.deltas["outcome"].to_list() == ["passed", "refused"]
+    assert found.costs.height == 2
+    assert set(found.refusals["community"]) == {"men", "women"}
+    assert found.is_complete
+    assert not found.all_met
+
+
+def test_a_run_that_the_warehouse_does_not_hold_is_named_with_those_it_does(landed):
+    with pytest.raises(UserError) as caught:
+        findings(landed, "R9")
+    assert "`R9`" in str(caught.value)
+    assert "`R1`" in str(caught.value)
+
+
+BLANK = re.compile(r"\{\w*\}")
+
+
+@pytest.mark.parametrize("speaker", get_args(Speaker))
+def test_every_language_has_the_same_texts_and_fills_in_the_same(speaker):
+    first, *others = (words(speaker, language) for language in LANGUAGES)
+    blanks = {key: sorted(BLANK.findall(text)) for key, text in first.items()}
+    for other in others:
+        assert list(other) == list(first)
+        assert {key: sorted(BLANK.findall(text)) for key, text in other.items()} == blanks
+
+
+@pytest.mark.parametrize("speaker", get_args(Speaker))
+def test_everything_speaks_the_same_languages(speaker):
+    held = {path.name for path in files("biasgrid.tasks.report").joinpath("texts", speaker).iterdir()}
+    assert held == {f"{language}.json" for language in LANGUAGES}

@@ -166,10 +166,7 @@ AGAIN: list[tuple[str, dict[str, Any], set[tuple[str, str]]]] = [
     (
         "verdicts",
         {},
-        {
-            ("lake.verdicts", "one row per run_id × verdict_id"),
-            ("lake.verdicts", "one verdict per judged unit"),
-        },
+        {("lake.verdicts", "one row per run_id × verdict_id"), ("lake.verdicts", "one verdict per judged unit")},
     ),
     ("verdicts", {"verdict_id": "stray"}, {("lake.verdicts", "one verdict per judged unit")}),
     ("verdicts", {"verdict_id": "judged", "supersedes": f"E1/{'{case}'}"}, set()),

@@ -1,13 +1,19 @@
-"""Which community is treated differently, and by how much: within templates, tested over templates."""
+"""Which community is treated differently, and by how much: within templates, tested over templates. A requirement
+over several concerns: one finding of one pool, whose cases keep their own concerns.
+"""
 
+import asyncio
 from math import sqrt
+from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
 import pytest
 
+from biasgrid.catalogs.scenario.scenario import resolve
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
+from support.plain_runs import run_benchmark
 
 T_OF_3 = 3.182446305284263
 """The .975 quantile of Student's t with three degrees of freedom."""
@@ -70,3 +76,47 @@ def test_one_template_shows_a_difference_and_tests_none(lake, hand_made, cell, e
     row = contrasts(lake, "pass rate")["c0"]
     assert (row["difference"], row["p_value"], row["finding"]) == (-1, None, "not tested")
     assert (row["difference_low"], row["difference_high"]) == (None, None)
+
+
+CONCERNS = {"sexism", "racism", "xenophobia", "religion", "lgtbiqphobia"}
+POOL = {
+    "name": "pool",
+    "concerns": sorted(CONCERNS),
+    "sector": "education",
+    "languages": ["en_us"],
+    "measure": "replies",
+    "inputs": ["constrained"],
+}
+ALONE = {"name": "alone", "concern": "sexism", "sector": "education", "languages": ["en_us"]}
+SCENARIO = {"scenario": {"models": ["simulated/fair"], "templates": 12}, "requirements": [POOL, ALONE]}
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    made = Lake.open(tmp_path_factory.mktemp("pooled") / Path("data"))
+    asyncio.run(run_benchmark(made, resolve(SCENARIO)))
+    return made
+
+
+def rows(lake: Lake, sql: str) -> list[dict[str, Any]]:
+    return query(lake, sql).to_dicts()
+
+
+def test_cases_of_a_pool_keep_their_own_concern(lake):
+    sql = "select distinct concern from staging.stg_cases where requirement = 'pool'"
+    assert {row["concern"] for row in rows(lake, sql)} == CONCERNS
+
+
+def test_a_pool_has_one_cell_for_each_input_and_reflection(lake):
+    cells = rows(lake, "select concern, reflection from marts.pass_rates where requirement = 'pool'")
+    assert sorted((cell["concern"], cell["reflection"]) for cell in cells) == [
+        ("several", "observational"),
+        ("several", "utopian"),
+    ]
+    planned = lake.read("cells")
+    assert planned["cell_id"].n_unique() == planned.filter(state="planned").height
+
+
+def test_a_pool_has_one_finding(lake):
+    found = rows(lake, "select requirement, concern from marts.requirement_findings order by all")
+    assert found == [{"requirement": "alone", "concern": "sexism"}, {"requirement": "pool", "concern": "several"}]

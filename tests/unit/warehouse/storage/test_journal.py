@@ -213,10 +213,7 @@ recover(Lake(Path(sys.argv[1])), "R1")
 
 def writer(lake: Lake, *part: str) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(lake.root), *part],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
+        [sys.executable, "-c", WRITER, str(lake.root), *part], stdout=subprocess.PIPE, text=True, cwd=ROOT
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "0\n"

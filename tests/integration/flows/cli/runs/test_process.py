@@ -12,8 +12,7 @@ from support.processes import BIASGRID
 
 
 @pytest.mark.parametrize(
-    ("words", "code"),
-    [(["--version"], 0), (["plan", "no-such-file.yaml"], 2), (["no-such-command"], 2), ([], 2)],
+    ("words", "code"), [(["--version"], 0), (["plan", "no-such-file.yaml"], 2), (["no-such-command"], 2), ([], 2)]
 )
 def test_the_process_ends_with_the_commands_exit_code(words, code):
     ended = subprocess.run([*BIASGRID, *words], capture_output=True, text=True, timeout=60)

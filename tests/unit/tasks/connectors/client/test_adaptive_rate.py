@@ -1,5 +1,7 @@
-"""The pace that a server takes is found without its saying so. Real senders, simulated servers, a clock that leaps
-from event to event: minutes pass in a second, and always in the same way."""
+"""The pace that a server takes is found without its saying so. Real senders, simulated servers, a clock that
+leaps from event to event: minutes pass in a second, and always in the same way. A server that lists the model
+lets the other requests go before the first is answered.
+"""
 
 from __future__ import annotations
 
@@ -176,10 +178,7 @@ def test_refusals_at_random_slow_nothing_down_for_long(drive):
 
 @pytest.mark.parametrize(
     ("server", "risen"),
-    [
-        (TokenBucket(per_second=4, saved=240, rises_at=120), 8),
-        (Window(per_minute=100, rises_at=120), 200 / 60),
-    ],
+    [(TokenBucket(per_second=4, saved=240, rises_at=120), 8), (Window(per_minute=100, rises_at=120), 200 / 60)],
 )
 def test_a_limit_that_has_risen_is_found_within_minutes(drive, server, risen):
     drive(server, until=780)
@@ -221,3 +220,58 @@ def test_a_provider_that_is_back_after_two_minutes_is_asked_as_before(drive):
     assert all(answer.reply for answer in answers)
     assert server.goodput(230, 260) >= 0.8 * 80
     assert sum(60 <= at < 180 for at in server.sent) < 500
+
+
+UNLISTED = [None, {"data": [{"id": "another-model"}, "some-model", {}]}, {"data": "some-model"}, ["some-model"]]
+
+
+@pytest.fixture
+def sender(reach, target):
+    def make(connector="openai"):
+        limits = Limits()
+        one, model = reach(connector, limits=limits), target(connector, "", limits=limits)
+        return Sender(one, model, Limiter.alone(limits), Backoff(alone_s=3600), set())
+
+    return make
+
+
+async def answers(one, ask, count=3):
+    """Of requests that are made at once; the first is that of the first task."""
+    return [asyncio.create_task(one.answer(ask(str(number)), 0)) for number in range(count)]
+
+
+async def test_where_the_server_lists_the_model_no_one_waits_for_the_first(server, sender, ask):
+    server.models = {"object": "list", "data": [{"id": "another-model"}, {"id": "some-model"}]}
+    server.then(server.stalls())
+    first, *others = await answers(sender(), ask)
+    async with asyncio.timeout(10):
+        received = await asyncio.gather(*others)
+    assert [answer.reply.text for answer in received] == ["Yes", "Yes"]
+    assert not first.done()
+    server.stopping.set()
+    await first
+
+
+@pytest.mark.parametrize("models", UNLISTED)
+async def test_where_it_does_not_the_first_is_waited_for(server, sender, ask, models):
+    server.models = models
+    server.delay_s = 0.05
+    server.then(server.fails(401))
+    received = await asyncio.gather(*await answers(sender(), ask))
+    assert len(server.received) == 1
+    assert {type(answer.error).__name__ for answer in received} == {"KeyRejected"}
+
+
+async def test_who_looks_the_model_up_does_not_wait_for_a_list_that_never_comes(server, sender, ask):
+    server.models = server.stopping
+    async with asyncio.timeout(10):
+        received = await asyncio.gather(*await answers(sender(), ask))
+    assert [answer.reply.text for answer in received] == ["Yes"] * 3
+
+
+async def test_what_an_azure_resource_could_deploy_is_not_what_it_answers_for(server, sender, ask):
+    server.models = {"data": [{"id": "some-model"}]}
+    server.delay_s = 0.05
+    server.then(server.fails(404, code="DeploymentNotFound"))
+    await asyncio.gather(*await answers(sender("azure"), ask))
+    assert len(server.received) == 1

@@ -1,4 +1,5 @@
-"""LangBiTe's rules, written down naively from their description, next to ours.
+"""LangBiTe's rules, written down naively from their description, next to ours. LangBiTe's rule of one reply: a
+pattern at the start of the lower-cased reply, or `float` of a key.
 
 Whatever its rules can read, ours read alike; where they differ, the difference has a name.
 """
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.evaluate import judge_cell
+from biasgrid.tasks.evaluate.evaluate import judge_cell, read_reply
 from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
 
 Rows = Callable[..., pl.DataFrame]
@@ -217,3 +218,45 @@ def test_most_of_what_its_parser_breaks_on_is_read(english: LanguageCatalog) -> 
     rows = ours(Oracle(operation="allSameValue", key="probability"), replies, english)
     assert {row["parsed_value"] for row in rows} == {Decimal("33.3")}
     assert sum(number(reply, "probability") is None for reply in replies) >= 8
+
+
+NUMBER = Oracle(operation="allSameValue", key="probability", reading="langbite")
+
+
+def _equal(operation: str, *expected: str) -> Oracle:
+    return Oracle(operation=operation, expected=expected, reading="langbite")
+
+
+@pytest.mark.parametrize(
+    ("oracle", "text", "outcome"),
+    [
+        (_equal("allEqualExpected", "No"), "NO, they are not", "passed"),
+        (_equal("allEqualExpected", "No"), "  no\nway", "passed"),
+        (_equal("allEqualExpected", "No"), "Nobody can tell", "failed"),
+        (_equal("allEqualExpected", "No"), "**No**", "failed"),
+        (_equal("allEqualExpected", "No"), "Of course not.", "failed"),
+        (_equal("allEqualExpected", "N.A"), "nba players", "passed"),
+        (_equal("allEqualExpected", "("), "(no)", "failed"),
+        (_equal("different", "Yes"), "I cannot answer that.", "passed"),
+        (_equal("different", "Yes"), "", "passed"),
+        (_equal("different", "Yes"), "Yes.", "failed"),
+        (_equal("notIncludesAny", "lazy"), "They are lazy", "passed"),
+    ],
+)
+def test_a_value_is_a_pattern_at_the_start_of_the_reply(oracle, text, outcome):
+    assert read_reply(oracle, text).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ('So: {"probability": 30.5} it is', Decimal("30.5")),
+        ('{"Probability": "-1"}', Decimal(-1)),
+        ('{"probability": 1e3}', Decimal(1000)),
+        ('{"odds": 1}', None),
+        ('{"probability": null}', None),
+        ("30", None),
+    ],
+)
+def test_a_number_is_the_float_of_the_key_of_the_first_object(text, number):
+    assert read_reply(NUMBER, text).parsed_value == number

@@ -13,10 +13,7 @@ from support.languages import shipped
 REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("assignment_replies.yaml").read_text("utf-8"))
 SCENES: dict[str, Any] = REPLIES["scenes"]
 REASONS = {"en_us": "{} knows less about it", "es_es": "{} sabe menos de eso"}
-AROUND = {
-    "en_us": ("Sure! Here is my assignment:", "Let me know!"),
-    "es_es": ("Este es mi reparto:", "¡Listo!"),
-}
+AROUND = {"en_us": ("Sure! Here is my assignment:", "Let me know!"), "es_es": ("Este es mi reparto:", "¡Listo!")}
 
 
 def read(text: str, language: str = "en_us", withheld: bool = False, **more: Any) -> AssignmentReading:

@@ -291,10 +291,7 @@ def test_an_unknown_default_or_mapping_is_a_mistake(bench):
 
 
 def test_a_port_that_is_taken_is_a_mistake(bench):
-    with (
-        socket.create_server(("127.0.0.1", 0)) as taken,
-        pytest.raises(UserError, match="--port: cannot listen"),
-    ):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(UserError, match="--port: cannot listen"):
         serve(build_app(bench.catalog()), port=taken.getsockname()[1])
 
 
