@@ -23,7 +23,7 @@ FALSE_PASSES = {"plain": 0.025, "hard": 0.15}
 
 @pytest.mark.parametrize("difficulty", FLOORS)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_replies_of_known_meaning_are_read_as_what_they_mean(language: str, difficulty: str) -> None:
+def test_replies_of_known_meaning_are_read_as_what_they_mean(language, difficulty):
     rows = read_gold().filter(pl.col("language") == language, pl.col("difficulty") == difficulty)
     found = measure(rows)
     below = {name: found[name] for name, floor in FLOORS[difficulty].items() if found[name] < floor}
@@ -33,13 +33,13 @@ def test_replies_of_known_meaning_are_read_as_what_they_mean(language: str, diff
 
 
 @pytest.mark.parametrize("difficulty", HELD_OUT_FLOORS)
-def test_replies_that_are_new_to_the_reader_are_read_alike(difficulty: str) -> None:
+def test_replies_that_are_new_to_the_reader_are_read_alike(difficulty):
     rows = read_gold(HELD_OUT).filter(pl.col("difficulty") == difficulty)
     found = measure(rows)
     assert not {name: found[name] for name, floor in HELD_OUT_FLOORS[difficulty].items() if found[name] < floor}
 
 
-def test_the_table_is_printed_and_published(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_is_printed_and_published(capsys):
     with capsys.disabled():
         sys.stdout.write(f"\n{make_table()}\n")
     document = DOCUMENT.read_text("utf-8")

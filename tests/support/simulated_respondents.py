@@ -60,7 +60,6 @@ GENDERS = CommunitySet(
     ),
 )
 NO = Oracle(operation="allEqualExpected", expected=("No", "I don't think"))
-FORBIDDEN = Oracle(operation="notIncludesAny", expected=("weak", "Yes"))
 SCORE = Oracle(operation="allSameValue", key="score")
 
 

@@ -9,7 +9,7 @@ import pytest
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.queries.example_queries import worked_queries
 from biasgrid.warehouse.storage.lake import Lake
-from support.earlier_duckdb import Run, run_program
+from support.earlier_duckdb import run_program
 
 pytestmark = pytest.mark.drill
 
@@ -57,7 +57,7 @@ def of_all_kinds(analysed: Lake, probed, tmp_path_factory: pytest.TempPathFactor
     return lake
 
 
-def test_it_reads_every_relation_and_answers_as_ours_does(of_all_kinds, earlier_duckdb: Run):
+def test_it_reads_every_relation_and_answers_as_ours_does(of_all_kinds, earlier_duckdb):
     queries = {name: query.sql.strip().removesuffix(";") for name, query in worked_queries().items()}
     given = (PROGRAM, of_all_kinds.database, json.dumps(queries))
     found, expected = (json.loads(run(*given)) for run in (earlier_duckdb, run_program))

@@ -100,28 +100,26 @@ def share(kept: list[bool]) -> float:
 each_library = pytest.mark.parametrize(("language", "concern"), list(product(LANGUAGES, CONCERNS)))
 
 
-def test_nothing_is_wrong_with_the_shipped_catalogs() -> None:
+def test_nothing_is_wrong_with_the_shipped_catalogs():
     assert [str(finding) for finding in lint().findings] == []
 
 
 @each_library
-def test_every_cell_holds_ten_templates_and_one_enough_to_decide_a_tolerance_of_nine_tenths(
-    language: str, concern: str
-) -> None:
+def test_every_cell_holds_ten_templates_and_one_enough_to_decide_a_tolerance_of_nine_tenths(language, concern):
     cells = Counter((template.input, template.reflection) for template in of(language, concern))
     assert all(cells[cell] >= 10 for cell in CELLS), cells
     assert max(cells.values()) >= 40
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_library_holds_far_more_than_three_hundred_and_fifty_templates(language: str) -> None:
+def test_a_library_holds_far_more_than_three_hundred_and_fifty_templates(language):
     held = [template for template in GENERAL if template.language == language]
     assert len(held) >= 640
     assert {template.concern for template in held} == set(CONCERNS)
 
 
 @each_library
-def test_languages_are_parallel(language: str, concern: str) -> None:
+def test_languages_are_parallel(language, concern):
     def shape(template: Template) -> tuple[object, ...]:
         asked = sorted({(slot.markup, slot.number) for text in texts(template) for slot in slots(text)})
         kind = (template.input, template.reflection, template.oracle.operation, template.reverse_keyed)
@@ -131,7 +129,7 @@ def test_languages_are_parallel(language: str, concern: str) -> None:
     assert {template.id: shape(template) for template in of(language, concern)} == english
 
 
-def test_langbites_operations_are_used_but_for_those_that_a_reply_can_slip_past() -> None:
+def test_langbites_operations_are_used_but_for_those_that_a_reply_can_slip_past():
     # a list of insults passes any insult that it lacks, and `equal` fails every longer answer
     used = {template.oracle.operation for template in CATALOG.templates}
     assert used == LANGBITE_OPERATIONS - {"equal", "notIncludesAny"}
@@ -139,18 +137,18 @@ def test_langbites_operations_are_used_but_for_those_that_a_reply_can_slip_past(
 
 
 @each_library
-def test_same_value_items_stand_in_every_cell(language: str, concern: str) -> None:
+def test_same_value_items_stand_in_every_cell(language, concern):
     same = {(t.input, t.reflection) for t in of(language, concern) if t.oracle.type == "same value"}
     assert same == set(CELLS)
 
 
 @each_library
-def test_about_half_of_the_expected_values_are_reverse_keyed(language: str, concern: str) -> None:
+def test_about_half_of_the_expected_values_are_reverse_keyed(language, concern):
     assert 0.4 <= share([template.reverse_keyed for template in expect_values(of(language, concern))]) <= 0.6
 
 
 @each_library
-def test_answering_always_the_same_passes_about_half(language: str, concern: str) -> None:
+def test_answering_always_the_same_passes_about_half(language, concern):
     asked = expect_values(of(language, concern))
     for cue in CUES[language]:
         assert share([accepts(template, cue) for template in asked]) <= 0.58
@@ -159,27 +157,27 @@ def test_answering_always_the_same_passes_about_half(language: str, concern: str
 
 
 @each_library
-def test_both_orders_of_the_same_answers_are_offered(language: str, concern: str) -> None:
+def test_both_orders_of_the_same_answers_are_offered(language, concern):
     formats = Counter(template.format for template in of(language, concern))
     for one, other in (("yes_no", "no_yes"), ("agree_disagree", "disagree_agree")):
         assert abs(formats[one] - formats[other]) <= 0.25 * (formats[one] + formats[other])
 
 
 @each_library
-def test_a_tenth_of_the_templates_have_two_paraphrases(language: str, concern: str) -> None:
+def test_a_tenth_of_the_templates_have_two_paraphrases(language, concern):
     held = of(language, concern)
     assert share([len(template.paraphrases) == 2 for template in held]) >= 0.1
     assert not [t.id for t in held if t.paraphrases and t.oracle.type == "same value"]
 
 
-def test_reverse_keyed_items_reject_a_no_and_same_value_items_are_never_reverse_keyed() -> None:
+def test_reverse_keyed_items_reject_a_no_and_same_value_items_are_never_reverse_keyed():
     keyed = [template for template in CATALOG.templates if template.reverse_keyed]
     assert all(not accepts(template, CUES[template.language][1]) for template in keyed)
     assert all(template.oracle.type == "expected value" for template in keyed)
 
 
 @each_library
-def test_every_instance_is_whole_and_no_two_are_the_same(language: str, concern: str) -> None:
+def test_every_instance_is_whole_and_no_two_are_the_same(language, concern):
     for template in of(language, concern):
         found = list(instances(template))
         assert len(set(found)) == len(found), template.id
@@ -189,7 +187,7 @@ def test_every_instance_is_whole_and_no_two_are_the_same(language: str, concern:
             assert text[-1] in ".?»", text
 
 
-def test_twins_ask_the_same_with_the_other_input() -> None:
+def test_twins_ask_the_same_with_the_other_input():
     by_id = {(template.language, template.id): template for template in CATALOG.templates}
     twinned = [template for template in CATALOG.templates if template.twin]
     assert {template.concern for template in twinned} == set(CONCERNS)
@@ -201,14 +199,14 @@ def test_twins_ask_the_same_with_the_other_input() -> None:
 
 
 @each_library
-def test_constrained_items_offer_an_unbiased_answer_and_a_biased_one(language: str, concern: str) -> None:
+def test_constrained_items_offer_an_unbiased_answer_and_a_biased_one(language, concern):
     for template in expect_values(of(language, concern)):
         if template.input == "constrained":
             outcomes = {accepts(template, answer) for answer in answers(template)}
             assert outcomes == {True, False}, template.id
 
 
-def test_same_value_items_ask_for_their_key_on_their_scale() -> None:
+def test_same_value_items_ask_for_their_key_on_their_scale():
     for template in CATALOG.templates:
         if template.oracle.type == "same value":
             asked = answer_format(template, CATALOG.languages[template.language])
@@ -219,14 +217,14 @@ def test_same_value_items_ask_for_their_key_on_their_scale() -> None:
             assert f"{high:.1f}" in asked.text, template.id
 
 
-def test_formats_are_named_or_quote_every_answer_they_offer() -> None:
+def test_formats_are_named_or_quote_every_answer_they_offer():
     for template in CATALOG.templates:
         named = template.format in CATALOG.languages[template.language].formats
         assert named or all(re.search(rf'["«]{re.escape(a)}["»]', template.format) for a in template.answers)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_data_sheet_states_the_counts_there_are(language: str) -> None:
+def test_the_data_sheet_states_the_counts_there_are(language):
     held = [template for template in GENERAL if template.language == language]
     least = min(Counter((t.concern, t.input, t.reflection) for t in held).values())
     keyed = share([template.reverse_keyed for template in expect_values(held)])
@@ -241,7 +239,7 @@ def distinct_questions(held: list[Template]) -> set[frozenset[str]]:
 
 
 @pytest.mark.parametrize("sector", SECTORS)
-def test_a_sector_set_holds_forty_questions_in_balance_and_a_requirement_for_each_concern(sector: str) -> None:
+def test_a_sector_set_holds_forty_questions_in_balance_and_a_requirement_for_each_concern(sector):
     held = [template for template in CATALOG.templates if template.sector == sector]
     asked = expect_values(held)
     english = [template for template in held if template.language == "en_us"]
@@ -261,7 +259,7 @@ def workplace(language: str, concern: str) -> list[Template]:
 
 
 @pytest.mark.parametrize(("language", "concern"), list(product(LANGUAGES, WORKPLACE)))
-def test_the_workplace_set_decides_each_concern_in_each_language(language: str, concern: str) -> None:
+def test_the_workplace_set_decides_each_concern_in_each_language(language, concern):
     held = workplace(language, concern)
     assert len(distinct_questions(held)) >= 40
     requirements = CATALOG.requirements["workplace"].requirements
@@ -271,7 +269,7 @@ def test_the_workplace_set_decides_each_concern_in_each_language(language: str, 
 
 
 @pytest.mark.parametrize(("language", "concern"), list(product(LANGUAGES, WORKPLACE)))
-def test_the_workplace_set_is_balanced_in_each_concern_and_language(language: str, concern: str) -> None:
+def test_the_workplace_set_is_balanced_in_each_concern_and_language(language, concern):
     asked = expect_values(workplace(language, concern))
     assert 0.4 <= share([template.reverse_keyed for template in asked]) <= 0.6
     for cue in CUES[language]:
@@ -281,7 +279,7 @@ def test_the_workplace_set_is_balanced_in_each_concern_and_language(language: st
 
 
 @pytest.mark.parametrize("concern", WORKPLACE)
-def test_the_workplace_set_is_parallel_and_every_instance_of_it_is_whole(concern: str) -> None:
+def test_the_workplace_set_is_parallel_and_every_instance_of_it_is_whole(concern):
     shapes = []
     for language in LANGUAGES:
         held = workplace(language, concern)
@@ -292,7 +290,7 @@ def test_the_workplace_set_is_parallel_and_every_instance_of_it_is_whole(concern
     assert shapes[0] == shapes[1] == shapes[2]
 
 
-def test_full_asks_everything_and_includes_every_sector() -> None:
+def test_full_asks_everything_and_includes_every_sector():
     full = CATALOG.requirements_in("full")
     assert {requirement.sector for requirement in full} == {None, *SECTORS}
     assert {r.concern for r in full if set(r.languages) == set(LANGUAGES)} == set(CONCERNS)
@@ -300,20 +298,20 @@ def test_full_asks_everything_and_includes_every_sector() -> None:
     assert any(found.intersection for found in named)
 
 
-def test_ready_made_requirements_state_their_measure() -> None:
+def test_ready_made_requirements_state_their_measure():
     written = [requirement for file in CATALOG.requirements.values() for requirement in file.requirements]
     assert len(written) > 20
     assert [requirement.name for requirement in written if "measure" not in requirement.model_fields_set] == []
 
 
 @pytest.mark.parametrize("sector", SECTORS)
-def test_each_requirement_of_a_sector_has_templates_enough_to_be_met(sector: str) -> None:
+def test_each_requirement_of_a_sector_has_templates_enough_to_be_met(sector):
     for requirement in CATALOG.requirements[sector].requirements:
         for language in requirement.languages:
             assert len(distinct_questions([*fitting_templates(requirement, language, CATALOG)])) >= 38
 
 
-def test_political_views_come_as_opposites_and_every_two_view_item_asks_both_orders() -> None:
+def test_political_views_come_as_opposites_and_every_two_view_item_asks_both_orders():
     views = {community.id for community in set_of("POLITICAL_VIEW").communities}
     assert views == {"left_wing", "right_wing", "progressive", "conservative"}
     for template in of("en_us", "politics"):
@@ -321,7 +319,7 @@ def test_political_views_come_as_opposites_and_every_two_view_item_asks_both_ord
 
 
 @pytest.mark.parametrize("found", CATALOG.communities.values(), ids=CATALOG.communities.keys())
-def test_communities_of_a_set_have_the_same_forms_in_each_language(found: CommunitySet) -> None:
+def test_communities_of_a_set_have_the_same_forms_in_each_language(found):
     assert len(found.communities) >= 3
     assert len({community.id for community in found.communities}) == len(found.communities)
     for language in CATALOG.languages:
@@ -329,7 +327,7 @@ def test_communities_of_a_set_have_the_same_forms_in_each_language(found: Commun
         assert all(text.strip() for community in found.communities for text in community.forms[language].values())
 
 
-def test_concerns_have_names_of_their_own_and_markups_that_a_set_fills() -> None:
+def test_concerns_have_names_of_their_own_and_markups_that_a_set_fills():
     names = [
         name.lower()
         for c in CATALOG.concerns.values()
@@ -344,18 +342,18 @@ def test_concerns_have_names_of_their_own_and_markups_that_a_set_fills() -> None
     ("spelling", "concern"),
     [("LGTBIQ+phobia", "lgtbiqphobia"), ("Political Preferences", "politics"), ("RACISM", "racism")],
 )
-def test_concerns_are_found_as_people_write_them(spelling: str, concern: str) -> None:
+def test_concerns_are_found_as_people_write_them(spelling, concern):
     assert CATALOG.concern(spelling) == concern
 
 
 @pytest.mark.parametrize(("language", "least"), [("en_us", 40), ("es_es", 25), ("ca_es", 25)])
-def test_refusals_are_many_lower_case_and_straightly_quoted(language: str, least: int) -> None:
+def test_refusals_are_many_lower_case_and_straightly_quoted(language, least):
     refusals = CATALOG.languages[language].refusals
     assert len(set(refusals)) == len(refusals) >= least
     assert all(phrase == phrase.lower().strip() and "’" not in phrase for phrase in refusals)
 
 
-def test_no_offered_or_expected_answer_begins_with_a_refusal() -> None:
+def test_no_offered_or_expected_answer_begins_with_a_refusal():
     english = [template for template in CATALOG.templates if template.language == "en_us"]
     offered = {answer for template in english for answer in answers(template)}
     refusals = CATALOG.languages["en_us"].refusals
@@ -365,7 +363,7 @@ def test_no_offered_or_expected_answer_begins_with_a_refusal() -> None:
     assert {value for value in expected if value.lower().startswith(refusals)} <= {"As an AI"}
 
 
-def test_languages_offer_the_same_formats_with_as_many_answers_and_frame_in_triple_quotes() -> None:
+def test_languages_offer_the_same_formats_with_as_many_answers_and_frame_in_triple_quotes():
     english = CATALOG.languages["en_us"].formats
     for language in CATALOG.languages.values():
         assert language.framing.count("{prefix}") == language.framing.count('"""{prompt}"""') == 1
@@ -373,7 +371,7 @@ def test_languages_offer_the_same_formats_with_as_many_answers_and_frame_in_trip
         assert shapes == {name: (len(form.answers), form.key) for name, form in english.items()}
 
 
-def test_the_starter_requirements_cover_every_concern_with_its_own_communities() -> None:
+def test_the_starter_requirements_cover_every_concern_with_its_own_communities():
     starter = CATALOG.requirements["starter"].requirements
     assert sorted(requirement.concern for requirement in starter) == sorted(CONCERNS)
     for requirement in starter:
@@ -384,7 +382,7 @@ def test_the_starter_requirements_cover_every_concern_with_its_own_communities()
         )
 
 
-def test_the_starter_scenario_names_known_requirements_and_respondents() -> None:
+def test_the_starter_scenario_names_known_requirements_and_respondents():
     text = Path(str(resources.files("biasgrid.catalogs") / "scenarios" / "starter.yaml")).read_text(
         encoding="utf-8"
     )
@@ -396,21 +394,21 @@ def test_the_starter_scenario_names_known_requirements_and_respondents() -> None
 
 
 @pytest.mark.parametrize(("key", "model"), LANGBITE_KEYS.items())
-def test_langbites_model_keys_are_aliases(key: str, model: str) -> None:
+def test_langbites_model_keys_are_aliases(key, model):
     assert CATALOG.target(key).model == model
 
 
-def test_aliases_name_one_model_each() -> None:
+def test_aliases_name_one_model_each():
     aliases = [alias.lower() for entry in CATALOG.models.models.values() for alias in entry.aliases]
     assert len(set(aliases)) == len(aliases)
     assert all(name.partition("/")[0] in CATALOG.models.providers for name in CATALOG.models.models)
 
 
 @pytest.mark.parametrize("model", ["openai/o3", "openai/gpt-5", "openai/gpt-6-luna"])
-def test_models_that_reason_are_sent_neither_temperature_nor_limit(model: str) -> None:
+def test_models_that_reason_are_sent_neither_temperature_nor_limit(model):
     assert not {"temperature", "max_tokens"} & set(CATALOG.target(model).parameters)
 
 
 @pytest.mark.parametrize("provider", ["azure", "huggingface", "tgi", "replicate", "ollama", "vllm", "replay"])
-def test_providers_of_any_model_reach_one_that_is_not_listed(provider: str) -> None:
+def test_providers_of_any_model_reach_one_that_is_not_listed(provider):
     assert CATALOG.target(f"{provider}/somebody/some-model").name == "somebody/some-model"

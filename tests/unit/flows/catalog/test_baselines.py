@@ -46,7 +46,7 @@ def _template(operation: str, expected: list[str], **differing: Any) -> Template
     return Template.model_validate({**ENTRY, "oracle": oracle, **differing})
 
 
-def test_every_shipped_template_is_passed_by_what_its_oracle_reads_as_passed(catalog: Catalog) -> None:
+def test_every_shipped_template_is_passed_by_what_its_oracle_reads_as_passed(catalog):
     passes = _oracles(catalog)
     for template in catalog.templates:
         language = catalog.languages[template.language]
@@ -84,7 +84,7 @@ def _oracles(catalog: Catalog) -> Any:
 
 @pytest.mark.parametrize("language", ["en_us", "es_es", "ca_es"])
 @pytest.mark.parametrize("name", ["constant-no", "constant-yes", "first-option", "refuser"])
-def test_they_are_what_a_run_of_the_respondents_passes(catalog: Catalog, name: str, language: str) -> None:
+def test_they_are_what_a_run_of_the_respondents_passes(catalog, name, language):
     outcome, recogniser = _oracles(catalog), _recogniser()
     templates = {each.id: each for each in catalog.templates if each.language == language}
     asked = Requirement(name="r", concern="religion", languages=(language,))
@@ -102,12 +102,12 @@ def _recogniser() -> TemplateRecogniser:
     return TemplateRecogniser(load_catalog())
 
 
-def test_an_answer_that_is_forbidden_fails_and_any_other_passes(english: LanguageCatalog) -> None:
+def test_an_answer_that_is_forbidden_fails_and_any_other_passes(english):
     expected = passed_by(_template("different", ["Yes"]), english)
     assert expected == {"constant_no": True, "constant_yes": False, "first_option": False, "refuser": False}
 
 
-def test_the_first_option_is_the_first_that_the_question_offers(english: LanguageCatalog) -> None:
+def test_the_first_option_is_the_first_that_the_question_offers(english):
     def passes_first(expected: str, **differing: Any) -> bool | None:
         return passed_by(_template("equal", [expected], **differing), english)["first_option"]
 
@@ -118,25 +118,23 @@ def test_the_first_option_is_the_first_that_the_question_offers(english: Languag
 
 
 @pytest.mark.parametrize(("language", "yes"), [("en_us", "Yes"), ("es_es", "Sí"), ("ca_es", "Sí")])
-def test_where_nothing_is_offered_the_first_option_is_yes(catalog: Catalog, language: str, yes: str) -> None:
+def test_where_nothing_is_offered_the_first_option_is_yes(catalog, language, yes):
     open_ended = _template("equal", [yes], language=language, format="one_adjective")
     assert passed_by(open_ended, catalog.languages[language])["first_option"]
 
 
 @pytest.mark.parametrize(("orders", "expected"), [("given", True), ("both", False)])
-def test_the_first_choice_passes_where_it_does_in_every_order(
-    english: LanguageCatalog, orders: str, expected: bool
-) -> None:
+def test_the_first_choice_passes_where_it_does_in_every_order(english, orders, expected):
     item = _template("choice", ["biased"], format="letter", oracle={"choices": CHOICES, "orders": orders})
     assert passed_by(item, english)["first_option"] is expected
 
 
-def test_a_same_value_test_has_no_baseline(english: LanguageCatalog) -> None:
+def test_a_same_value_test_has_no_baseline(english):
     template = _template("allSameValue", [], oracle={"key": "score"}, format="score")
     assert passed_by(template, english) == dict.fromkeys(BASELINES)
 
 
-def test_a_language_without_a_catalog_has_its_library_s_answers() -> None:
+def test_a_language_without_a_catalog_has_its_library_s_answers():
     french = _template("equal", ["Oui"], language="fr_fr", format="Oui ou non ?", answers=["Oui", "Non"])
     expected = passed_by(french, None)
     assert expected == {"constant_no": False, "constant_yes": False, "first_option": True, "refuser": False}

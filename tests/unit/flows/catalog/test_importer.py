@@ -121,7 +121,7 @@ def near(value: float, truth: float, count: int) -> bool:
 
 
 @pytest.mark.drill
-def test_bbqs_scores_are_the_rate_of_the_respondent(scores: Scores, tmp_path: Path) -> None:
+def test_bbqs_scores_are_the_rate_of_the_respondent(scores, tmp_path):
     file = tmp_path / "Age.jsonl"
     file.write_text("".join(f"{json.dumps(bbq(number))}\n" for number in range(1200)), encoding="utf-8")
     found = {(row["category"], row["condition"]): row for row in scores("bbq", file, "bbq_bias_scores")}
@@ -151,7 +151,7 @@ def record(file: Path, scenario: Path, answers: dict[str, str]) -> str:
 
 @pytest.mark.drill
 @pytest.mark.skipif("BIASGRID_BBQ" not in os.environ, reason="BIASGRID_BBQ names no folder with items of BBQ")
-def test_published_predictions_have_the_published_scores(scores: Scores, tmp_path: Path) -> None:
+def test_published_predictions_have_the_published_scores(scores, tmp_path):
     """Rows of BBQ's repository with UnifiedQA's predictions, and the paper's formula (Parrish et al. 2022)."""
     folder = Path(os.environ["BIASGRID_BBQ"])
     published = next(iter(json.loads((folder / "expected.json").read_text(encoding="utf-8")).values()))
@@ -166,7 +166,7 @@ def test_published_predictions_have_the_published_scores(scores: Scores, tmp_pat
 
 
 @pytest.mark.drill
-def test_crows_pairs_share_is_the_rate_of_the_respondent(scores: Scores, tmp_path: Path) -> None:
+def test_crows_pairs_share_is_the_rate_of_the_respondent(scores, tmp_path):
     file = tmp_path / "pairs.csv"
     file.write_text(crows(400), encoding="utf-8-sig")
     [age] = [row for row in scores("crows-pairs", file, "crows_pairs_scores") if row["bias_type"] == "age"]
@@ -176,7 +176,7 @@ def test_crows_pairs_share_is_the_rate_of_the_respondent(scores: Scores, tmp_pat
 
 
 @pytest.mark.drill
-def test_the_mean_d_is_the_rate_of_the_respondent(scores: Scores, tmp_path: Path) -> None:
+def test_the_mean_d_is_the_rate_of_the_respondent(scores, tmp_path):
     file = tmp_path / "stimuli.csv"
     file.write_text(iat(40), encoding="utf-8")
     found = {(row["category"], row["dataset"]): row for row in scores("iat", file, "iat_scores")}
@@ -189,9 +189,7 @@ def test_the_mean_d_is_the_rate_of_the_respondent(scores: Scores, tmp_path: Path
     ("model", "read", "share"), [("first-option", 40, 0.5), ("constant-no", 40, 0.5), ("refuser", 0, None)]
 )
 @pytest.mark.drill
-def test_who_does_not_read_the_pairs_is_even_by_position_alone(
-    scores: Scores, tmp_path: Path, model: str, read: int, share: float | None
-) -> None:
+def test_who_does_not_read_the_pairs_is_even_by_position_alone(scores, tmp_path, model, read, share):
     file = tmp_path / "pairs.csv"
     file.write_text(crows(20), encoding="utf-8")
     row = scores("crows-pairs", file, "crows_pairs_scores", f"simulated/{model}")[0]
@@ -199,7 +197,7 @@ def test_who_does_not_read_the_pairs_is_even_by_position_alone(
     assert row["consistent_pairs"] == 0
 
 
-async def test_recorded_replies_are_played_back(tmp_path: Path) -> None:
+async def test_recorded_replies_are_played_back(tmp_path):
     log = tmp_path / "log.csv"
     log.write_text(",Provider,Model,Instance,Response\n0,a,b,Who?,Nobody.\n1,a,b,Who?,I.\n", encoding="utf-8")
     [path] = import_files("responses", [log], tmp_path / "out").written.values()
@@ -220,7 +218,7 @@ Tasks associated:
 Characters Involved: Robert, """
 
 
-def test_imported_scenes_and_assignments_are_a_catalog(tmp_path: Path) -> None:
+def test_imported_scenes_and_assignments_are_a_catalog(tmp_path):
     rows = f',Scenarios\r\n0,"{SCENE}Susan."\r\n1,"{SCENE}Alex."\r\n'
     (tmp_path / "village.csv").write_bytes(b"\xef\xbb\xbf" + rows.encode())
     messages = [

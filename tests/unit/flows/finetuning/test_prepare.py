@@ -88,7 +88,7 @@ def test_where_nothing_came_of_it_the_reason_and_the_exit_code_say_so(order):
     assert (found.exit_code, found.model, found.why) == (3, None, "no luck")
 
 
-def test_the_same_order_has_the_same_id_and_another_address_another(order: Order) -> None:
+def test_the_same_order_has_the_same_id_and_another_address_another(order):
     assert prepare_tuning(TuningOptions(model="openai/gpt-4o-mini", variant="half")).order == order
     elsewhere = order.target.model_copy(update={"base_url": "http://127.0.0.1:9/v1"})
     assert Order(elsewhere, order.dataset, order.hyperparameters, order.suffix).id != order.id

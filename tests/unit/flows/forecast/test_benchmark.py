@@ -61,7 +61,7 @@ def texts(resolved: ResolvedScenario) -> list[str]:
     return pl.concat(frames)["text"].to_list()
 
 
-def test_every_sample_of_every_prompt_is_a_request_to_every_model(asked: Asked) -> None:
+def test_every_sample_of_every_prompt_is_a_request_to_every_model(asked):
     resolved = asked("simulated/fair", "simulated/biased", samples=3)
     expected = forecast(resolved)
     assert expected.instances == len(texts(resolved))
@@ -69,7 +69,7 @@ def test_every_sample_of_every_prompt_is_a_request_to_every_model(asked: Asked) 
     assert expected.requests == 6 * expected.instances
 
 
-def test_what_two_requirements_ask_alike_is_sent_once(asked: Asked) -> None:
+def test_what_two_requirements_ask_alike_is_sent_once(asked):
     once, twice = (forecast(asked("simulated/fair", templates=999, times=times)) for times in (1, 2))
     assert twice.instances == 2 * once.instances
     assert (twice.requests, twice.input_tokens) == (once.requests, once.input_tokens)
@@ -77,13 +77,13 @@ def test_what_two_requirements_ask_alike_is_sent_once(asked: Asked) -> None:
     assert each.requests == 2 * once.requests
 
 
-def test_cells_follow_the_catalogs_order_whatever_the_scenarios(asked: Asked) -> None:
+def test_cells_follow_the_catalogs_order_whatever_the_scenarios(asked):
     expected = forecast(asked("simulated/fair", times=2, inputs=BOTH))
     cells = [(cell["requirement"], cell["input"], cell["reflection"]) for cell in expected.by_cell]
     assert cells == [(name, *cell) for name in ("alike-0", "alike-1") for cell in CELLS]
 
 
-def test_money_is_tokens_at_list_price_and_a_batch_takes_its_discount_off(asked: Asked) -> None:
+def test_money_is_tokens_at_list_price_and_a_batch_takes_its_discount_off(asked):
     expected = forecast(asked("openai/gpt-4o")).models["openai/gpt-4o"]
     assert expected.cost_usd == pytest.approx((expected.input_tokens * 2.5 + expected.output_tokens * 10) / 1e6)
     assert expected.cost_most_usd == pytest.approx(
@@ -94,9 +94,7 @@ def test_money_is_tokens_at_list_price_and_a_batch_takes_its_discount_off(asked:
     assert batched.cost_usd == pytest.approx(expected.cost_usd / 2)
 
 
-def test_a_chatbot_costs_what_each_of_its_messages_does(
-    asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chatbot_costs_what_each_of_its_messages_does(asked, tmp_path, monkeypatch):
     (tmp_path / "endpoints").mkdir()
     bot = 'id: bot\nurl: http://b.example\nbody: {m: "{message}"}\nusd_per_request: 0.25\n'
     (tmp_path / "endpoints" / "bot.yaml").write_text(bot, encoding="utf-8")
@@ -105,7 +103,7 @@ def test_a_chatbot_costs_what_each_of_its_messages_does(
     assert expected.cost_usd == expected.cost_most_usd == expected.requests * 0.25
 
 
-def test_a_brief_forecast_counts_exactly_only_what_money_hangs_on(asked: Asked) -> None:
+def test_a_brief_forecast_counts_exactly_only_what_money_hangs_on(asked):
     resolved = asked("openai/gpt-4o", "vllm/any")
     whole, brief = forecast(resolved), forecast(resolved, brief=True)
     assert brief.models["openai/gpt-4o"] == whole.models["openai/gpt-4o"]
@@ -114,14 +112,14 @@ def test_a_brief_forecast_counts_exactly_only_what_money_hangs_on(asked: Asked) 
     assert free.input_tokens == sum(estimate_tokens(text) for text in texts(resolved))
 
 
-def test_one_unknown_price_leaves_the_sum_unknown(asked: Asked) -> None:
+def test_one_unknown_price_leaves_the_sum_unknown(asked):
     expected = forecast(asked("openai/gpt-4o", "vllm/any", "simulated/fair"))
     assert (expected.cost_usd, expected.cost_most_usd) == (None, None)
     assert expected.cost_by_model["vllm/any"] is None
     assert expected.cost_by_model["simulated/fair"] == 0
 
 
-def test_replies_are_as_long_as_assumed_and_never_longer_than_allowed() -> None:
+def test_replies_are_as_long_as_assumed_and_never_longer_than_allowed():
     def output(kind: str, max_tokens: int | None, *parameters: str) -> tuple[float, int]:
         target = load("a/1", 0, 0, 0).target.model_copy(update={"parameters": parameters})
         return expected_reply(target, kind, max_tokens, {}).tokens, most_tokens(target, max_tokens)
@@ -133,7 +131,7 @@ def test_replies_are_as_long_as_assumed_and_never_longer_than_allowed() -> None:
     assert output("constrained", 60) == (REPLY_TOKENS["constrained"] + THINKING_TOKENS, MOST_TOKENS)
 
 
-def test_a_judge_is_forecast_at_its_most_and_separately(asked: Asked) -> None:
+def test_a_judge_is_forecast_at_its_most_and_separately(asked):
     expected = forecast(asked("openai/gpt-4o", samples=2, judge="openai/gpt-4o-mini"))
     assert expected.judge is not None
     controls = expected.judge.control_requests
@@ -145,7 +143,7 @@ def test_a_judge_is_forecast_at_its_most_and_separately(asked: Asked) -> None:
     )
 
 
-def test_a_judge_of_a_sample_is_forecast_at_the_most_of_it(asked: Asked) -> None:
+def test_a_judge_of_a_sample_is_forecast_at_the_most_of_it(asked):
     def forecast_judge(**settings: Any) -> JudgeForecast:
         own = {"samples": 50, "judge": "openai/gpt-4o-mini", "judge_overrules": False, **settings}
         expected = forecast(asked("openai/gpt-4o", **own)).judge
@@ -165,7 +163,7 @@ def test_a_judge_of_a_sample_is_forecast_at_the_most_of_it(asked: Asked) -> None
     )
 
 
-def test_a_judge_whose_word_may_count_is_forecast_with_its_controls(asked: Asked) -> None:
+def test_a_judge_whose_word_may_count_is_forecast_with_its_controls(asked):
     with_controls, without = (
         forecast(asked("openai/gpt-4o", judge="openai/gpt-4o-mini", judge_overrules=overrules)).judge
         for overrules in (True, False)
@@ -181,7 +179,7 @@ def test_a_judge_whose_word_may_count_is_forecast_with_its_controls(asked: Asked
     assert f"{with_controls.control_requests:,} of them controls" in describe_judge(with_controls)
 
 
-def test_a_forecast_as_json_reads_back(asked: Asked) -> None:
+def test_a_forecast_as_json_reads_back(asked):
     expected = forecast(asked("openai/gpt-4o", judge="simulated/fair"))
     read = json.loads(expected.as_json())
     assert read["models"]["openai/gpt-4o"]["input_tokens"] == read["input_tokens"] == expected.input_tokens
@@ -203,14 +201,14 @@ def load(model: str, requests: int, tokens: float, waiting_s: float, *own: str, 
     return Load(target, requests, tokens, waiting_s)
 
 
-def test_time_is_that_of_the_tightest_limit() -> None:
+def test_time_is_that_of_the_tightest_limit():
     assert seconds([load("a/1", 100, 5000, 200.0, concurrency=10)]) == 20.0
     assert seconds([load("a/1", 100, 5000, 200.0, concurrency=10, requests_per_minute=100)]) == 60.0
     assert seconds([load("a/1", 100, 5000, 200.0, concurrency=10, tokens_per_minute=2500)]) == 120.0
     assert seconds([]) == 0.0
 
 
-def test_models_that_share_a_limit_wait_for_each_other() -> None:
+def test_models_that_share_a_limit_wait_for_each_other():
     shared = {"concurrency": 100, "requests_per_minute": 100}
     both = [load(f"a/{number}", 100, 0, 0, **shared) for number in (1, 2)]
     assert seconds(both) == 120.0
@@ -220,7 +218,7 @@ def test_models_that_share_a_limit_wait_for_each_other() -> None:
     assert seconds(own) == 60.0
 
 
-def test_what_answers_in_process_takes_no_time_and_a_service_does(asked: Asked) -> None:
+def test_what_answers_in_process_takes_no_time_and_a_service_does(asked):
     assert forecast(asked("simulated/fair")).seconds == 0
     remote = forecast(asked("openai/gpt-4o"))
     assert remote.seconds >= round(remote.requests * FIRST_TOKEN_S / 64, 1)
@@ -252,9 +250,7 @@ async def _asked_all(lake: Lake, resolved: ResolvedScenario, some: int | None) -
 
 
 @pytest.mark.parametrize("model", ["openai/gpt-4o", "simulated/fair"])
-def test_input_tokens_are_those_that_are_reported(
-    asked: Asked, ran: Any, serve: Any, monkeypatch: pytest.MonkeyPatch, model: str
-) -> None:
+def test_input_tokens_are_those_that_are_reported(asked, ran, serve, monkeypatch, model):
     server = serve("fair")
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.base_url}/v1")
     resolved = asked(model, inputs=BOTH, samples=2)
@@ -266,7 +262,7 @@ def test_input_tokens_are_those_that_are_reported(
     assert model == "simulated/fair" or len(server.bodies) == expected.requests
 
 
-def test_earlier_replies_predict_the_length_of_the_next_ones(asked: Asked, ran: Any) -> None:
+def test_earlier_replies_predict_the_length_of_the_next_ones(asked, ran):
     resolved = asked("simulated/fair", samples=ENOUGH)
     lake, run_id = ran(resolved)
     replies = lake.read("responses", run_id)
@@ -277,7 +273,7 @@ def test_earlier_replies_predict_the_length_of_the_next_ones(asked: Asked, ran: 
     assert forecast(other, lake) == forecast(other), "replies under another bound tell nothing"
 
 
-def test_of_a_run_that_goes_on_only_what_has_no_reply_is_left(asked: Asked, ran: Any) -> None:
+def test_of_a_run_that_goes_on_only_what_has_no_reply_is_left(asked, ran):
     resolved = asked("simulated/fair", inputs=BOTH)
     lake, run_id = ran(resolved, cells=1)
     whole, answered = forecast(resolved), lake.read("responses", run_id).height
@@ -290,7 +286,7 @@ def test_of_a_run_that_goes_on_only_what_has_no_reply_is_left(asked: Asked, ran:
     assert whole.power
 
 
-def test_a_lake_without_runs_changes_nothing(asked: Asked, tmp_path: Path) -> None:
+def test_a_lake_without_runs_changes_nothing(asked, tmp_path):
     resolved = asked("openai/gpt-4o")
     expected: Forecast = forecast(resolved, Lake(tmp_path))
     assert expected == forecast(resolved)

@@ -30,7 +30,7 @@ def planned(scenario: Any, requirement: Any, monkeypatch: pytest.MonkeyPatch) ->
     return make
 
 
-def test_a_template_and_its_twin_count_once(planned: Planned) -> None:
+def test_a_template_and_its_twin_count_once(planned):
     expected = planned()
     (power,) = expected.power
     assert power.templates < sum(int(str(cell["templates"])) for cell in expected.by_cell)
@@ -38,7 +38,7 @@ def test_a_template_and_its_twin_count_once(planned: Planned) -> None:
     assert 0 < (power.met_at_95 or 0) < (power.met_at_98 or 0) < (power.met_at_99 or 0) < 1
 
 
-def test_one_community_leaves_out_what_compares_several(planned: Planned) -> None:
+def test_one_community_leaves_out_what_compares_several(planned):
     both, alone = planned(
         {"name": "both", "communities": {"en_us": ["women", "men"]}},
         {"name": "alone", "communities": {"en_us": ["women"]}, "reflections": ["observational"]},
@@ -56,9 +56,7 @@ def test_one_community_leaves_out_what_compares_several(planned: Planned) -> Non
         ({"tolerance": 1}, {}, "lower `tolerance`"),
     ],
 )
-def test_what_keeps_a_requirement_from_being_met_is_named(
-    planned: Planned, changes: dict[str, Any], settings: dict[str, Any], remedy: str
-) -> None:
+def test_what_keeps_a_requirement_from_being_met_is_named(planned, changes, settings, remedy):
     expected = planned(changes, **settings)
     (power,) = expected.power
     assert not power.is_decidable
@@ -69,7 +67,7 @@ def test_what_keeps_a_requirement_from_being_met_is_named(
     assert "genders-alike (en_us" in sentence
 
 
-def test_many_that_cannot_be_decided_are_one_sentence(planned: Planned) -> None:
+def test_many_that_cannot_be_decided_are_one_sentence(planned):
     names = [f"r{number}" for number in range(5)]
     able, short = describe_power(
         planned({"name": "able"}, *({"name": n, "sector": "housing"} for n in names)).power
@@ -79,7 +77,7 @@ def test_many_that_cannot_be_decided_are_one_sentence(planned: Planned) -> None:
     assert short.endswith("and 2 more")
 
 
-def test_samples_and_replies_say_more_than_one_test_a_template(planned: Planned) -> None:
+def test_samples_and_replies_say_more_than_one_test_a_template(planned):
     (once,), (thrice,) = (planned({}, samples=samples).power for samples in (1, 3))
     (replies,) = planned({"measure": "replies"}).power
     assert (once.met_at_98 or 0) < (thrice.met_at_98 or 0)
@@ -87,9 +85,7 @@ def test_samples_and_replies_say_more_than_one_test_a_template(planned: Planned)
     assert once.templates == thrice.templates == replies.templates
 
 
-def test_only_a_measure_left_to_the_default_over_many_instances_is_cautioned(
-    scenario: Any, requirement: Any
-) -> None:
+def test_only_a_measure_left_to_the_default_over_many_instances_is_cautioned(scenario, requirement):
     countries = {"concern": "xenophobia", "communities": "country"}
     asked = [
         requirement(name="few"),
@@ -100,7 +96,7 @@ def test_only_a_measure_left_to_the_default_over_many_instances_is_cautioned(
     assert caution.startswith("state `measure: tests` or `measure: replies` for unstated: ")
 
 
-def test_a_gate_refuses_what_it_could_never_pass_unless_agreed(planned: Planned) -> None:
+def test_a_gate_refuses_what_it_could_never_pass_unless_agreed(planned):
     short = planned({"sector": "housing"}).power
     with pytest.raises(UserError) as refused:
         refuse_undecidable(short, yes=False)

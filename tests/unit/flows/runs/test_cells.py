@@ -41,9 +41,7 @@ def planned(lake: Lake, resolved: ResolvedScenario) -> Grid:
     return Grid(lake, run, resolved, ModelPool(catalog))
 
 
-def test_a_model_that_changed_since_its_cases_were_planned_is_not_asked_under_their_keys(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_changed_since_its_cases_were_planned_is_not_asked_under_their_keys(tmp_path, monkeypatch):
     monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path / "overlay"))
     define(tmp_path / "overlay", 0.1)
     lake = Lake.open(tmp_path / "data")
@@ -56,20 +54,20 @@ def test_a_model_that_changed_since_its_cases_were_planned_is_not_asked_under_th
         refuse_changed_models(changed, cells)
 
 
-def test_braces_in_a_name_reach_prefect_as_they_are() -> None:
+def test_braces_in_a_name_reach_prefect_as_they_are():
     cell = {"model": "replay/{x}", "concern": "sexism", "language": "en_us", "input": "a", "reflection": "b"}
     label = cell_label("prompt", cell | {"requirement": "equal"})
     assert NAME.format(label=label) == "prompt · {x} · sexism · en_us · a · b"
     assert label.tags == ("replay/{x}", "sexism", "en_us", "requirement:equal")
 
 
-def test_a_signal_is_what_ended_the_cells_wherever_it_struck() -> None:
+def test_a_signal_is_what_ended_the_cells_wherever_it_struck():
     inner = BaseExceptionGroup("inner", [OSError("full"), KeyboardInterrupt()])
     assert isinstance(first_cause(BaseExceptionGroup("outer", [ValueError(), inner])), KeyboardInterrupt)
     assert isinstance(first_cause(BaseExceptionGroup("outer", [OSError("full"), ValueError()])), OSError)
 
 
-async def test_a_failure_ends_its_siblings_before_it_is_reported() -> None:
+async def test_a_failure_ends_its_siblings_before_it_is_reported():
     ended: list[str] = []
 
     async def goes_on() -> None:
@@ -88,7 +86,7 @@ async def test_a_failure_ends_its_siblings_before_it_is_reported() -> None:
     assert ended == ["beside it"]
 
 
-async def test_results_come_in_the_order_in_which_they_were_asked_for() -> None:
+async def test_results_come_in_the_order_in_which_they_were_asked_for():
     first = asyncio.Event()
 
     async def later() -> str:

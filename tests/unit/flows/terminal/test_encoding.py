@@ -75,7 +75,7 @@ def shown(width: int) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [20, 30, 40, 80])
-def test_names_are_folded_and_numbers_stay_whole(width: int) -> None:
+def test_names_are_folded_and_numbers_stay_whole(width):
     lines = shown(width)
     assert GROUP in lines
     assert any("100.0%" in line and "+12.5" in line for line in lines)
@@ -83,14 +83,14 @@ def test_names_are_folded_and_numbers_stay_whole(width: int) -> None:
     assert NAME in letters.replace(" ", "")
 
 
-def test_a_wide_terminal_has_the_columns_of_what_else_stands_below() -> None:
+def test_a_wide_terminal_has_the_columns_of_what_else_stands_below():
     assert any("below" in line for line in shown(50))
     wide = shown(80)
     assert any(line.split() == [NAME, "100.0%", "+12.5", "met", "→", "not", "met"] for line in wide)
     assert not any("below" in line for line in wide)
 
 
-def test_signs_of_two_columns_are_counted_as_two() -> None:
+def test_signs_of_two_columns_are_counted_as_two():
     first, second = (line for line in shown(80) if "%" in line)
     assert len(first[: first.index("%")]) == len(second[: second.index("%")]) + 8
 

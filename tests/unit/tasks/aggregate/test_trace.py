@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.tasks.aggregate.trace import Kind
 from biasgrid.tasks.aggregate.trace.benchmark import trace
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.queries.lineage import as_script
@@ -39,7 +38,7 @@ def prompts(found: Any) -> set[str]:
         ("R1", "run", 10),
     ],
 )
-def test_every_kind_of_id_leads_to_its_prompts(landed: Lake, asked: str, kind: Kind, leads_to: int) -> None:
+def test_every_kind_of_id_leads_to_its_prompts(landed, asked, kind, leads_to):
     found = trace(landed, asked, kind=kind, run_id="R1", examples=100)
     assert found.prompts == len(found.cases) == leads_to
     assert found.is_whole
@@ -47,21 +46,21 @@ def test_every_kind_of_id_leads_to_its_prompts(landed: Lake, asked: str, kind: K
     assert {row["requirement"] for row in found.findings} == {"fairness"}
 
 
-def test_the_kind_of_an_id_is_found_out(landed: Lake) -> None:
+def test_the_kind_of_an_id_is_found_out(landed):
     assert trace(landed, "fairness").origin.kind == "requirement"
     assert trace(landed, "simulated-odd").origin.kind == "cell"
     assert trace(landed, f"R2/{ODD}").origin.kind == "response"
     assert trace(landed, "r1").origin.kind == "run"
 
 
-def test_the_newest_run_that_knows_it_is_reported_with_the_others(landed: Lake) -> None:
+def test_the_newest_run_that_knows_it_is_reported_with_the_others(landed):
     found = trace(landed, "fairness")
     assert (found.run["run_id"], found.origin.other_runs) == ("R3", ("R2", "R1"))
     assert trace(landed, "fairness", run_id="R2").run["run_id"] == "R2"
     assert trace(landed, f"R1/{ODD}").run["run_id"] == "R1"
 
 
-def test_an_id_that_may_be_several_is_reported_with_all_of_them(landed: Lake) -> None:
+def test_an_id_that_may_be_several_is_reported_with_all_of_them(landed):
     with pytest.raises(UserError) as caught:
         trace(landed, ODD)
     reported = str(caught.value)
@@ -69,7 +68,7 @@ def test_an_id_that_may_be_several_is_reported_with_all_of_them(landed: Lake) ->
     assert "--kind instance or --kind case" in reported
 
 
-def test_the_beginning_of_an_id_is_enough_unless_several_have_it(landed: Lake) -> None:
+def test_the_beginning_of_an_id_is_enough_unless_several_have_it(landed):
     assert trace(landed, "fairne").origin.id == "fairness"
     assert trace(landed, "R1/simulated/odd/sexism-1/w").origin.id == f"R1/{ODD}"
     with pytest.raises(UserError, match="write more of it"):
@@ -80,7 +79,7 @@ def test_the_beginning_of_an_id_is_enough_unless_several_have_it(landed: Lake) -
     ("asked", "reported"),
     [("fairnes_", "`fairness`"), ("sexism-4", "`sexism-1`"), ("zzz", "name a requirement"), ("R1/", "`R1`")],
 )
-def test_an_unknown_id_is_one_message_with_the_nearest(landed: Lake, asked: str, reported: str) -> None:
+def test_an_unknown_id_is_one_message_with_the_nearest(landed, asked, reported):
     with pytest.raises(UserError) as caught:
         trace(landed, asked)
     (mistake,) = caught.value.mistakes
@@ -88,20 +87,20 @@ def test_an_unknown_id_is_one_message_with_the_nearest(landed: Lake, asked: str,
     assert reported in mistake.remedy
 
 
-def test_a_mistyped_id_names_the_one_that_shares_its_beginning_or_end(landed: Lake) -> None:
+def test_a_mistyped_id_names_the_one_that_shares_its_beginning_or_end(landed):
     mistyped = f"R1/{ODD}".replace("odd", "0dd")
     with pytest.raises(UserError, match=f"did you mean `R1/{ODD}`"):
         trace(landed, mistyped, kind="response")
 
 
-def test_a_run_or_model_that_it_does_not_lead_to_is_a_mistake(landed: Lake) -> None:
+def test_a_run_or_model_that_it_does_not_lead_to_is_a_mistake(landed):
     with pytest.raises(UserError, match="simulated/odd"):
         trace(landed, "fairness", model="simulated/od")
     with pytest.raises(UserError, match="--run"):
         trace(landed, f"R1/{ODD}", run_id="R2")
 
 
-def test_a_trace_holds_what_was_asked_what_was_answered_and_why_it_counts(landed: Lake) -> None:
+def test_a_trace_holds_what_was_asked_what_was_answered_and_why_it_counts(landed):
     (case,) = trace(landed, f"R1/{ODD}").cases
     assert case["messages"][0]["content"] == "@women?"
     (response,) = case["responses"]
@@ -110,13 +109,13 @@ def test_a_trace_holds_what_was_asked_what_was_answered_and_why_it_counts(landed
     assert (verdict["outcome"], verdict["stands"]) == ("failed", True)
 
 
-def test_one_model_alone_may_be_asked_for(landed: Lake) -> None:
+def test_one_model_alone_may_be_asked_for(landed):
     found = trace(landed, "fairness", model="simulated/fair", examples=100)
     assert {row["model"] for row in found.findings} == {"simulated/fair"}
     assert found.prompts == 5
 
 
-def test_where_not_everything_is_shown_what_did_not_pass_comes_first(landed: Lake) -> None:
+def test_where_not_everything_is_shown_what_did_not_pass_comes_first(landed):
     found = trace(landed, "fairness", run_id="R1", examples=2)
     assert found.prompts == 10
     assert not found.is_whole
@@ -124,14 +123,14 @@ def test_where_not_everything_is_shown_what_did_not_pass_comes_first(landed: Lak
     assert found.outcomes == {"passed": 3, "failed": 1, "error": 1, "refused": 1}
 
 
-def test_numbers_that_are_compared_are_reported_with_whom_they_were_given_to(landed: Lake) -> None:
+def test_numbers_that_are_compared_are_reported_with_whom_they_were_given_to(landed):
     found = trace(landed, "sexism-3", run_id="R1", model="simulated/fair", examples=5)
     (test,) = found.test_rows
     assert (test["communities_at_min"], test["communities_at_max"], float(test["spread"])) == ("women", "men", 1.5)
     assert [float(verdict["parsed_value"]) for case in found.cases for verdict in case["verdicts"]] == [51.5, 50]
 
 
-def test_the_json_adds_up(landed: Lake) -> None:
+def test_the_json_adds_up(landed):
     reported = json.loads(trace(landed, "sexism-1", run_id="R1", examples=1).as_json("select 1"))
     assert reported["asked"] == {"kind": "template", "id": "sexism-1", "other_runs": ["R3", "R2"]}
     assert reported["in_scope"]["prompts"] == 4
@@ -140,7 +139,7 @@ def test_the_json_adds_up(landed: Lake) -> None:
     assert reported["sql"] == "select 1"
 
 
-def test_the_sql_makes_the_finding_again_from_the_lake_alone(landed: Lake) -> None:
+def test_the_sql_makes_the_finding_again_from_the_lake_alone(landed):
     found = trace(landed, f"R1/{ODD}")
     bare = duckdb.connect()
     bare.execute(as_script(landed))
@@ -173,7 +172,7 @@ def overruled(landed: Lake, tmp_path: Any) -> Lake:
 
 
 @pytest.mark.parametrize("asked", ["by-hand-1", ODD])
-def test_a_verdict_that_was_overruled_is_found_and_reported_as_replaced(overruled: Lake, asked: str) -> None:
+def test_a_verdict_that_was_overruled_is_found_and_reported_as_replaced(overruled, asked):
     found = trace(overruled, asked, kind="verdict")
     (case,) = found.cases
     assert {verdict["verdict_id"]: verdict["stands"] for verdict in case["verdicts"]} == {

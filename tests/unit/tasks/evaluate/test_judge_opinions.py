@@ -94,16 +94,14 @@ async def judge_replies(lake: Lake, catalog: Catalog, target: Target, judge: Jud
     return lake.read("responses", "run", "judge-*")
 
 
-async def test_a_judge_in_trouble_is_not_asked_for_ever(lake: Noting, catalog: Catalog, target: Target) -> None:
+async def test_a_judge_in_trouble_is_not_asked_for_ever(lake, catalog, target):
     judge = Judge(answers=False)
     rows = await judge_replies(lake, catalog, target, judge)
     assert rows.height == DOUBTED
     assert len(judge.asked) <= START + (1 + PER_REQUEST) * DOUBTED
 
 
-async def test_judgements_are_read_and_written_off_the_event_loop(
-    lake: Noting, catalog: Catalog, target: Target
-) -> None:
+async def test_judgements_are_read_and_written_off_the_event_loop(lake, catalog, target):
     own = threading.current_thread().name
     judge = Judge()
     async with ModelPool(catalog, connect=judge) as model_pool:
@@ -113,9 +111,7 @@ async def test_judgements_are_read_and_written_off_the_event_loop(
     assert own not in lake.busy
 
 
-async def test_what_another_run_received_is_not_asked_again(
-    lake: Noting, catalog: Catalog, target: Target
-) -> None:
+async def test_what_another_run_received_is_not_asked_again(lake, catalog, target):
     first = await judge_replies(lake, catalog, target, Judge())
     half = first.sort("request_key").head(DOUBTED // 2)
     for path in lake.files("responses", "run", "judge-*"):
@@ -136,7 +132,7 @@ async def test_what_another_run_received_is_not_asked_again(
 @pytest.mark.parametrize(
     ("error", "again"), [(StorageTrouble(Path("lake"), errno.ENOSPC), False), (OSError(), True)]
 )
-def test_a_full_disk_is_not_tried_again_a_second_later(error: Exception, again: bool) -> None:
+def test_a_full_disk_is_not_tried_again_a_second_later(error, again):
     may = evaluate.retry_condition_fn
     assert may is None or may(evaluate, None, Failed(data=error)) is again
     assert may is not None

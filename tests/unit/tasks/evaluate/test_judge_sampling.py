@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -82,7 +81,7 @@ def about(lake: Lake, evaluation: str = "E1") -> pl.DataFrame:
     return lake.read("assessments", "run", f"{evaluation}-*")
 
 
-async def test_a_judge_receives_shares_of_what_passed_and_of_what_failed(lake: Lake, catalog: Catalog) -> None:
+async def test_a_judge_receives_shares_of_what_passed_and_of_what_failed(lake, catalog):
     judge = Judge()
     await run_judge(lake, catalog, judge, JudgeSampling(passed=0.25, failed=0.5, seed=7))
     rows = about(lake)
@@ -94,9 +93,7 @@ async def test_a_judge_receives_shares_of_what_passed_and_of_what_failed(lake: L
     assert set(rows["assessor_kind"]) == {"model"}
 
 
-async def test_by_default_it_receives_all_that_failed_and_a_tenth_of_what_passed(
-    lake: Lake, catalog: Catalog
-) -> None:
+async def test_by_default_it_receives_all_that_failed_and_a_tenth_of_what_passed(lake, catalog):
     judge = Judge()
     await run_judge(lake, catalog, judge, JudgeSampling(seed=7))
     shares = about(lake).group_by("stratum", "probability").len().rows_by_key("stratum", unique=True)
@@ -106,9 +103,7 @@ async def test_by_default_it_receives_all_that_failed_and_a_tenth_of_what_passed
     assert outcomes(lake)["passed"] == REPLIES - FAILED
 
 
-async def test_a_larger_share_holds_the_smaller_one_and_another_seed_draws_others(
-    lake: Lake, catalog: Catalog
-) -> None:
+async def test_a_larger_share_holds_the_smaller_one_and_another_seed_draws_others(lake, catalog):
     drawn: dict[tuple[float, int], set[str]] = {}
     for number, (share, seed) in enumerate(((0.2, 7), (0.6, 7), (0.2, 8))):
         await run_judge(lake, catalog, Judge(), JudgeSampling(share, 1.0, seed=seed), f"E{number}")
@@ -117,7 +112,7 @@ async def test_a_larger_share_holds_the_smaller_one_and_another_seed_draws_other
     assert drawn[0.2, 7] != drawn[0.2, 8]
 
 
-async def test_the_judge_does_not_learn_the_oracles_verdict(lake: Lake, catalog: Catalog) -> None:
+async def test_the_judge_does_not_learn_the_oracles_verdict(lake, catalog):
     judge = Judge()
     await run_judge(lake, catalog, judge, JudgeSampling(passed=1.0))
     words = {
@@ -131,7 +126,7 @@ async def test_the_judge_does_not_learn_the_oracles_verdict(lake: Lake, catalog:
     assert "oracle" not in reported
 
 
-async def test_its_word_on_what_passed_changes_no_outcome_and_is_kept(lake: Lake, catalog: Catalog) -> None:
+async def test_its_word_on_what_passed_changes_no_outcome_and_is_kept(lake, catalog):
     await run_judge(lake, catalog, Judge(), JudgeSampling(passed=1.0))
     assert outcomes(lake) == {"passed": REPLIES - FAILED, "failed": FAILED}
     on_passes = about(lake).filter(pl.col("stratum") == "passed")
@@ -139,9 +134,7 @@ async def test_its_word_on_what_passed_changes_no_outcome_and_is_kept(lake: Lake
     assert on_passes.height == REPLIES - FAILED
 
 
-async def test_its_word_on_what_failed_is_kept_and_does_not_count_before_it_qualifies(
-    lake: Lake, catalog: Catalog
-) -> None:
+async def test_its_word_on_what_failed_is_kept_and_does_not_count_before_it_qualifies(lake, catalog):
     judge = Judge(json.dumps({"verdict": "passed", "reason": "another wording"}))
     await run_judge(lake, catalog, judge, JudgeSampling())
     assert outcomes(lake) == {"passed": REPLIES - FAILED, "failed": FAILED}
@@ -158,9 +151,7 @@ async def test_its_word_on_what_failed_is_kept_and_does_not_count_before_it_qual
         (None, "", "failed"),
     ],
 )
-async def test_a_judge_without_a_verdict_is_an_outcome_of_its_own(
-    lake: Lake, catalog: Catalog, verdict: str | None, finish_reason: str, state: str
-) -> None:
+async def test_a_judge_without_a_verdict_is_an_outcome_of_its_own(lake, catalog, verdict, finish_reason, state):
     await run_judge(lake, catalog, Judge(verdict, finish_reason), JudgeSampling(passed=0.2))
     rows = about(lake)
     assert set(rows["state"]) == {state}
@@ -169,7 +160,7 @@ async def test_a_judge_without_a_verdict_is_an_outcome_of_its_own(
     assert outcomes(lake) == {"passed": REPLIES - FAILED, "failed": FAILED}
 
 
-async def test_judging_again_asks_nothing_twice(lake: Lake, catalog: Catalog) -> None:
+async def test_judging_again_asks_nothing_twice(lake, catalog):
     first, again, other = Judge(), Judge(), Judge()
     sampling = JudgeSampling(passed=0.3, seed=7)
     await run_judge(lake, catalog, first, sampling)
@@ -181,12 +172,12 @@ async def test_judging_again_asks_nothing_twice(lake: Lake, catalog: Catalog) ->
     assert set(about(lake, "E2")["case_id"]) == set(before["case_id"])
 
 
-async def test_without_a_judge_nothing_is_assessed(lake: Lake, catalog: Catalog) -> None:
+async def test_without_a_judge_nothing_is_assessed(lake, catalog):
     await evaluate_cell(lake, "run", "cell", Evaluation("E1", catalog))
     assert lake.files("assessments") == []
 
 
-def test_the_sample_of_a_scenario_is_the_judges(scenario_settings: Callable[..., Any]) -> None:
+def test_the_sample_of_a_scenario_is_the_judges(scenario_settings):
     settings = scenario_settings(judge_sample={"passed": 0.3}, seed=5)
     assert JudgeSampling.of(settings) == JudgeSampling(0.3, 1.0, seed=5)
     assert JudgeSampling.of(scenario_settings()) == JudgeSampling() == JudgeSampling(0.1, 1.0)

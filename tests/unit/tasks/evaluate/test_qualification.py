@@ -71,9 +71,7 @@ def by_judge(rows: pl.DataFrame) -> pl.DataFrame:
     "name",
     ["judge-yes", "judge-no", "judge-coin", "judge-declines", "judge-obeys", "judge-lenient", "judge-strict"],
 )
-async def test_a_judge_that_does_not_qualify_changes_no_verdict_and_its_opinions_are_kept(
-    lake: Lake, catalog: Catalog, name: str
-) -> None:
+async def test_a_judge_that_does_not_qualify_changes_no_verdict_and_its_opinions_are_kept(lake, catalog, name):
     rows = await run_judge(lake, catalog, name)
     assert by_judge(rows).is_empty()
     assert rows.filter(pl.col("outcome") == "failed").height == FAILED
@@ -84,9 +82,7 @@ async def test_a_judge_that_does_not_qualify_changes_no_verdict_and_its_opinions
 
 
 @pytest.mark.parametrize("name", ["judge-exact", "judge-good"])
-async def test_a_judge_that_qualifies_decides_what_the_oracle_failed(
-    lake: Lake, catalog: Catalog, name: str
-) -> None:
+async def test_a_judge_that_qualifies_decides_what_the_oracle_failed(lake, catalog, name):
     rows = await run_judge(lake, catalog, name)
     assert by_judge(rows).height == FAILED
     overturned = by_judge(rows).filter(pl.col("outcome") == "passed").height
@@ -95,13 +91,13 @@ async def test_a_judge_that_qualifies_decides_what_the_oracle_failed(
     assert rows.filter(pl.col("outcome") == "passed").height == REPLIES - FAILED + overturned
 
 
-async def test_the_floor_is_the_scenarios(lake: Lake, catalog: Catalog) -> None:
+async def test_the_floor_is_the_scenarios(lake, catalog):
     assert by_judge(await run_judge(lake, catalog, "judge-lenient", judge_floor=0.5)).height == FAILED
     assert by_judge(await run_judge(lake, catalog, "judge-good", "E2", judge_floor=0.999)).is_empty()
     assert by_judge(await run_judge(lake, catalog, "judge-good", "E3", judge_overrules=False)).is_empty()
 
 
-async def test_settling_again_stores_the_same(lake: Lake, catalog: Catalog) -> None:
+async def test_settling_again_stores_the_same(lake, catalog):
     await run_judge(lake, catalog, "judge-good")
     once = lake.read("verdicts", "run")
     settle_judges(lake, "run")
@@ -112,9 +108,7 @@ async def test_settling_again_stores_the_same(lake: Lake, catalog: Catalog) -> N
     )
 
 
-async def test_an_evaluation_from_before_judges_had_to_qualify_stays_as_it_is(
-    lake: Lake, catalog: Catalog
-) -> None:
+async def test_an_evaluation_from_before_judges_had_to_qualify_stays_as_it_is(lake, catalog):
     await run_judge(lake, catalog, "judge-good")
     before = lake.read("verdicts", "run")
     record(lake, judge_overrules=None, judge_floor=None)
@@ -122,7 +116,7 @@ async def test_an_evaluation_from_before_judges_had_to_qualify_stays_as_it_is(
     assert lake.read("verdicts", "run").equals(before)
 
 
-async def test_controls_are_paid_once_and_mixed_with_the_runs_own(lake: Lake, catalog: Catalog) -> None:
+async def test_controls_are_paid_once_and_mixed_with_the_runs_own(lake, catalog):
     await run_judge(lake, catalog, "judge-good")
     asked = lake.read("responses", "run", "judge-*")
     controls = lake.read("controls", "run", "E1-*")
@@ -141,9 +135,7 @@ async def test_controls_are_paid_once_and_mixed_with_the_runs_own(lake: Lake, ca
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_enough_controls_of_both_outcomes_and_half_of_them_hard(
-    catalog: Catalog, language: str
-) -> None:
+def test_every_language_has_enough_controls_of_both_outcomes_and_half_of_them_hard(catalog, language):
     questions = [question for question in control_questions(catalog, language) if not question.is_swapped]
     truths = [question.truth for question in questions]
     assert len(questions) >= 48
@@ -155,7 +147,7 @@ def test_every_language_has_enough_controls_of_both_outcomes_and_half_of_them_ha
 
 
 @pytest.mark.parametrize("name", ["judge-good", "judge-lenient", "judge-strict", "judge-coin"])
-async def test_a_simulated_judge_errs_as_often_as_its_file_states(lake: Lake, catalog: Catalog, name: str) -> None:
+async def test_a_simulated_judge_errs_as_often_as_its_file_states(lake, catalog, name):
     await run_judge(lake, catalog, name)
     judging = catalog.respondents[name].judging
     assert judging is not None
@@ -165,7 +157,7 @@ async def test_a_simulated_judge_errs_as_often_as_its_file_states(lake: Lake, ca
         assert right == pytest.approx(share, abs=0.2)
 
 
-def test_all_controls_are_shared_out_whatever_part_of_the_cells_is_evaluated(catalog: Catalog) -> None:
+def test_all_controls_are_shared_out_whatever_part_of_the_cells_is_evaluated(catalog):
     cells = {"a": "en_us", "b": "es_es", "c": "en_us", "d": "fr_fr"}
     shares = share_out(catalog, cells, seed=3)
     assert shares["d"] == ()
@@ -176,7 +168,7 @@ def test_all_controls_are_shared_out_whatever_part_of_the_cells_is_evaluated(cat
     assert shares["a"] != share_out(catalog, cells, seed=4)["a"]
 
 
-def test_a_control_is_asked_as_a_reply_of_the_run_is_with_the_verdicts_in_both_orders(catalog: Catalog) -> None:
+def test_a_control_is_asked_as_a_reply_of_the_run_is_with_the_verdicts_in_both_orders(catalog):
     first, second = list(control_questions(catalog, "en_us"))[:2]
     assert (first.is_swapped, second.is_swapped) == (False, True)
     given, swapped = first.request(), second.request()

@@ -80,9 +80,7 @@ def states(lake: Lake, order: Order) -> list[str]:
     return list(lake.read("jobs", order.id).sort("event_id")["state"])
 
 
-def test_a_model_comes_of_it_that_is_stored_in_the_lake_with_what_it_was_trained_on(
-    order: Callable[..., Order], tuned: Tuned, lake: Lake, gateway: Any
-) -> None:
+def test_a_model_comes_of_it_that_is_stored_in_the_lake_with_what_it_was_trained_on(order, tuned, lake, gateway):
     ordered, messages = order(learning_rate_multiplier=0.5), list[str]()
     job = tuned(ordered, messages.append)
     assert job.state == "succeeded"
@@ -104,14 +102,12 @@ def test_a_model_comes_of_it_that_is_stored_in_the_lake_with_what_it_was_trained
     assert len(messages) == len(set(messages))
 
 
-def test_the_files_do_not_stay_at_the_provider(order: Callable[..., Order], tuned: Tuned, gateway: Any) -> None:
+def test_the_files_do_not_stay_at_the_provider(order, tuned, gateway):
     tuned(order())
     assert sum(method == "DELETE" for method, _ in gateway.calls) == gateway.count("POST", "/files") == 2
 
 
-def test_the_same_order_is_not_paid_twice_and_another_one_is(
-    order: Callable[..., Order], tuned: Tuned, gateway: Any
-) -> None:
+def test_the_same_order_is_not_paid_twice_and_another_one_is(order, tuned, gateway):
     first = tuned(order())
     sent = len(gateway.calls)
     assert tuned(order()).result_model == first.result_model
@@ -121,7 +117,7 @@ def test_the_same_order_is_not_paid_twice_and_another_one_is(
     assert gateway.count("POST", JOBS) == 4
 
 
-def test_azure_is_sent_what_its_api_knows(order: Callable[..., Order], tuned: Tuned, gateway: Any) -> None:
+def test_azure_is_sent_what_its_api_knows(order, tuned, gateway):
     job = tuned(order(connector="azure"))
     assert job.state == "succeeded"
     (sent,) = gateway.created
@@ -130,16 +126,12 @@ def test_azure_is_sent_what_its_api_knows(order: Callable[..., Order], tuned: Tu
 
 
 @pytest.mark.parametrize("path", ["/files", JOBS])
-def test_what_fails_for_a_moment_is_tried_again(
-    order: Callable[..., Order], tuned: Tuned, gateway: Any, steps: Any, path: str
-) -> None:
+def test_what_fails_for_a_moment_is_tried_again(order, tuned, gateway, steps, path):
     gateway.then("POST", path, steps.answers(500), steps.answers(429))
     assert tuned(order()).state == "succeeded"
 
 
-def test_a_job_whose_creation_was_not_confirmed_is_found_and_not_created_again(
-    order: Callable[..., Order], tuned: Tuned, gateway: Any, steps: Any
-) -> None:
+def test_a_job_whose_creation_was_not_confirmed_is_found_and_not_created_again(order, tuned, gateway, steps):
     gateway.then("POST", JOBS, steps.loses_the_answer())
     assert tuned(order()).state == "succeeded"
     assert gateway.count("POST", JOBS) == 1
@@ -147,8 +139,8 @@ def test_a_job_whose_creation_was_not_confirmed_is_found_and_not_created_again(
 
 @pytest.mark.parametrize("connector", ["openai", "azure"])
 def test_a_process_that_ends_while_its_job_is_created_finds_it_again(
-    order: Callable[..., Order], tuned: Tuned, gateway: Any, steps: Any, lake: Lake, connector: str
-) -> None:
+    order, tuned, gateway, steps, lake, connector
+):
     ordered = order(connector=connector)
     gateway.then("POST", JOBS, steps.never_answers())
     with pytest.raises(asyncio.CancelledError):
@@ -158,9 +150,7 @@ def test_a_process_that_ends_while_its_job_is_created_finds_it_again(
     assert gateway.count("POST", JOBS) == 1
 
 
-def test_a_process_that_is_killed_while_it_waits_continues_with_its_job(
-    order: Callable[..., Order], tuned: Tuned, gateway: Any
-) -> None:
+def test_a_process_that_is_killed_while_it_waits_continues_with_its_job(order, tuned, gateway):
     def killed(words: str) -> None:
         raise Killed
 
@@ -171,9 +161,7 @@ def test_a_process_that_is_killed_while_it_waits_continues_with_its_job(
     assert gateway.count("POST", "/files") == 2
 
 
-def test_a_job_that_fails_has_a_reason_and_the_same_order_may_be_tried_anew(
-    order: Callable[..., Order], tuned: Tuned, lake: Lake, gateway: Any
-) -> None:
+def test_a_job_that_fails_has_a_reason_and_the_same_order_may_be_tried_anew(order, tuned, lake, gateway):
     ordered = order("failing")
     for attempt in (1, 2):
         job = tuned(ordered)
@@ -183,9 +171,7 @@ def test_a_job_that_fails_has_a_reason_and_the_same_order_may_be_tried_anew(
     assert not (lake.root / "tuned" / ordered.id / "card.json").exists()
 
 
-def test_a_file_that_the_provider_finds_invalid_fails_with_its_words(
-    workshop: Catalog, order: Callable[..., Order], tuned: Tuned
-) -> None:
+def test_a_file_that_the_provider_finds_invalid_fails_with_its_words(workshop, order, tuned):
     ordered = order()
     few = b"".join(ordered.dataset.train.splitlines(keepends=True)[:3])
     poor = type(ordered.dataset)(**{**vars(ordered.dataset), "train": few})
@@ -195,25 +181,21 @@ def test_a_file_that_the_provider_finds_invalid_fails_with_its_words(
     assert "3 example(s)" in (job.error_message or "")
 
 
-def test_a_model_that_is_unknown_is_refused_and_leaves_no_files(
-    order: Callable[..., Order], tuned: Tuned, gateway: Any, lake: Lake
-) -> None:
+def test_a_model_that_is_unknown_is_refused_and_leaves_no_files(order, tuned, gateway, lake):
     job = tuned(order("absent"))
     assert job.state == "rejected"
     assert "not available for fine-tuning" in (job.error_message or "")
     assert sum(method == "DELETE" for method, _ in gateway.calls) == 2
 
 
-def test_a_wrong_key_is_reported(order: Callable[..., Order], tuned: Tuned, gateway: Any, steps: Any) -> None:
+def test_a_wrong_key_is_reported(order, tuned, gateway, steps):
     gateway.then("POST", "/files", steps.answers(401, code="invalid_api_key"))
     job = tuned(order())
     assert (job.state, job.input_file_id) == ("rejected", None)
     assert "the key was rejected" in (job.error_message or "")
 
 
-def test_a_provider_that_stays_away_leaves_the_job_to_be_gone_on_with(
-    order: Callable[..., Order], tuned: Tuned, gateway: Any, steps: Any, lake: Lake
-) -> None:
+def test_a_provider_that_stays_away_leaves_the_job_to_be_gone_on_with(order, tuned, gateway, steps, lake):
     hasty = PollPolicy(first_s=0.02, longest_s=0.02, outage_s=0.1, backoff=PATIENCE.backoff, remedy="ask again")
     gateway.then("POST", JOBS, *[steps.answers(503)] * 50)
     with pytest.raises(Unreachable, match="goes on: ask again"):
@@ -222,9 +204,7 @@ def test_a_provider_that_stays_away_leaves_the_job_to_be_gone_on_with(
     assert tuned(order()).state == "succeeded"
 
 
-def test_a_job_that_the_provider_no_longer_knows_is_lost(
-    order: Callable[..., Order], tuned: Tuned, gateway: Any, lake: Lake
-) -> None:
+def test_a_job_that_the_provider_no_longer_knows_is_lost(order, tuned, gateway, lake):
     def killed(words: str) -> None:
         raise Killed
 
@@ -254,14 +234,12 @@ def _without_metadata(app: Any) -> Any:
     return emptied
 
 
-def test_a_provider_that_tunes_nothing_is_a_mistake_before_anything_is_sent(order: Callable[..., Order]) -> None:
+def test_a_provider_that_tunes_nothing_is_a_mistake_before_anything_is_sent(order):
     with pytest.raises(UserError, match="cannot be fine-tuned"):
         connect(order(tunes=False).target, None)
 
 
-def test_every_failure_of_the_wire_is_one_that_callers_know(
-    order: Callable[..., Order], gateway: Any, steps: Any
-) -> None:
+def test_every_failure_of_the_wire_is_one_that_callers_know(order, gateway, steps):
     async def ask() -> None:
         tunings = connect(order().target, "sk-a-key")
         try:

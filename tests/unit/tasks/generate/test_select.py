@@ -34,9 +34,7 @@ def ids(
     return [template.id for template in select_templates(requirement, language, catalog, settings)]
 
 
-def test_what_fits_is_of_the_requirements_concern_language_inputs_and_reflections(
-    library: Library, require: Require
-) -> None:
+def test_what_fits_is_of_the_requirements_concern_language_inputs_and_reflections(library, require):
     catalog = library(*grid(2))
     asked = require(inputs=["verbose"], reflections=["utopian"])
     assert [template.id for template in fitting_templates(asked, "en_us", catalog)] == ["vu-0", "vu-1"]
@@ -44,7 +42,7 @@ def test_what_fits_is_of_the_requirements_concern_language_inputs_and_reflection
     assert fitting_templates(require(), "es_es", catalog) == ()
 
 
-def test_templates_come_in_the_order_in_which_people_number_them(library: Library, require: Require) -> None:
+def test_templates_come_in_the_order_in_which_people_number_them(library, require):
     catalog = library(*({"id": name} for name in ["10", "9", "sexism-2", "sexism-10", "1"]))
     assert [template.id for template in fitting_templates(require(), "en_us", catalog)] == [
         "1",
@@ -55,15 +53,11 @@ def test_templates_come_in_the_order_in_which_people_number_them(library: Librar
     ]
 
 
-def test_a_limit_above_what_there_is_takes_everything(
-    library: Library, require: Require, settings: Settings
-) -> None:
+def test_a_limit_above_what_there_is_takes_everything(library, require, settings):
     assert len(ids(library(*grid(3)), require(), settings(templates=3))) == 12
 
 
-def test_sampling_per_cell_takes_as_many_of_each_and_per_requirement_as_many_in_all(
-    library: Library, require: Require, settings: Settings
-) -> None:
+def test_sampling_per_cell_takes_as_many_of_each_and_per_requirement_as_many_in_all(library, require, settings):
     catalog = library(*grid(10))
     per_cell = ids(catalog, require(), settings(templates=4, sampling="cell"))
     in_all = ids(catalog, require(), settings(templates=4, sampling="requirement"))
@@ -71,26 +65,20 @@ def test_sampling_per_cell_takes_as_many_of_each_and_per_requirement_as_many_in_
     assert len(in_all) == 4
 
 
-def test_the_same_seed_draws_the_same_and_another_draws_others(
-    library: Library, require: Require, settings: Settings
-) -> None:
+def test_the_same_seed_draws_the_same_and_another_draws_others(library, require, settings):
     catalog = library(*grid(20))
     first, again, other = (ids(catalog, require(), settings(templates=5, seed=seed)) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
 
-def test_two_requirements_on_one_concern_draw_independently(
-    library: Library, require: Require, settings: Settings
-) -> None:
+def test_two_requirements_on_one_concern_draw_independently(library, require, settings):
     catalog = library(*grid(20))
     drawn = settings(templates=5)
     assert ids(catalog, require(name="a"), drawn) != ids(catalog, require(name="b"), drawn)
 
 
-def test_templates_that_are_added_replace_at_most_as_many_of_the_draw(
-    library: Library, require: Require, settings: Settings
-) -> None:
+def test_templates_that_are_added_replace_at_most_as_many_of_the_draw(library, require, settings):
     drawn = settings(templates=5, sampling="requirement")
     before = set(ids(library(*grid(10)), require(), drawn))
     after = set(ids(library(*grid(10), {"id": "new-1"}, {"id": "new-2"}), require(), drawn))
@@ -98,9 +86,7 @@ def test_templates_that_are_added_replace_at_most_as_many_of_the_draw(
     assert after - before <= {"new-1", "new-2"}
 
 
-def test_libraries_that_are_parallel_across_languages_are_sampled_alike(
-    library: Library, require: Require, settings: Settings
-) -> None:
+def test_libraries_that_are_parallel_across_languages_are_sampled_alike(library, require, settings):
     asked = require(languages=["en_us", "es_es"])
     english = ids(library(*grid(10)), asked, settings(templates=3))
     spanish = ids(library(*grid(10), language="es_es"), asked, settings(templates=3), "es_es")
@@ -108,15 +94,13 @@ def test_libraries_that_are_parallel_across_languages_are_sampled_alike(
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_the_order_of_the_file_does_not_matter(
-    library: Library, require: Require, settings: Settings, order: int
-) -> None:
+def test_the_order_of_the_file_does_not_matter(library, require, settings, order):
     assert ids(library(*grid(6)[::order]), require(), settings(templates=2)) == ids(
         library(*grid(6)), require(), settings(templates=2)
     )
 
 
-def test_twins_are_drawn_together(library: Library, require: Require, settings: Settings) -> None:
+def test_twins_are_drawn_together(library, require, settings):
     pairs = [
         {"id": f"q-{n}", "format": "no_yes", "twin": {"id": f"q-{n}-v", "format": "reason"}} for n in range(20)
     ]

@@ -22,7 +22,7 @@ def failing(persona: str, error: ConnectorError) -> Callable[[Request], str | Co
     return lambda request: error if persona in request.messages[0].content else "fine"
 
 
-async def test_every_word_lands_with_its_place_and_what_it_was_for(stage: Any, company: Any) -> None:
+async def test_every_word_lands_with_its_place_and_what_it_was_for(stage, company):
     (play,) = stage.plays(settings=["no_goal"], mitigations=["reflection"])
     (found,) = await stage.play(company(), [play])
     assert (found.outcome, found.reason) == ("played", "")
@@ -36,9 +36,7 @@ async def test_every_word_lands_with_its_place_and_what_it_was_for(stage: Any, c
 @pytest.mark.parametrize(
     "error", [Disconnected("no connection"), RequestRejected("too long"), KeyRejected("wrong key")]
 )
-async def test_an_agent_without_a_reply_ends_its_play_and_other_replies_are_kept(
-    stage: Any, company: Any, error: ConnectorError
-) -> None:
+async def test_an_agent_without_a_reply_ends_its_play_and_other_replies_are_kept(stage, company, error):
     (play,) = stage.plays(**TALK)
     silent = play.people[2]
     agents = company(reply_to=failing(silent.persona, error))
@@ -52,7 +50,7 @@ async def test_an_agent_without_a_reply_ends_its_play_and_other_replies_are_kept
     assert "fine" in landed.values()
 
 
-async def test_in_a_discussion_no_agent_is_asked_after_a_missing_reply(stage: Any, company: Any) -> None:
+async def test_in_a_discussion_no_agent_is_asked_after_a_missing_reply(stage, company):
     (play,) = stage.plays(**TALK)
     answer = count(1)
     agents = company(reply_to=lambda _: Disconnected("gone") if next(answer) == 6 else "fine")
@@ -60,7 +58,7 @@ async def test_in_a_discussion_no_agent_is_asked_after_a_missing_reply(stage: An
     assert (found.outcome, len(agents.asked)) == ("error", 6)
 
 
-async def test_the_rest_of_the_run_goes_on_and_the_broken_play_is_taken_up_again(stage: Any, company: Any) -> None:
+async def test_the_rest_of_the_run_goes_on_and_the_broken_play_is_taken_up_again(stage, company):
     planned = stage.plays(**TALK, runs=4)
     broken = f"{planned[1].people[0].persona}."
     outcomes: list[str] = []
@@ -80,9 +78,7 @@ def _personas(play: Any) -> str:
 
 
 @pytest.mark.parametrize("answer", ["", " \n", "withheld"])
-async def test_an_empty_reply_or_one_that_was_withheld_is_a_reply_that_others_do_not_hear(
-    stage: Any, company: Any, answer: str
-) -> None:
+async def test_an_empty_reply_or_one_that_was_withheld_is_a_reply_that_others_do_not_hear(stage, company, answer):
     (play,) = stage.plays(**TALK)
     silent = play.people[0]
     agents = company(reply_to=lambda request: answer if silent.persona in request.messages[0].content else "aloud")
@@ -93,7 +89,7 @@ async def test_an_empty_reply_or_one_that_was_withheld_is_a_reply_that_others_do
     assert any(f"{play.people[1].name}: aloud" in content for content in contents)
 
 
-async def test_where_all_keep_silent_all_are_informed(stage: Any, company: Any) -> None:
+async def test_where_all_keep_silent_all_are_informed(stage, company):
     (play,) = stage.plays(**TALK)
     agents = company(reply_to=lambda _: "")
     await stage.play(agents, [play])
@@ -101,9 +97,7 @@ async def test_where_all_keep_silent_all_are_informed(stage: Any, company: Any) 
     assert outcomes == [False] * 4 + [True] * 12
 
 
-async def test_a_reply_that_ends_in_half_a_character_is_shown_as_it_landed_and_not_asked_for_again(
-    stage: Any, company: Any
-) -> None:
+async def test_a_reply_that_ends_in_half_a_character_is_shown_as_it_landed_and_not_asked_for_again(stage, company):
     planned = stage.plays(**TALK)
     agents, again = company(reply_to=lambda _: "Well \ud83d"), company()
     await stage.play(agents, planned)
@@ -114,7 +108,7 @@ async def test_a_reply_that_ends_in_half_a_character_is_shown_as_it_landed_and_n
 
 
 @pytest.mark.parametrize("kept", range(0, 21, 3))
-async def test_a_play_goes_on_from_any_reply_and_asks_nothing_twice(stage: Any, company: Any, kept: int) -> None:
+async def test_a_play_goes_on_from_any_reply_and_asks_nothing_twice(stage, company, kept):
     planned = stage.plays("a", "b", settings=["no_goal"], mitigations=["reflection"])
     whole, again = company(), company()
     await stage.play(whole, planned)
@@ -131,9 +125,7 @@ async def test_a_play_goes_on_from_any_reply_and_asks_nothing_twice(stage: Any, 
     assert again.keys == before.keys() - set(lines["request_key"])
 
 
-async def test_what_was_in_flight_when_a_run_is_broken_off_lands_and_is_not_asked_for_again(
-    stage: Any, company: Any
-) -> None:
+async def test_what_was_in_flight_when_a_run_is_broken_off_lands_and_is_not_asked_for_again(stage, company):
     planned, broken = stage.plays(**TALK, runs=5), asyncio.Event()
 
     def breaks(request: Request) -> str:
@@ -157,9 +149,7 @@ async def test_what_was_in_flight_when_a_run_is_broken_off_lands_and_is_not_aske
 
 
 @pytest.mark.parametrize("most", [3, 4, 21, 50])
-async def test_a_cap_leaves_plays_incomplete_and_a_higher_one_finishes_them(
-    stage: Any, company: Any, most: int
-) -> None:
+async def test_a_cap_leaves_plays_incomplete_and_a_higher_one_finishes_them(stage, company, most):
     planned = stage.plays(**TALK, runs=4)
     agents, again = company(), company()
     found = await stage.play(agents, planned, run_budget=RunBudget(max_requests=most))
@@ -170,14 +160,14 @@ async def test_a_cap_leaves_plays_incomplete_and_a_higher_one_finishes_them(
     assert not agents.keys & again.keys
 
 
-async def test_money_is_capped_too(stage: Any, company: Any) -> None:
+async def test_money_is_capped_too(stage, company):
     run_budget, planned = RunBudget(max_cost=0.001), stage.plays(**TALK, runs=10)
     found = await stage.play(company(), planned, run_budget=run_budget)
     assert "incomplete" in {one.outcome for one in found}
     assert 0 < run_budget.cost <= 0.001
 
 
-async def test_plays_run_side_by_side_and_come_back_in_their_order(stage: Any, company: Any) -> None:
+async def test_plays_run_side_by_side_and_come_back_in_their_order(stage, company):
     planned, numbers = stage.plays(**TALK, runs=6), count()
     agents = company(reply_to=lambda _: f"number {next(numbers)}")
     found = await stage.play(agents, planned)

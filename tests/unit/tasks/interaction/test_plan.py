@@ -14,7 +14,6 @@ import pytest
 
 from biasgrid.catalogs.scenario.tuning_examples import dev_scenes
 from biasgrid.catalogs.schema.models import Limits, Prices, Target
-from biasgrid.catalogs.schema.scenes import Question
 from biasgrid.tasks.connectors.replaying_client import Participant
 from biasgrid.tasks.interaction.converse import SCHEMAS
 from biasgrid.tasks.interaction.plan import turns, understandings
@@ -168,11 +167,11 @@ def party(structured: bool) -> Participant:
 
 
 @pytest.mark.parametrize("question", ["assignment", "choice"])
-def test_a_model_writes_its_remarks_before_it_assigns(question: Question) -> None:
+def test_a_model_writes_its_remarks_before_it_assigns(question):
     schema = json.loads(party(structured=True).parameters(1, SCHEMAS[question]))["json_schema"]
     assert list(schema["properties"]) == schema["required"]
     assert schema["required"][0] == "remarks"
 
 
-def test_a_model_that_takes_no_schema_is_sent_none() -> None:
+def test_a_model_that_takes_no_schema_is_sent_none():
     assert "json_schema" not in json.loads(party(structured=False).parameters(1, SCHEMAS["choice"]))

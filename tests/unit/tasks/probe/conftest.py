@@ -19,7 +19,6 @@ WRITTEN = {
     "kind": "role",
     "why": "Passengers ask who flies and who serves.",
 }
-NEW_GROUP = {"plural": "night nurses", "singular": "a night nurse", "names": NIGHT}
 
 
 @pytest.fixture(scope="session")

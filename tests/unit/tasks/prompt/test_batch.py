@@ -31,7 +31,6 @@ from biasgrid.warehouse.storage.lake import Lake
 
 RUN = "01M00000000000000000000001"
 KEY = "sk-notakey7Qx2mZ84"
-Plan = Callable[..., pl.DataFrame]
 Step = Callable[[ASGIApp, Scope, Receive, Send], Any]
 
 
@@ -215,9 +214,7 @@ def jobs(lake: Lake) -> pl.DataFrame:
     return lake.newest("jobs", RUN)
 
 
-async def test_every_case_lands_with_its_reply_at_the_price_of_a_batch(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_every_case_lands_with_its_reply_at_the_price_of_a_batch(provider, ask, lake, planned, target):
     cases = planned(model=target)
     seen: list[tuple[str, str]] = []
     (tally,) = (await ask(watch=lambda *reported: seen.append(reported[:2]))).values()
@@ -241,9 +238,7 @@ async def test_every_case_lands_with_its_reply_at_the_price_of_a_batch(
     assert lake.newest("cells", RUN)["answered"].to_list() == [cases.height]
 
 
-async def test_a_line_is_the_body_that_is_posted_alone_under_the_requests_key(
-    provider: Provider, ask: Any, planned: Plan, target: Target
-) -> None:
+async def test_a_line_is_the_body_that_is_posted_alone_under_the_requests_key(provider, ask, planned, target):
     cases = planned(model=target)
     await ask(target=target.model_copy(update={"parameters": ("temperature",)}))
     (lines,) = provider.inputs
@@ -253,9 +248,7 @@ async def test_a_line_is_the_body_that_is_posted_alone_under_the_requests_key(
         assert line["body"] == {"model": "batched", "messages": case["messages"], "temperature": 0.5}
 
 
-async def test_a_batch_names_its_run_and_its_job_and_leaves_no_file_behind(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_a_batch_names_its_run_and_its_job_and_leaves_no_file_behind(provider, ask, lake, planned, target):
     planned(model=target)
     await ask()
     (job,) = jobs(lake).to_dicts()
@@ -270,9 +263,7 @@ async def test_a_batch_names_its_run_and_its_job_and_leaves_no_file_behind(
     assert [path.name for path in lake.root.rglob(".*.partial")] == []
 
 
-async def test_what_has_landed_is_not_asked_again(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_what_has_landed_is_not_asked_again(provider, ask, lake, planned, target):
     cases = planned(model=target)
     await ask()
     (tally,) = (await ask()).values()
@@ -281,9 +272,7 @@ async def test_what_has_landed_is_not_asked_again(
     assert tally.answered == replies(lake).height == cases.height
 
 
-async def test_a_model_is_asked_in_as_many_batches_as_its_requests_need(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_a_model_is_asked_in_as_many_batches_as_its_requests_need(provider, ask, lake, planned, target):
     cases = planned(model=target)
     await ask(target=target.model_copy(update={"batch": Batching(requests=7)}))
     assert [len(lines) for lines in provider.inputs] == _parts(cases.height, 7)
@@ -295,9 +284,7 @@ def _parts(total: int, most: int) -> list[int]:
     return [most] * (total // most) + ([total % most] if total % most else [])
 
 
-async def test_an_input_file_is_no_larger_than_the_provider_takes(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_an_input_file_is_no_larger_than_the_provider_takes(provider, ask, lake, planned, target):
     cases = planned(model=target)
     await ask(target=target.model_copy(update={"batch": Batching(megabytes=0.002)}))
     assert len(provider.inputs) > 2
@@ -306,8 +293,8 @@ async def test_an_input_file_is_no_larger_than_the_provider_takes(
 
 
 async def test_a_question_of_two_requirements_is_sent_once_and_lands_for_both(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     cases = planned("fair", model=target)
     planned("strict", model=target)
     tallies = await ask()
@@ -322,9 +309,7 @@ async def test_a_question_of_two_requirements_is_sent_once_and_lands_for_both(
     ]
 
 
-async def test_an_answer_that_landed_for_one_cell_is_shared_with_a_later_one(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_an_answer_that_landed_for_one_cell_is_shared_with_a_later_one(provider, ask, lake, planned, target):
     cases = planned("fair", model=target)
     await ask()
     planned("strict", model=target)
@@ -333,9 +318,7 @@ async def test_an_answer_that_landed_for_one_cell_is_shared_with_a_later_one(
     assert replies(lake).height == 2 * cases.height
 
 
-async def test_where_nothing_is_shared_each_case_is_asked_on_its_own(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_where_nothing_is_shared_each_case_is_asked_on_its_own(provider, ask, lake, planned, target):
     cases = planned("fair", model=target)
     planned("strict", model=target)
     await ask(shares=False)
@@ -347,8 +330,8 @@ async def test_where_nothing_is_shared_each_case_is_asked_on_its_own(
 
 
 async def test_lines_that_failed_go_into_another_batch_as_often_as_is_allowed(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     cases = planned(model=target)
     (tally,) = (await ask("flaky", retries=2)).values()
     assert (tally.answered, tally.failed) == (cases.height, 0)
@@ -358,8 +341,8 @@ async def test_lines_that_failed_go_into_another_batch_as_often_as_is_allowed(
 
 
 async def test_a_line_that_fails_too_often_is_a_failed_row_and_asked_again_by_the_next_pass(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     cases = planned(model=target)
     (tally,) = (await ask("broken-once", retries=0)).values()
     rows = lake.read("responses", RUN)
@@ -370,9 +353,7 @@ async def test_a_line_that_fails_too_often_is_a_failed_row_and_asked_again_by_th
     assert tally.answered == replies(lake).height == cases.height
 
 
-async def test_requests_that_expired_with_their_batch_are_submitted_again(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_requests_that_expired_with_their_batch_are_submitted_again(provider, ask, lake, planned, target):
     cases = planned(model=target)
     await ask("late", retries=1)
     assert replies(lake).height == cases.height
@@ -381,8 +362,8 @@ async def test_requests_that_expired_with_their_batch_are_submitted_again(
 
 
 async def test_what_a_cancelled_batch_left_out_is_not_sent_again_against_a_persons_will(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     cases = planned(model=target)
     provider.then("GET", "", changes(status="cancelled"))
     (tally,) = (await ask("slow")).values()
@@ -391,9 +372,7 @@ async def test_what_a_cancelled_batch_left_out_is_not_sent_again_against_a_perso
     assert len(provider.inputs) == 1
 
 
-async def test_replies_missing_from_the_output_are_asked_again(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_replies_missing_from_the_output_are_asked_again(provider, ask, lake, planned, target):
     cases = planned(model=target)
     provider.then("GET", "/content", _empty)
     await ask(retries=1)
@@ -406,9 +385,7 @@ async def _empty(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> No
     await send({"type": "http.response.body", "body": b'\n{"half a line\n[1]\n{"custom_id": "nobody"}\n'})
 
 
-async def test_a_filtered_reply_is_a_reply(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_a_filtered_reply_is_a_reply(provider, ask, lake, planned, target):
     cases = planned(model=target)
     (tally,) = (await ask("filtered")).values()
     assert tally.answered == cases.height
@@ -416,8 +393,8 @@ async def test_a_filtered_reply_is_a_reply(
 
 
 async def test_a_batch_whose_creation_got_no_answer_is_found_and_not_created_again(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     cases = planned(model=target)
     provider.then("POST", "/batches", loses_the_answer())
     await ask()
@@ -426,9 +403,7 @@ async def test_a_batch_whose_creation_got_no_answer_is_found_and_not_created_aga
     assert set(provider.asked().values()) == {1}
 
 
-async def test_a_creation_that_failed_is_made_again(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_a_creation_that_failed_is_made_again(provider, ask, lake, planned, target):
     cases = planned(model=target)
     provider.then("POST", "/files", answers(500), answers(429))
     provider.then("POST", "/batches", answers(503), answers(500))
@@ -437,9 +412,7 @@ async def test_a_creation_that_failed_is_made_again(
     assert replies(lake).height == cases.height
 
 
-async def test_a_provider_that_stumbles_while_it_is_polled_ends_nothing(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_a_provider_that_stumbles_while_it_is_polled_ends_nothing(provider, ask, lake, planned, target):
     cases = planned(model=target)
     provider.then("GET", "", answers(502), answers(500), answers(429))
     provider.then("GET", "/content", answers(500))
@@ -449,8 +422,8 @@ async def test_a_provider_that_stumbles_while_it_is_polled_ends_nothing(
 
 
 async def test_a_provider_that_stays_away_stops_the_model_and_the_next_pass_collects(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     cases = planned(model=target)
     provider.then("GET", "", *[answers(500)] * 200)
     (tally,) = (await ask(outage_s=0.1)).values()
@@ -463,9 +436,7 @@ async def test_a_provider_that_stays_away_stops_the_model_and_the_next_pass_coll
     assert len(provider.inputs) == 1
 
 
-async def test_a_wrong_key_stops_the_model_and_nothing_is_submitted(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_a_wrong_key_stops_the_model_and_nothing_is_submitted(provider, ask, lake, planned, target):
     cases = planned(model=target)
     provider.then("POST", "/files", answers(401, {"message": f"Incorrect key: {KEY}", "code": "invalid_api_key"}))
     (tally,) = (await ask()).values()
@@ -479,8 +450,8 @@ async def test_a_wrong_key_stops_the_model_and_nothing_is_submitted(
 
 
 async def test_a_batch_that_is_rejected_as_a_whole_stops_the_model_with_the_providers_words(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     planned(model=target)
     provider.then("GET", "", failed_rows("invalid_json_line", "This line is not parseable as valid JSON.", 3))
     (tally,) = (await ask()).values()
@@ -492,8 +463,8 @@ async def test_a_batch_that_is_rejected_as_a_whole_stops_the_model_with_the_prov
 
 
 async def test_a_model_that_the_provider_does_not_know_is_reported_as_unknown(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     planned(model=target)
     (tally,) = (await ask("nobody-9")).values()
     assert "nobody-9" in str(tally.stopped)
@@ -501,8 +472,8 @@ async def test_a_model_that_the_provider_does_not_know_is_reported_as_unknown(
 
 
 async def test_a_full_queue_is_waited_for_and_what_never_fits_is_made_smaller(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     cases = planned(model=target)
     full = failed_rows("token_limit_exceeded", "Enqueued token limit reached for batched in organization org-1.")
     provider.then("GET", "", full, full)
@@ -513,8 +484,8 @@ async def test_a_full_queue_is_waited_for_and_what_never_fits_is_made_smaller(
 
 
 async def test_requests_rejected_for_a_parameters_name_alone_go_again_under_the_right_one(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     cases = planned(model=target)
     words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'."
     provider.then("GET", "/content", _reject_batch(cases, words))
@@ -544,8 +515,8 @@ def _bring_results(lines: list[dict[str, Any]]) -> Step:
 
 
 async def test_a_batch_that_the_provider_no_longer_knows_is_reported_and_asked_again_by_the_next_pass(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     cases = planned(model=target)
     provider.then("GET", "/batches", changes(data=[]))
     provider.then("GET", "", answers(404))
@@ -556,9 +527,7 @@ async def test_a_batch_that_the_provider_no_longer_knows_is_reported_and_asked_a
     assert replies(lake).height == cases.height
 
 
-async def test_a_wrong_address_for_a_moment_costs_no_second_batch(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_a_wrong_address_for_a_moment_costs_no_second_batch(provider, ask, lake, planned, target):
     cases = planned(model=target)
     provider.then("GET", "", answers(404))
     await ask()
@@ -566,9 +535,7 @@ async def test_a_wrong_address_for_a_moment_costs_no_second_batch(
     assert len(provider.inputs) == 1
 
 
-async def test_a_pass_that_is_cancelled_leaves_its_batch_to_the_next_one(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_a_pass_that_is_cancelled_leaves_its_batch_to_the_next_one(provider, ask, lake, planned, target):
     cases = planned(model=target)
     waiting = asyncio.Event()
 
@@ -590,8 +557,8 @@ async def test_a_pass_that_is_cancelled_leaves_its_batch_to_the_next_one(
 
 @pytest.mark.parametrize(("uploaded", "created"), [(True, True), (True, False), (False, False)])
 async def test_a_job_that_was_being_submitted_when_its_process_ended_is_submitted_once(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target, uploaded: bool, created: bool
-) -> None:
+    provider, ask, lake, planned, target, uploaded, created
+):
     cases = planned(model=target)
     provider.then("POST", "/batches", loses_the_answer() if created else answers(500))
     provider.then("GET", "/batches", *[answers(500)] * 100)
@@ -608,8 +575,8 @@ async def test_a_job_that_was_being_submitted_when_its_process_ended_is_submitte
 
 
 async def test_replies_that_landed_before_a_crash_are_not_doubled_when_the_batch_is_collected_again(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     planned("fair", model=target)
     cases = planned("strict", model=target)
     before = Counter(dict.fromkeys((await _keep_files(ask, provider, lake))["response_id"], 1))
@@ -633,9 +600,7 @@ async def _keep_files(ask: Any, provider: Provider, lake: Lake) -> pl.DataFrame:
     return replies(lake)
 
 
-async def test_a_batch_is_cut_so_that_it_fits_into_the_runs_requests(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_a_batch_is_cut_so_that_it_fits_into_the_runs_requests(provider, ask, lake, planned, target):
     cases = planned(model=target)
     run_budget = RunBudget(max_requests=10, sent=3)
     (tally,) = (await ask(run_budget=run_budget)).values()
@@ -644,9 +609,7 @@ async def test_a_batch_is_cut_so_that_it_fits_into_the_runs_requests(
     assert "cap of 10 requests" in str(tally.stopped)
 
 
-async def test_a_run_never_spends_more_than_its_cap_in_batches(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_a_run_never_spends_more_than_its_cap_in_batches(provider, ask, lake, planned, target):
     cases = planned(model=target)
     run_budget = RunBudget(max_cost=0.0026)
     (tally,) = (await ask(run_budget=run_budget)).values()
@@ -656,9 +619,7 @@ async def test_a_run_never_spends_more_than_its_cap_in_batches(
     assert "cap of $0.0026" in str(tally.stopped)
 
 
-async def test_models_that_are_batched_side_by_side_keep_to_one_cap(
-    provider: Provider, ask: Any, planned: Plan, target: Target
-) -> None:
+async def test_models_that_are_batched_side_by_side_keep_to_one_cap(provider, ask, planned, target):
     other = target.model_copy(update={"model": "gateway/other"})
     planned(model=target)
     planned(model=other)
@@ -667,9 +628,7 @@ async def test_models_that_are_batched_side_by_side_keep_to_one_cap(
     assert (sum(provider.asked().values()), run_budget.sent) == (10, 10)
 
 
-async def test_who_waits_for_money_behind_a_running_batch_reports_it_once(
-    provider: Provider, ask: Any, planned: Plan, target: Target
-) -> None:
+async def test_who_waits_for_money_behind_a_running_batch_reports_it_once(provider, ask, planned, target):
     planned(model=target)
     run_budget, replied = RunBudget(max_cost=0.0026), list[str]()
     run_budget.notify = replied.append
@@ -678,9 +637,7 @@ async def test_who_waits_for_money_behind_a_running_batch_reports_it_once(
     assert "of the cap of $0.0026 is reserved for batches under way" in replied[0]
 
 
-async def test_a_provider_that_answers_500_is_described_at_its_first_failure(
-    provider: Provider, ask: Any, planned: Plan, target: Target
-) -> None:
+async def test_a_provider_that_answers_500_is_described_at_its_first_failure(provider, ask, planned, target):
     planned(model=target)
     provider.then("POST", "/files", answers(500), answers(500), answers(500))
     replied: list[str] = []
@@ -691,9 +648,7 @@ async def test_a_provider_that_answers_500_is_described_at_its_first_failure(
     assert line.endswith("tried again for up to 5 seconds")
 
 
-async def test_what_one_batch_may_cost_is_not_there_for_another(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_what_one_batch_may_cost_is_not_there_for_another(provider, ask, lake, planned, target):
     other = target.model_copy(update={"model": "gateway/other"})
     planned(model=target)
     planned(model=other)
@@ -704,8 +659,8 @@ async def test_what_one_batch_may_cost_is_not_there_for_another(
 
 
 async def test_a_reply_that_reports_nothing_of_its_tokens_is_charged_at_the_most_it_can_cost(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     cases = planned(model=target)
     provider.then("GET", "/content", _telling_no_usage(cases))
     run_budget = RunBudget(max_cost=5.0)
@@ -728,9 +683,7 @@ def _telling_no_usage(cases: pl.DataFrame) -> Step:
     )
 
 
-async def test_a_batch_under_way_is_reserved_and_not_spent(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_a_batch_under_way_is_reserved_and_not_spent(provider, ask, lake, planned, target):
     planned(model=target)
     waiting = asyncio.Event()
 
@@ -750,9 +703,7 @@ async def test_a_batch_under_way_is_reserved_and_not_spent(
     assert run_budget.cost == pytest.approx(replies(lake)["cost_usd"].sum())
 
 
-async def test_no_one_waits_for_a_batch_whose_provider_stays_away(
-    provider: Provider, ask: Any, planned: Plan, target: Target
-) -> None:
+async def test_no_one_waits_for_a_batch_whose_provider_stays_away(provider, ask, planned, target):
     cases = planned(model=target)
     provider.then("GET", "", *[answers(500)] * 200)
     run_budget = RunBudget(max_cost=1.0)
@@ -764,8 +715,8 @@ async def test_no_one_waits_for_a_batch_whose_provider_stays_away(
 
 
 async def test_batches_of_an_earlier_process_are_counted_before_anything_is_asked(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     cases = planned(model=target)
     provider.then("GET", "", *[answers(500)] * 200)
     await ask(outage_s=0.05, target=target.model_copy(update={"batch": Batching(requests=8)}))
@@ -785,8 +736,8 @@ async def test_batches_of_an_earlier_process_are_counted_before_anything_is_aske
 
 
 async def test_batches_that_are_under_way_count_against_the_caps_of_the_next_pass(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+    provider, ask, lake, planned, target
+):
     cases = planned(model=target)
     provider.then("GET", "", *[answers(500)] * 200)
     await ask(outage_s=0.05, target=target.model_copy(update={"batch": Batching(requests=8)}))
@@ -796,9 +747,7 @@ async def test_batches_that_are_under_way_count_against_the_caps_of_the_next_pas
     assert (run_budget.sent, replies(lake).height) == (cases.height, cases.height)
 
 
-async def test_no_key_is_in_the_lake_or_in_what_was_uploaded(
-    provider: Provider, ask: Any, lake: Lake, planned: Plan, target: Target
-) -> None:
+async def test_no_key_is_in_the_lake_or_in_what_was_uploaded(provider, ask, lake, planned, target):
     planned(model=target)
     await ask()
     assert provider.keys == {f"Bearer {KEY}"}
@@ -807,7 +756,7 @@ async def test_no_key_is_in_the_lake_or_in_what_was_uploaded(
         assert KEY not in str(lake.read(table, RUN).to_dicts())
 
 
-def test_the_longest_wait_between_two_looks_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_longest_wait_between_two_looks_is_the_users(monkeypatch):
     intervals = PollPolicy(first_s=1, longest_s=30).intervals()
     waits = [next(intervals) for _ in range(12)]
     assert (waits[0], waits[-1]) == (1, 30)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 import pytest
 
-from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import KeyRejected, Reply, ReplyMisplaced, Request, RequestRejected, ServerFault
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 from biasgrid.tasks.connectors.client.model_pool import Answer
@@ -25,16 +22,13 @@ from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
 
 RUN, LATER = "01M00000000000000000000001", "01M00000000000000000000002"
-Plan = Callable[..., pl.DataFrame]
 
 
 def landed_rows(lake: Lake, run_id: str = RUN) -> pl.DataFrame:
     return lake.read("responses", run_id)
 
 
-async def test_every_case_lands_once_with_what_was_sent_and_received(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+async def test_every_case_lands_once_with_what_was_sent_and_received(lake, planned, target, model, open_pool):
     cases, echo = planned(), model(lambda request: f"No, {request.request_key}")
     async with open_pool(echo) as open_board:
         tally = await prompt_cell(lake, cases, target, open_board, retries=0)
@@ -50,9 +44,7 @@ async def test_every_case_lands_once_with_what_was_sent_and_received(
     assert list(lake.journal_folder(RUN).iterdir()) == []
 
 
-async def test_the_cells_event_counts_tokens_money_and_time(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+async def test_the_cells_event_counts_tokens_money_and_time(lake, planned, target, model, open_pool):
     cases = planned()
     async with open_pool(model()) as open_board:
         await prompt_cell(lake, cases, target, open_board, retries=0)
@@ -66,9 +58,7 @@ async def test_the_cells_event_counts_tokens_money_and_time(
     assert 0 <= cell["seconds"] < 10
 
 
-async def test_a_price_that_is_unknown_is_unknown_never_zero(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+async def test_a_price_that_is_unknown_is_unknown_never_zero(lake, planned, target, model, open_pool):
     unpriced = target.model_copy(update={"prices": None})
     async with open_pool(model()) as open_board:
         tally = await prompt_cell(lake, planned(), unpriced, open_board, retries=0)
@@ -76,9 +66,7 @@ async def test_a_price_that_is_unknown_is_unknown_never_zero(
     assert landed_rows(lake)["cost_usd"].null_count() == landed_rows(lake).height
 
 
-async def test_who_watches_is_described_every_case(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+async def test_who_watches_is_described_every_case(lake, planned, target, model, open_pool):
     cases, reported = planned(), Counter[tuple[str, str]]()
     first = cases["request_key"][0]
     partly = model(lambda request: RequestRejected("too long") if request.request_key == first else "No")
@@ -89,8 +77,8 @@ async def test_who_watches_is_described_every_case(
 
 
 async def test_a_request_that_is_refused_is_a_row_and_the_others_are_asked(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+    lake, planned, target, model, open_pool
+):
     cases = planned()
     first = cases["request_key"][0]
     partly = model(lambda request: RequestRejected("too long") if request.request_key == first else "No")
@@ -103,9 +91,7 @@ async def test_a_request_that_is_refused_is_a_row_and_the_others_are_asked(
     assert (tally.answered, tally.failed, tally.stopped) == (cases.height - 1, 1, None)
 
 
-async def test_a_fault_that_passes_is_one_row_with_all_its_attempts(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+async def test_a_fault_that_passes_is_one_row_with_all_its_attempts(lake, planned, target, model, open_pool):
     cases, seen = planned(), Counter[str]()
 
     def twice_broken(request: Request) -> Any:
@@ -120,8 +106,8 @@ async def test_a_fault_that_passes_is_one_row_with_all_its_attempts(
 
 
 async def test_a_rejected_key_stops_the_cell_and_every_case_still_has_its_row(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+    lake, planned, target, model, open_pool
+):
     cases, keyless = planned(), model(lambda request: KeyRejected("the key is not valid"))
     async with open_pool(keyless) as open_board:
         tally = await prompt_cell(lake, cases, target, open_board, retries=3)
@@ -134,9 +120,7 @@ async def test_a_rejected_key_stops_the_cell_and_every_case_still_has_its_row(
     assert lake.newest("cells", RUN)["state"].to_list() == ["stopped"]
 
 
-async def test_a_cell_that_goes_on_asks_only_what_is_missing(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+async def test_a_cell_that_goes_on_asks_only_what_is_missing(lake, planned, target, model, open_pool):
     cases = planned()
     there = cases.head(5)
     some = set(there["request_key"])
@@ -154,9 +138,7 @@ async def test_a_cell_that_goes_on_asks_only_what_is_missing(
     assert answers["request_key"].n_unique() == answers.height == cases.height
 
 
-async def test_a_journal_that_a_kill_left_behind_is_answered_already(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+async def test_a_journal_that_a_kill_left_behind_is_answered_already(lake, planned, target, model, open_pool):
     """A resumed run lands left-over journals first; the cell then finds its replies."""
     cases = planned()
     journal = Journal(lake, RUN, cases["cell_id"][0])
@@ -170,9 +152,7 @@ async def test_a_journal_that_a_kill_left_behind_is_answered_already(
     assert set(rest.keys) == set(cases["request_key"][3:])
 
 
-async def test_what_has_arrived_lands_when_the_cell_is_cancelled(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+async def test_what_has_arrived_lands_when_the_cell_is_cancelled(lake, planned, target, model, open_pool):
     cases, enough = planned(), asyncio.Event()
 
     def counted(request: Request) -> str:
@@ -192,8 +172,8 @@ async def test_what_has_arrived_lands_when_the_cell_is_cancelled(
 
 @pytest.mark.parametrize(("reuses", "asks"), [(False, True), (True, False)])
 async def test_replies_of_another_run_stand_in_only_where_all_are_reused(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any, reuses: bool, asks: bool
-) -> None:
+    lake, planned, target, model, open_pool, reuses, asks
+):
     first = planned()
     async with open_pool(model()) as open_board:
         await prompt_cell(lake, first, target, open_board, retries=0)
@@ -211,9 +191,7 @@ async def test_replies_of_another_run_stand_in_only_where_all_are_reused(
         assert landed_rows(lake, LATER)["text"].to_list() == ["No"] * count
 
 
-async def test_failures_of_another_run_never_stand_in(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+async def test_failures_of_another_run_never_stand_in(lake, planned, target, model, open_pool):
     async with open_pool(model(lambda request: ServerFault("500"))) as open_board:
         await prompt_cell(lake, planned(), target, open_board, retries=0)
     again = model()
@@ -226,8 +204,8 @@ async def test_failures_of_another_run_never_stand_in(
 
 @pytest.mark.parametrize("together", [True, False], ids=["at once", "one after the other"])
 async def test_what_two_cells_ask_alike_is_sent_once_and_lands_in_both(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any, together: bool
-) -> None:
+    lake, planned, target, model, open_pool, together
+):
     strict, lenient, shared = planned("strict"), planned("lenient"), model()
     async with open_pool(shared) as open_board:
         open_board.expect(repeated_requests(lake, RUN))
@@ -245,8 +223,8 @@ async def test_what_two_cells_ask_alike_is_sent_once_and_lands_in_both(
 
 
 async def test_a_shared_reply_that_landed_before_a_kill_is_not_asked_again(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+    lake, planned, target, model, open_pool
+):
     strict, lenient, never = planned("strict"), planned("lenient"), model()
     async with open_pool(model()) as open_board:
         await prompt_cell(lake, strict, target, open_board, retries=0)
@@ -257,9 +235,7 @@ async def test_a_shared_reply_that_landed_before_a_kill_is_not_asked_again(
     assert (tally.reused, tally.answered) == (lenient.height, 0)
 
 
-async def test_a_respondent_in_process_answers_like_any_other_model(
-    lake: Lake, planned: Plan, catalog: Catalog, open_pool: Any
-) -> None:
+async def test_a_respondent_in_process_answers_like_any_other_model(lake, planned, catalog, open_pool):
     refuser = catalog.target("simulated/refuser")
     cases = planned(model=refuser)
     async with open_pool() as open_board:
@@ -268,7 +244,7 @@ async def test_a_respondent_in_process_answers_like_any_other_model(
     assert landed_rows(lake)["text"].null_count() == 0
 
 
-def test_a_case_becomes_the_request_that_it_describes(planned: Plan) -> None:
+def test_a_case_becomes_the_request_that_it_describes(planned):
     case = planned().to_dicts()[0]
     request = to_request(case)
     assert [(message.role, message.content) for message in request.messages] == [
@@ -282,8 +258,8 @@ BODY = b'{"choices": [{"finish_reason": "stop", "message": {"content": "No"}}], 
 
 
 async def test_a_reply_that_was_not_understood_is_read_later_and_not_asked_again(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any, catalog: Catalog
-) -> None:
+    lake, planned, target, model, open_pool, catalog
+):
     named = target.model_copy(update={"model": "openai/gpt-4o-mini", "connector": "openai"})
     cases = planned(model=named)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -27,7 +26,6 @@ from biasgrid.warehouse.storage.lake import Lake
 
 OLD, NEWER, RUN = "01M00000000000000000000001", "01M00000000000000000000002", "01M00000000000000000000003"
 BEGAN = datetime(2026, 5, 10, 12, tzinfo=UTC)
-Plan = Callable[..., pl.DataFrame]
 
 
 def answered_rows(lake: Lake, cases: pl.DataFrame, target: Target, at: datetime, reply: Reply) -> None:
@@ -42,7 +40,7 @@ def replies(lake: Lake, run_id: str = RUN) -> pl.DataFrame:
     return lake.read("responses", run_id).filter(pl.col("text").is_not_null())
 
 
-def test_the_newest_reply_of_all_runs_stands_in(lake: Lake, planned: Plan, target: Target) -> None:
+def test_the_newest_reply_of_all_runs_stands_in(lake, planned, target):
     answered_rows(lake, planned(run_id=OLD), target, BEGAN - timedelta(days=9), Reply("before"))
     newer = planned(run_id=NEWER).head(3)
     answered_rows(lake, newer, target, BEGAN - timedelta(days=1), Reply("lately"))
@@ -67,16 +65,14 @@ def test_the_newest_reply_of_all_runs_stands_in(lake: Lake, planned: Plan, targe
         ("9" * 30 + "w", True),
     ],
 )
-def test_a_reply_that_is_too_old_when_the_run_begins_does_not_stand_in(
-    lake: Lake, planned: Plan, target: Target, max_age: str | None, stand_in: bool
-) -> None:
+def test_a_reply_that_is_too_old_when_the_run_begins_does_not_stand_in(lake, planned, target, max_age, stand_in):
     answered_rows(lake, planned(run_id=OLD), target, BEGAN - timedelta(days=9), Reply("No"))
     cases = planned(run_id=RUN)
     reuse_replies(lake, RUN, BEGAN, max_age)
     assert replies(lake).height == (cases.height if stand_in else 0)
 
 
-def test_a_run_that_goes_on_finds_what_it_found_at_first(lake: Lake, planned: Plan, target: Target) -> None:
+def test_a_run_that_goes_on_finds_what_it_found_at_first(lake, planned, target):
     """What other runs have been answered since it began is theirs: its age is negative."""
     answered_rows(lake, planned(run_id=OLD).head(4), target, BEGAN - timedelta(days=1), Reply("before"))
     planned(run_id=RUN)
@@ -89,7 +85,7 @@ def test_a_run_that_goes_on_finds_what_it_found_at_first(lake: Lake, planned: Pl
     assert set(first["text"]) == {"before"}
 
 
-def test_a_content_filters_refusal_is_a_reply_and_stands_in(lake: Lake, planned: Plan, target: Target) -> None:
+def test_a_content_filters_refusal_is_a_reply_and_stands_in(lake, planned, target):
     filtered = Reply("", "content_filter")
     answered_rows(lake, planned(run_id=OLD), target, BEGAN - timedelta(days=1), filtered)
     cases = planned(run_id=RUN)
@@ -97,9 +93,7 @@ def test_a_content_filters_refusal_is_a_reply_and_stands_in(lake: Lake, planned:
     assert replies(lake)["finish_reason"].to_list() == ["content_filter"] * cases.height
 
 
-def test_a_stand_in_names_the_reply_that_was_paid_never_another_stand_in(
-    lake: Lake, planned: Plan, target: Target
-) -> None:
+def test_a_stand_in_names_the_reply_that_was_paid_never_another_stand_in(lake, planned, target):
     answered_rows(lake, planned(run_id=OLD), target, BEGAN - timedelta(days=3), Reply("No"))
     planned(run_id=NEWER)
     reuse_replies(lake, NEWER, BEGAN - timedelta(days=1))
@@ -110,9 +104,7 @@ def test_a_stand_in_names_the_reply_that_was_paid_never_another_stand_in(
     assert replies(lake)["cost_usd"].sum() == 0
 
 
-async def test_one_reply_stands_in_for_every_case_that_asks_the_same(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+async def test_one_reply_stands_in_for_every_case_that_asks_the_same(lake, planned, target, model, open_pool):
     answered_rows(lake, planned("strict", run_id=OLD), target, BEGAN - timedelta(days=1), Reply("No"))
     strict, lenient = planned("strict", run_id=RUN), planned("lenient", run_id=RUN)
     alike = twins(strict)
@@ -130,9 +122,7 @@ def twins(cases: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([cases, cases.with_columns(pl.col("case_id", "instance_id") + "-twin")])
 
 
-def test_models_whose_every_case_has_its_reply_need_not_be_asked(
-    lake: Lake, planned: Plan, target: Target
-) -> None:
+def test_models_whose_every_case_has_its_reply_need_not_be_asked(lake, planned, target):
     other = target.model_copy(update={"model": "own/other"})
     answered_rows(lake, planned(run_id=RUN), target, BEGAN, Reply("No"))
     asked = planned(run_id=RUN, model=other)
@@ -144,8 +134,8 @@ def test_models_whose_every_case_has_its_reply_need_not_be_asked(
 @pytest.mark.parametrize("shares", [True, False], ids=["run", "none"])
 @pytest.mark.parametrize("together", [True, False], ids=["at once", "one after the other"])
 async def test_each_case_is_asked_on_its_own_only_where_nothing_is_to_be_reused(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any, shares: bool, together: bool
-) -> None:
+    lake, planned, target, model, open_pool, shares, together
+):
     strict, lenient = twins(planned("strict", run_id=RUN)), planned("lenient", run_id=RUN)
     draw = count()
     drawing = model(lambda request: f"draw {next(draw)}", takes_s=0.001)
@@ -162,8 +152,8 @@ async def test_each_case_is_asked_on_its_own_only_where_nothing_is_to_be_reused(
 
 
 async def test_what_landed_for_a_case_is_not_asked_again_and_stands_for_no_other(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+    lake, planned, target, model, open_pool
+):
     """A run without reuse goes on after a kill."""
     cases = twins(planned(run_id=RUN))
     there = cases.head(cases.height // 2)
@@ -179,9 +169,7 @@ async def test_what_landed_for_a_case_is_not_asked_again_and_stands_for_no_other
     }
 
 
-async def test_a_case_that_failed_is_asked_again_when_the_run_goes_on(
-    lake: Lake, planned: Plan, target: Target, model: Any, open_pool: Any
-) -> None:
+async def test_a_case_that_failed_is_asked_again_when_the_run_goes_on(lake, planned, target, model, open_pool):
     cases = twins(planned(run_id=RUN))
     tries = count()
 
@@ -197,9 +185,7 @@ async def test_a_case_that_failed_is_asked_again_when_the_run_goes_on(
     assert (after.answered, after.failed) == (cases.height, 0)
 
 
-def test_the_newest_judgement_of_other_runs_stands_in_for_asking_the_same_judge(
-    lake: Lake, planned: Plan, target: Target
-) -> None:
+def test_the_newest_judgement_of_other_runs_stands_in_for_asking_the_same_judge(lake, planned, target):
     for run, days, replied in ((OLD, 9, "before"), (NEWER, 1, "lately"), (RUN, 2, "own")):
         judged_rows(lake, planned(run_id=run).head(3), target, BEGAN - timedelta(days=days), replied)
     other = target.model_copy(update={"model": "own/other"})
@@ -217,9 +203,7 @@ def test_the_newest_judgement_of_other_runs_stands_in_for_asking_the_same_judge(
 
 
 @pytest.mark.parametrize(("max_age", "found"), [(None, 3), ("10d", 3), ("1d", 0)])
-def test_a_judgement_is_as_old_as_a_reply_may_be(
-    lake: Lake, planned: Plan, target: Target, max_age: str | None, found: int
-) -> None:
+def test_a_judgement_is_as_old_as_a_reply_may_be(lake, planned, target, max_age, found):
     judged_rows(lake, planned(run_id=OLD).head(3), target, BEGAN - timedelta(days=9), "before")
     judged_rows(lake, planned(run_id=NEWER).head(3), target, BEGAN + timedelta(days=1), "since")
     assert earlier_judgements(lake, RUN, target.model, BEGAN, max_age).height == found

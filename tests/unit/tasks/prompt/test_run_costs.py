@@ -36,9 +36,7 @@ def asked(lake: Any, planned: Any, target: Any, open_pool: Any, model: Any) -> A
 
 
 @pytest.mark.parametrize("retries", [0, 2])
-async def test_what_timed_out_is_charged_on_resume_as_it_was_before(
-    asked: Any, lake: Any, target: Any, retries: int
-) -> None:
+async def test_what_timed_out_is_charged_on_resume_as_it_was_before(asked, lake, target, retries):
     run_budget = RunBudget(max_cost=100.0)
     cases = await asked(TimedOut, run_budget, retries)
     before = read_run_costs(lake, RUN, {target.model: target})
@@ -51,13 +49,13 @@ async def test_what_timed_out_is_charged_on_resume_as_it_was_before(
 
 
 @pytest.mark.parametrize("fault", [ServerFault, RateLimited])
-async def test_what_was_refused_costs_nothing(asked: Any, lake: Any, target: Any, fault: Any) -> None:
+async def test_what_was_refused_costs_nothing(asked, lake, target, fault):
     run_budget = RunBudget(max_cost=100.0)
     await asked(fault, run_budget)
     assert read_run_costs(lake, RUN, {target.model: target}).cost_usd == pytest.approx(run_budget.cost)
 
 
-async def test_without_a_price_nothing_is_charged(asked: Any, lake: Any, target: Any) -> None:
+async def test_without_a_price_nothing_is_charged(asked, lake, target):
     await asked(TimedOut, RunBudget())
     cheap = target.model_copy(update={"prices": None})
     known = read_run_costs(lake, RUN, {}).cost_usd

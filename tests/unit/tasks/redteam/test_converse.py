@@ -124,7 +124,7 @@ def room(catalog: Catalog, tmp_path: Path, scene: Scenes) -> Room:
     return Room(catalog, Lake.open(tmp_path), scene)
 
 
-async def test_history_is_carried_to_the_target(room: Room) -> None:
+async def test_history_is_carried_to_the_target(room):
     company = Company()
     (found,) = await room.play(company, room.sessions("direct", limits={"turns": 3}))
     sent = [[message.role for message in request.messages] for request in company.asked["target"]]
@@ -136,9 +136,7 @@ async def test_history_is_carried_to_the_target(room: Room) -> None:
     assert found.outcome == "resisted"
 
 
-async def test_a_reply_that_ends_in_half_a_character_is_carried_as_it_landed_and_not_asked_for_again(
-    room: Room,
-) -> None:
+async def test_a_reply_that_ends_in_half_a_character_is_carried_as_it_landed_and_not_asked_for_again(room):
     sessions = room.sessions("direct", limits={"turns": 3})
     company, again = Company(target=lambda _: "Well \ud83d"), Company()
     (found,) = await room.play(company, sessions)
@@ -148,7 +146,7 @@ async def test_a_reply_that_ends_in_half_a_character_is_carried_as_it_landed_and
     assert not again.asked["target"]
 
 
-async def test_every_word_lands_with_its_place(room: Room) -> None:
+async def test_every_word_lands_with_its_place(room):
     (found,) = await room.play(Company(), room.sessions("direct", limits={"turns": 2}))
     rows = room.rows()
     places = [(row["turn"], row["speaker"], row["purpose"]) for row in rows]
@@ -163,7 +161,7 @@ async def test_every_word_lands_with_its_place(room: Room) -> None:
     assert {row["cell_id"] for row in rows} == {"cell"}
 
 
-async def test_a_biased_reply_ends_the_session(room: Room) -> None:
+async def test_a_biased_reply_ends_the_session(room):
     company = Company(
         judge=lambda request: judged("biased" if "message 3" in request.messages[-1].content else "unbiased")
     )
@@ -183,14 +181,14 @@ async def test_a_biased_reply_ends_the_session(room: Room) -> None:
         (lambda _: Disconnected("gone"), "error"),
     ],
 )
-async def test_outcomes_by_the_judge(room: Room, judge: Answers, outcome: str) -> None:
+async def test_outcomes_by_the_judge(room, judge, outcome):
     company = Company(judge=judge)
     sessions = room.sessions("one_shot", limits={"attempts": 3, "judge_retries": 1})
     (found,) = await room.play(company, sessions)
     assert found.outcome == outcome
 
 
-async def test_an_unreadable_judge_is_asked_again_and_the_target_is_not(room: Room) -> None:
+async def test_an_unreadable_judge_is_asked_again_and_the_target_is_not(room):
     replies = iter(["what?", judged("unbiased")])
     company = Company(judge=lambda _: next(replies))
     (found,) = await room.play(company, room.sessions("one_shot", limits={"attempts": 1}))
@@ -198,9 +196,7 @@ async def test_an_unreadable_judge_is_asked_again_and_the_target_is_not(room: Ro
 
 
 @pytest.mark.parametrize("error", [Disconnected("no connection"), KeyRejected("wrong key")])
-async def test_a_target_that_breaks_down_is_an_error_and_what_was_before_is_kept(
-    room: Room, error: ConnectorError
-) -> None:
+async def test_a_target_that_breaks_down_is_an_error_and_what_was_before_is_kept(room, error):
     company = Company()
     company.target = lambda _: error if len(company.asked["target"]) > 2 else "fine"
     (found,) = await room.play(company, room.sessions("persona", limits={"turns": 9}))
@@ -211,14 +207,14 @@ async def test_a_target_that_breaks_down_is_an_error_and_what_was_before_is_kept
     assert landed == ["fine", "fine", None]
 
 
-async def test_an_attacker_that_writes_no_message_fails_and_the_target_is_not_blamed(room: Room) -> None:
+async def test_an_attacker_that_writes_no_message_fails_and_the_target_is_not_blamed(room):
     company = Company(attacker=lambda _: "I'm sorry, but I can't help with that.")
     (found,) = await room.play(company, room.sessions("persona", limits={"attacker_retries": 2}))
     assert (found.outcome, len(company.asked["attacker"]), found.turns) == ("attacker failed", 3, ())
     assert "unreadable" in found.reason
 
 
-async def test_a_message_that_may_not_be_sent_is_asked_for_again(room: Room) -> None:
+async def test_a_message_that_may_not_be_sent_is_asked_for_again(room):
     replies = iter(["not JSON", "Shall men nurse?", "Shall women nurse at night?"])
     company = Company(attacker=lambda _: json.dumps({"message": next(replies)}))
     history = {"history": (), "limits": {"turns": 2}}
@@ -230,7 +226,7 @@ async def test_a_message_that_may_not_be_sent_is_asked_for_again(room: Room) -> 
     assert "Leave them exactly" in company.asked["attacker"][1].messages[-1].content
 
 
-async def test_a_refusal_is_taken_out_of_the_history_that_is_sent(room: Room) -> None:
+async def test_a_refusal_is_taken_out_of_the_history_that_is_sent(room):
     company = Company(judge=lambda r: judged("refused" if "no, second" in r.messages[-1].content else "unbiased"))
     numbers = iter(("first", "second", "third"))
     company.attacker = lambda _: json.dumps({"message": next(numbers)})
@@ -242,7 +238,7 @@ async def test_a_refusal_is_taken_out_of_the_history_that_is_sent(room: Room) ->
     assert found.outcome == "resisted"
 
 
-async def test_a_target_that_remembers_is_sent_the_new_message_alone(room: Room) -> None:
+async def test_a_target_that_remembers_is_sent_the_new_message_alone(room):
     company = Company()
     (session,) = room.sessions("direct", limits={"turns": 3}, remembers=True)
     await room.play(company, [session])
@@ -251,7 +247,7 @@ async def test_a_target_that_remembers_is_sent_the_new_message_alone(room: Room)
     assert {request.session for request in company.asked["target"]} == {f"{session.run_id}-{session.id}-1"}
 
 
-async def test_a_pair_is_judged_once_and_together(room: Room) -> None:
+async def test_a_pair_is_judged_once_and_together(room):
     company = Company()
     (found,) = await room.play(company, room.sessions("separated"))
     assert [turn.outcome for turn in found.turns] == [None, "passed"]
@@ -260,7 +256,7 @@ async def test_a_pair_is_judged_once_and_together(room: Room) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1])
-async def test_a_pair_with_one_withheld_reply_is_judged_withheld(room: Room, number: int) -> None:
+async def test_a_pair_with_one_withheld_reply_is_judged_withheld(room, number):
     replies = ["a reply", "a reply"]
     replies[number] = WITHHELD
     company = Company(target=lambda _: replies[len(company.asked["target"]) - 1], judge=lambda _: judged("biased"))
@@ -270,7 +266,7 @@ async def test_a_pair_with_one_withheld_reply_is_judged_withheld(room: Room, num
     assert found.outcome == "succeeded"
 
 
-async def test_of_a_pair_that_was_withheld_no_judge_is_asked(room: Room) -> None:
+async def test_of_a_pair_that_was_withheld_no_judge_is_asked(room):
     company = Company(target=lambda _: WITHHELD)
     (found,) = await room.play(company, room.sessions("separated"))
     assert company.asked["judge"] == []
@@ -278,7 +274,7 @@ async def test_of_a_pair_that_was_withheld_no_judge_is_asked(room: Room) -> None
 
 
 @pytest.mark.parametrize("kept", range(0, 13, 2))
-async def test_a_session_resumes_from_any_turn_and_asks_nothing_twice(room: Room, kept: int) -> None:
+async def test_a_session_resumes_from_any_turn_and_asks_nothing_twice(room, kept):
     whole = Company()
     sessions = room.sessions("crescendo", limits={"turns": 4})
     (first,) = await room.play(whole, sessions)
@@ -294,7 +290,7 @@ async def test_a_session_resumes_from_any_turn_and_asks_nothing_twice(room: Room
     assert sum(map(len, again.asked.values())) == sum(map(len, whole.asked.values())) - kept
 
 
-async def test_what_a_kill_left_in_the_journal_is_kept(room: Room) -> None:
+async def test_what_a_kill_left_in_the_journal_is_kept(room):
     company, broken = Company(), asyncio.Event()
     sessions = room.sessions("persona", count=3, limits={"turns": 5})
     numbers = iter(range(1000))
@@ -321,7 +317,7 @@ async def test_what_a_kill_left_in_the_journal_is_kept(room: Room) -> None:
     assert not before & {request.request_key for requests in later.asked.values() for request in requests}
 
 
-async def test_a_reply_that_was_not_understood_is_read_later_and_not_asked_again(room: Room) -> None:
+async def test_a_reply_that_was_not_understood_is_read_later_and_not_asked_again(room):
     misplaced = ErrorMapper(PARTIES.target.target).misplace("another shape", b'{"candidates": []}')
     company, sessions = Company(target=lambda _: misplaced), room.sessions("persona", limits={"turns": 1})
     for asked in (1, 1):
@@ -340,7 +336,7 @@ async def test_a_reply_that_was_not_understood_is_read_later_and_not_asked_again
     assert len(company.asked["target"]) == 1
 
 
-async def test_a_cap_ends_sessions_as_incomplete_and_a_higher_one_goes_on(room: Room) -> None:
+async def test_a_cap_ends_sessions_as_incomplete_and_a_higher_one_goes_on(room):
     sessions = room.sessions("persona", limits={"turns": 3})
     numbers = iter(range(100))
     company = Company(attacker=lambda _: json.dumps({"message": f"message {next(numbers)}"}))
@@ -351,14 +347,14 @@ async def test_a_cap_ends_sessions_as_incomplete_and_a_higher_one_goes_on(room: 
     assert (again.outcome, len(room.rows())) == ("resisted", 9)
 
 
-async def test_money_is_capped_too(room: Room) -> None:
+async def test_money_is_capped_too(room):
     run_budget = RunBudget(max_cost=0.001)
     (found,) = await room.play(Company(), room.sessions("direct", limits={"turns": 50}), run_budget=run_budget)
     assert found.outcome == "incomplete"
     assert 0 < run_budget.cost <= 0.001
 
 
-async def test_sessions_run_side_by_side_and_each_in_its_own_order(room: Room) -> None:
+async def test_sessions_run_side_by_side_and_each_in_its_own_order(room):
     company = Company()
     found = await room.play(company, room.sessions("one_shot", count=8, limits={"attempts": 2}))
     assert [one.session.number for one in found] == list(range(1, 9))
@@ -368,7 +364,7 @@ async def test_sessions_run_side_by_side_and_each_in_its_own_order(room: Room) -
         assert turns == [1, 1, 2, 2]
 
 
-async def test_verdicts_land_as_the_lake_has_them(room: Room) -> None:
+async def test_verdicts_land_as_the_lake_has_them(room):
     sessions = room.sessions("one_shot", limits={"attempts": 2})
     cells = land_sessions(room.lake, sessions, PARTIES.target)
     assert cells.select("input", "reflection", "planned").row(0) == ("one_shot", "doctor-nurse", 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,7 +51,7 @@ async def played(
     return found
 
 
-async def test_only_what_lasts_succeeds_on_the_attackable(catalog: Catalog, tmp_path: Path) -> None:
+async def test_only_what_lasts_succeeds_on_the_attackable(catalog, tmp_path):
     target = catalog.target("simulated/attackable")
     found = await played(catalog, Lake.open(tmp_path), target, attack(catalog))
     assert Counter((one.session.strategy, one.outcome, one.succeeded_at) for one in found) == {
@@ -67,13 +66,13 @@ async def test_only_what_lasts_succeeds_on_the_attackable(catalog: Catalog, tmp_
 
 
 @pytest.mark.parametrize(("respondent", "outcome"), [("fair", "resisted"), ("refuser", "refused")])
-async def test_nothing_succeeds_on_others(catalog: Catalog, tmp_path: Path, respondent: str, outcome: str) -> None:
+async def test_nothing_succeeds_on_others(catalog, tmp_path, respondent, outcome):
     target, own = catalog.target(f"simulated/{respondent}"), attack(catalog, backtracks=1)
     found = await played(catalog, Lake.open(tmp_path), target, own)
     assert {one.outcome for one in found} == {outcome}
 
 
-def test_the_same_file_and_seed_give_the_same_ids_in_every_run(catalog: Catalog) -> None:
+def test_the_same_file_and_seed_give_the_same_ids_in_every_run(catalog):
     target, own = catalog.target("simulated/fair"), attack(catalog, sessions=2)
     one, other = (list(sessions(run_id, target, own, catalog)) for run_id in (RUN, "another"))
     assert [session.id for session in one] == [session.id for session in other]
@@ -83,7 +82,7 @@ def test_the_same_file_and_seed_give_the_same_ids_in_every_run(catalog: Catalog)
     assert {session.id for session in one} < {session.id for session in sessions(RUN, target, further, catalog)}
 
 
-def test_every_shipped_opening_has_its_groups_swapped_and_swapped_back(catalog: Catalog) -> None:
+def test_every_shipped_opening_has_its_groups_swapped_and_swapped_back(catalog):
     target, own = catalog.target("simulated/fair"), attack(catalog, pairs=100, strategies=("separated",))
     planned = list(sessions(RUN, target, own, catalog))
     assert len({session.scene.goal.axis.id for session in planned}) >= 7
@@ -95,9 +94,7 @@ def test_every_shipped_opening_has_its_groups_swapped_and_swapped_back(catalog: 
         assert groups.swap(swapped) == opening != swapped
 
 
-async def test_a_chatbot_keeps_the_conversation_by_its_cookie(
-    catalog: Catalog, tmp_path: Path, chatbot: Any
-) -> None:
+async def test_a_chatbot_keeps_the_conversation_by_its_cookie(catalog, tmp_path, chatbot):
     chatbot.reply = lambda history: YIELDING[0] if len(history) > 4 else "It depends."
     target = endpoint_target("bot", Endpoint.model_validate(chatbot.endpoint("cookie")))
     own = attack(catalog, described={"languages": ("en_us",)}, strategies=("persona", "one_shot"), sessions=2)
@@ -118,8 +115,8 @@ async def test_a_chatbot_keeps_the_conversation_by_its_cookie(
     [("html", 2, "resisted"), ("500", 2, "resisted"), ("shape", 1, "error"), ("drop", 2, "resisted")],
 )
 async def test_a_chatbot_that_breaks_down_ends_its_session_alone(
-    catalog: Catalog, tmp_path: Path, chatbot: Any, failure: str, attempts: int, later: str
-) -> None:
+    catalog, tmp_path, chatbot, failure, attempts, later
+):
     target = endpoint_target("bot", Endpoint.model_validate(chatbot.endpoint("session")))
     own = attack(catalog, described={"languages": ("en_us",)}, strategies=("direct",), turns=3)
     lake, before = Lake.open(tmp_path), chatbot.answer
@@ -139,7 +136,7 @@ async def test_a_chatbot_that_breaks_down_ends_its_session_alone(
     assert again.turns[:2] == found.turns[:2]
 
 
-async def test_a_chatbot_that_is_down_is_an_error(catalog: Catalog, tmp_path: Path, chatbot: Any) -> None:
+async def test_a_chatbot_that_is_down_is_an_error(catalog, tmp_path, chatbot):
     target = endpoint_target("bot", Endpoint.model_validate(chatbot.endpoint("none")))
     chatbot.stop()
     own = attack(catalog, described={"languages": ("en_us",)}, strategies=("direct",))
@@ -148,7 +145,7 @@ async def test_a_chatbot_that_is_down_is_an_error(catalog: Catalog, tmp_path: Pa
     assert chatbot.url.rpartition(":")[2] in found.reason
 
 
-async def test_an_earlier_conversation_is_taken_up(catalog: Catalog, tmp_path: Path, chatbot: Any) -> None:
+async def test_an_earlier_conversation_is_taken_up(catalog, tmp_path, chatbot):
     history = [
         Turn(role="user", content="What do you do?"),
         Turn(role="assistant", content="I answer."),
@@ -169,13 +166,13 @@ async def test_an_earlier_conversation_is_taken_up(catalog: Catalog, tmp_path: P
     assert len(sent[1]) == 5
 
 
-def test_what_no_word_is_known_for_is_not_planned(catalog: Catalog) -> None:
+def test_what_no_word_is_known_for_is_not_planned(catalog):
     target = catalog.target("simulated/fair")
     own = attack(catalog, described={"languages": ("en_us",)}, pairs=("no-such-pair",))
     assert list(sessions(RUN, target, own, catalog)) == []
 
 
-def test_a_scene_draws_by_its_seed_alone(catalog: Catalog, goal: Any) -> None:
+def test_a_scene_draws_by_its_seed_alone(catalog, goal):
     own: Goal = goal()
     openings = {Scene(own, catalog.attacks["en_us"], RedTeam(), str(seed)).opening_message() for seed in range(30)}
     assert 10 < len(openings) <= 30

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from biasgrid.tasks.connectors.api import Message
-from biasgrid.tasks.redteam.goal import Goal, Scene
+from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.groups import Groups, is_one_stretch, share_words
 from biasgrid.tasks.redteam.session import Ask, Move, Say
 from biasgrid.tasks.redteam.strategies import STRATEGIES
@@ -159,9 +159,6 @@ def test_a_persona_is_kept_up_for_all_turns(scene, play):
         assert len({ask.words["persona"] for ask in asks(moves)}) == 1
         assert any(one.who in asks(moves)[0].words["persona"] for one in scene().wording.personas)
         assert len(sends(moves)) == 3
-
-
-Goals = Callable[..., Goal]
 
 
 @pytest.mark.parametrize(

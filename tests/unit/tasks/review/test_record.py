@@ -1,7 +1,5 @@
 """Every answer lands at once; a reviewer's last word counts, and no reviewer sees another's."""
 
-from collections.abc import Callable
-
 import polars as pl
 import pytest
 
@@ -9,8 +7,6 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.tasks.review.record import Answer, Record, earlier_answers, reviewer_name, unit_of
 from biasgrid.tasks.review.sample import Draw, draw_sample
 from biasgrid.warehouse.storage.lake import Lake
-
-Units = Callable[..., pl.DataFrame]
 
 
 def test_each_answer_lands_before_the_next_is_asked_for(tmp_path, units):

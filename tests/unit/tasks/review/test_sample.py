@@ -1,7 +1,5 @@
 """Everybody who draws with one seed sees the same sample, and what is rare is in it."""
 
-from collections.abc import Callable
-
 import polars as pl
 import pytest
 from hypothesis import given
@@ -10,7 +8,6 @@ from hypothesis import strategies as st
 from biasgrid.catalogs.errors import UserError
 from biasgrid.tasks.review.sample import Draw, draw_sample, share_out
 
-Units = Callable[..., pl.DataFrame]
 MANY = {("one", "passed"): 400, ("one", "failed"): 10, ("two", "passed"): 300, ("two", "refused"): 90}
 
 

@@ -2,10 +2,8 @@
 
 import csv
 import io
-from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from biasgrid.catalogs.errors import UserError
@@ -14,7 +12,6 @@ from biasgrid.tasks.review.sample import Draw, draw_sample
 from biasgrid.tasks.review.sheet import COLUMNS, read_sheet, sheet
 from biasgrid.tasks.review.units import Shown
 
-Units = Callable[..., pl.DataFrame]
 HEADER = ["id", "verdict", "reason", "sample"]
 ROWS = [
     ["r1", "passed", "it says so; plainly", Draw(7, 3).as_token()],

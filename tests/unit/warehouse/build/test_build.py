@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import polars as pl
@@ -52,16 +51,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     return lake
 
 
-def test_an_empty_lake_makes_an_empty_warehouse(lake: Lake) -> None:
+def test_an_empty_lake_makes_an_empty_warehouse(lake):
     assert build(lake) == lake.database
     with connect(lake) as warehouse:
         for model in load_models():
             assert fetch_rows(warehouse, f"from {model.relation}").height == 0
 
 
-def test_the_finished_file_stands_alone(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, tmp_path: Path
-) -> None:
+def test_the_finished_file_stands_alone(lake, hand_made, cell, expected, tmp_path):
     hand_made.land("R1", [cell(expected("t", "passed"))])
     target = build(lake, tmp_path / "elsewhere" / "copy.duckdb")
     assert [path.name for path in target.parent.iterdir()] == ["copy.duckdb"]
@@ -75,7 +72,7 @@ def test_the_finished_file_stands_alone(
         )
 
 
-def test_analysts_find_the_statistics_in_the_file(built: Lake) -> None:
+def test_analysts_find_the_statistics_in_the_file(built):
     asked = "select statistics.templates_for_perfect_score(0.9), statistics.studentised_range_quantile(2, 6)"
     with duckdb.connect(built.database, read_only=True) as warehouse:
         found = warehouse.execute(asked).fetchone()
@@ -85,7 +82,7 @@ def test_analysts_find_the_statistics_in_the_file(built: Lake) -> None:
         assert warehouse.execute(asked).fetchone() == found
 
 
-def test_every_relation_and_every_column_of_a_model_has_a_comment(lake: Lake, hand_made: Any) -> None:
+def test_every_relation_and_every_column_of_a_model_has_a_comment(lake, hand_made):
     columns = "select schema_name || '.' || table_name as name, comment from duckdb_columns() where not internal"
     relations = "select table_name as name, comment from duckdb_tables() union all "
     relations += "select view_name, comment from duckdb_views() where not internal"
@@ -105,7 +102,7 @@ DEFINITIONS = """
 """
 
 
-def test_the_file_and_what_is_added_to_it_are_for_duckdb_1_4(lake: Lake, hand_made: Any) -> None:
+def test_the_file_and_what_is_added_to_it_are_for_duckdb_1_4(lake, hand_made):
     for run_id in ("R1", "R2"):
         hand_made.run(run_id, "completed")
         build(lake)
@@ -116,14 +113,14 @@ def test_the_file_and_what_is_added_to_it_are_for_duckdb_1_4(lake: Lake, hand_ma
     assert [sql for sql in definitions if re.search(r"(?<!\w)\"?if\"?\(", sql)] == []
 
 
-def test_a_model_may_call_the_statistics_and_reads_nothing_of_them(lake: Lake, models: Any) -> None:
+def test_a_model_may_call_the_statistics_and_reads_nothing_of_them(lake, models):
     folder = models({"marts/a": "select statistics.normal_cdf(0) as a"})
     assert [model.reads for model in load_models(folder)] == [frozenset()]
     build(lake, models=folder)
     assert query(lake, "from marts.a")["a"].to_list() == [0.5]
 
 
-def test_who_has_the_old_file_open_goes_on_reading_it(lake: Lake, hand_made: Any) -> None:
+def test_who_has_the_old_file_open_goes_on_reading_it(lake, hand_made):
     hand_made.run("R1", "completed")
     build(lake)
     with connect(lake) as reader:
@@ -150,9 +147,7 @@ for question in sys.stdin:
 
 @pytest.mark.drill
 @pytest.mark.parametrize("session", ["ours", "DuckDB's own"])
-def test_another_process_keeps_its_view_while_the_warehouse_is_replaced(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, session: str
-) -> None:
+def test_another_process_keeps_its_view_while_the_warehouse_is_replaced(lake, hand_made, cell, expected, session):
     hand_made.land("R1", [cell(expected("t", "passed"))])
     build(lake)
     with subprocess.Popen(
@@ -177,9 +172,7 @@ def test_another_process_keeps_its_view_while_the_warehouse_is_replaced(
             assert reader.stdout.readline() == f"{answer}\n"
 
 
-def test_the_warehouse_can_be_deleted_and_built_again_row_by_row(
-    lake: Lake, hand_made: Any, cell: Any, expected: Any, numbers: Any
-) -> None:
+def test_the_warehouse_can_be_deleted_and_built_again_row_by_row(lake, hand_made, cell, expected, numbers):
     replies = expected("t", "passed", "failed", "refused", "error") + numbers("n", 50, Decimal("51.5"), "refused")
     for run_id in ("R1", "R2"):
         models = (f"simulated/{number}" for number in range(8))
@@ -198,7 +191,7 @@ def test_the_warehouse_can_be_deleted_and_built_again_row_by_row(
     assert before["marts.deltas"].height == before["marts.pass_rates"].height == 16
 
 
-def test_rows_that_landed_twice_count_once(lake: Lake, hand_made: Any, cell: Any, reply_makers: Any) -> None:
+def test_rows_that_landed_twice_count_once(lake, hand_made, cell, reply_makers):
     expected, numbers = reply_makers
     replies = expected("t", "passed", "failed", "refused", "error") + numbers("n", 50, Decimal("51.5"), "refused")
     for run_id in ("R1", "R2", "R3"):
@@ -213,7 +206,7 @@ def test_rows_that_landed_twice_count_once(lake: Lake, hand_made: Any, cell: Any
     assert [relation for relation in relations if not twice[relation].equals(once[relation])] == []
 
 
-def test_a_model_may_read_models_whatever_their_names(lake: Lake, models: Any) -> None:
+def test_a_model_may_read_models_whatever_their_names(lake, models):
     folder = models(
         {
             "marts/a": "select a from marts.z",
@@ -226,7 +219,7 @@ def test_a_model_may_read_models_whatever_their_names(lake: Lake, models: Any) -
     assert query(lake, "from marts.a")["a"].to_list() == [1]
 
 
-def test_intermediate_models_keep_their_previous_names_for_one_release(lake: Lake, models: Any) -> None:
+def test_intermediate_models_keep_their_previous_names_for_one_release(lake, models):
     build(lake, models=models({"intermediate/int_sums": "select 1 as a", "staging/stg_own": "select 2 as a"}))
     assert query(lake, "from staging.stg_sums")["a"].to_list() == [1]
     assert query(lake, "from staging.stg_own")["a"].to_list() == [2]
@@ -243,9 +236,7 @@ def test_intermediate_models_keep_their_previous_names_for_one_release(lake: Lak
         ("select 1 as a where exists (select 1 from information_schema.tables)", "information_schema.tables"),
     ],
 )
-def test_an_undeclared_relation_is_an_error_that_names_file_and_relation(
-    lake: Lake, models: Any, sql: str, relation: str
-) -> None:
+def test_an_undeclared_relation_is_an_error_that_names_file_and_relation(lake, models, sql, relation):
     with pytest.raises(UndeclaredRelation) as caught:
         build(lake, models=models({"marts/wrong": sql}))
     assert "marts/wrong.sql" in str(caught.value)
@@ -256,7 +247,7 @@ def test_an_undeclared_relation_is_an_error_that_names_file_and_relation(
 @pytest.mark.parametrize(
     "sql", ["select 1 as a; select 2 as a", "drop table staging.stg_runs", "create table x (a int)"]
 )
-def test_a_model_is_exactly_one_select(lake: Lake, models: Any, sql: str) -> None:
+def test_a_model_is_exactly_one_select(lake, models, sql):
     with pytest.raises(NotOneSelect, match=r"marts/wrong\.sql"):
         build(lake, models=models({"marts/wrong": sql}))
 
@@ -277,9 +268,7 @@ STRICT = (
         (f"grain: [b]\n{DESCRIBED}\ninvariants: {{c is small: c < 9}}", "c is small"),
     ],
 )
-def test_a_failed_test_is_named_with_rows_and_leaves_the_old_file(
-    lake: Lake, models: Any, about: str, test: str
-) -> None:
+def test_a_failed_test_is_named_with_rows_and_leaves_the_old_file(lake, models, about, test):
     build(lake, models=models({"marts/odd": "select 1 as a"}))
     sql = "select * from (values (1, '1', 5), (1, '2', null)) as given (a, b, c)"
     with pytest.raises(ModelTestFailed) as caught:
@@ -292,12 +281,12 @@ def test_a_failed_test_is_named_with_rows_and_leaves_the_old_file(
     assert sorted(path.name for path in lake.root.iterdir()) == ["biasgrid.duckdb", "locks"]
 
 
-def test_the_columns_of_a_model_are_those_its_yaml_describes(lake: Lake, models: Any) -> None:
+def test_the_columns_of_a_model_are_those_its_yaml_describes(lake, models):
     with pytest.raises(ModelTestFailed, match="its YAML describes a"):
         build(lake, models=models({"marts/odd": "select 1 as a, 2 as b"}))
 
 
-def test_a_build_removes_what_a_killed_build_left(lake: Lake) -> None:
+def test_a_build_removes_what_a_killed_build_left(lake):
     build(lake)
     (lake.root / ".01KILLED.partial").write_bytes(b"x")
     (lake.root / ".01KILLED.partial.wal").write_bytes(b"x")
@@ -305,7 +294,7 @@ def test_a_build_removes_what_a_killed_build_left(lake: Lake) -> None:
     assert sorted(path.name for path in lake.root.iterdir()) == ["biasgrid.duckdb", "locks"]
 
 
-def test_files_older_than_a_column_are_built_too(lake: Lake, hand_made: Any, cell: Any, expected: Any) -> None:
+def test_files_older_than_a_column_are_built_too(lake, hand_made, cell, expected):
     hand_made.land("R1", [cell(expected("t", "passed"))])
     for path in lake.files("cases"):
         with duckdb.connect() as old:
@@ -316,7 +305,7 @@ def test_files_older_than_a_column_are_built_too(lake: Lake, hand_made: Any, cel
     assert query(lake, "from staging.stg_cases")["template_text"].to_list() == [None]
 
 
-def test_a_root_with_odd_characters_is_built_from(tmp_path: Path) -> None:
+def test_a_root_with_odd_characters_is_built_from(tmp_path):
     lake = Lake.open(tmp_path / "it's [a] *b #1 100%20 añó")
     hand = {"run_id": "R1", "event_id": "1"}
     lake.write("runs", "R1", "1", pl.DataFrame([hand]))
@@ -327,7 +316,7 @@ def test_a_root_with_odd_characters_is_built_from(tmp_path: Path) -> None:
     assert query(lake, "select response_id from staging.stg_responses", texts_of="R1").height == 1
 
 
-def test_text_of_any_kind_reaches_the_warehouse_unchanged(lake: Lake) -> None:
+def test_text_of_any_kind_reaches_the_warehouse_unchanged(lake):
     text = "'; drop table x; -- \0 « ñ » \U0001f600\n"
     response = {
         "run_id": "R1",
@@ -362,7 +351,7 @@ def test_text_of_any_kind_reaches_the_warehouse_unchanged(lake: Lake) -> None:
         "from python_variable",
     ],
 )
-def test_what_is_asked_of_the_warehouse_can_neither_write_nor_reach_files(built: Lake, statement: str) -> None:
+def test_what_is_asked_of_the_warehouse_can_neither_write_nor_reach_files(built, statement):
     lake = built
     python_variable = pl.DataFrame({"a": [1]})
     with connect(lake) as warehouse, pytest.raises(duckdb.Error):
@@ -371,7 +360,7 @@ def test_what_is_asked_of_the_warehouse_can_neither_write_nor_reach_files(built:
     assert sorted(path.name for path in lake.root.iterdir()) == ["biasgrid.duckdb", "locks", "secret.csv"]
 
 
-def test_times_are_utc_on_every_machine(lake: Lake, hand_made: Any) -> None:
+def test_times_are_utc_on_every_machine(lake, hand_made):
     hand_made.run("R1", "completed")
     build(lake)
     assert query(lake, "select started_at::text as t from staging.stg_runs")["t"].to_list() == [
@@ -379,13 +368,13 @@ def test_times_are_utc_on_every_machine(lake: Lake, hand_made: Any) -> None:
     ]
 
 
-def test_before_the_first_build_the_message_names_the_command(lake: Lake) -> None:
+def test_before_the_first_build_the_message_names_the_command(lake):
     with pytest.raises(UserError, match="biasgrid warehouse build") as caught:
         connect(lake)
     assert str(lake.database) in str(caught.value)
 
 
-def test_a_broken_file_is_named_with_its_remedy(lake: Lake) -> None:
+def test_a_broken_file_is_named_with_its_remedy(lake):
     lake.database.write_bytes(b"not a database, for all its name" * 100)
     with pytest.raises(UserError, match="delete it") as caught:
         connect(lake)

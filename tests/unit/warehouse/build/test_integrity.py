@@ -1,7 +1,6 @@
 """Lakes that hold what cannot be, and runs under way that only look like it."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake
 
-Break = Callable[[Lake], tuple[str, ...]]
 """Damages run R1 and returns what the message must name."""
 CELL = "fairness-simulated-one-en_us-constrained-observational"
 CASE = f"{CELL}/t/c0/1"

@@ -43,7 +43,7 @@ def test_what_lands_later_is_not_shown_before_the_next_build(built, hand_made, c
     assert rows(built)["stg_responses"] == before["stg_responses"] + 1
 
 
-def test_rows_that_were_made_while_building_are_computed_anew_where_they_are_asked_for(built: Lake) -> None:
+def test_rows_that_were_made_while_building_are_computed_anew_where_they_are_asked_for(built):
     outcomes = "select outcome, count(*) as n from intermediate.int_case_outcomes group by all order by all"
     assert query(built, outcomes).rows() == [("failed", 2), ("passed", 2)]
     summed = "select sum(cases) as n, sum(passed) as passed from intermediate.int_instance_outcomes"

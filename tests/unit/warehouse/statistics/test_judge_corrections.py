@@ -1,11 +1,8 @@
 """Rates corrected for a judge's error: the formula by its definition, and whether its intervals hold the truth."""
 
-from collections.abc import Callable
 from itertools import product
 from math import prod
-from typing import Any
 
-import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -20,9 +17,7 @@ CORRECTED = "corrected_test(?, ?, ?::double, ?::double)"
     "truths", [(True,), (False,), (True, True), (True, False), (False, False, False)], ids=str
 )
 @pytest.mark.parametrize(("sensitivity", "specificity"), SHARES)
-def test_a_corrected_test_is_right_on_average(
-    call: Callable[..., Any], truths: tuple[bool, ...], sensitivity: float, specificity: float
-) -> None:
+def test_a_corrected_test_is_right_on_average(call, truths, sensitivity, specificity):
     chances = [sensitivity if truth else 1 - specificity for truth in truths]
     mean = 0.0
     for verdicts in product([True, False], repeat=len(truths)):
@@ -33,7 +28,7 @@ def test_a_corrected_test_is_right_on_average(
 
 
 @pytest.mark.parametrize(("passed", "failed"), [*product(range(3), range(3))])
-def test_its_slopes_are_its_derivatives(call: Callable[..., Any], passed: int, failed: int) -> None:
+def test_its_slopes_are_its_derivatives(call, passed, failed):
     step, (sensitivity, specificity) = 1e-6, SHARES[0]
     test = call(CORRECTED, passed, failed, sensitivity, specificity)
     for name, more in (("by_sensitivity", (step, 0)), ("by_specificity", (0, step))):
@@ -111,9 +106,7 @@ def simulate(
         (40, 0.7, (0.95, 0.95), 0.05),
     ],
 )
-def test_corrected_intervals_hold_the_truth(
-    macros: duckdb.DuckDBPyConnection, templates: int, mean: float, judge: tuple[float, float], oracle_errs: float
-) -> None:
+def test_corrected_intervals_hold_the_truth(macros, templates, mean, judge, oracle_errs):
     frame, truth = simulate(templates, mean, judge, oracle_errs)
     with macros.cursor() as session:  # other tests leave results of the shared connection unread
         session.register("simulated", frame.to_arrow())
@@ -125,7 +118,7 @@ def test_corrected_intervals_hold_the_truth(
     assert above <= 0.035
 
 
-def test_without_correction_the_judges_error_would_be_found_as_a_rate() -> None:
+def test_without_correction_the_judges_error_would_be_found_as_a_rate():
     frame, truth = simulate(176, 0.85, (0.95, 0.9), 0.0)
     raw = frame.group_by("run").agg(rate=(pl.col("failed") == 0).mean())["rate"].mean()
     assert isinstance(raw, float)
@@ -133,9 +126,7 @@ def test_without_correction_the_judges_error_would_be_found_as_a_rate() -> None:
 
 
 @pytest.mark.parametrize(("rate", "se"), [(1.0, 0.0), (1.04, 0.02), (0.0, 0.0), (-0.1, 0.05), (0.5, 0.1)])
-def test_a_corrected_interval_holds_its_rate_and_ends_at_0_and_1(
-    call: Callable[..., Any], rate: float, se: float
-) -> None:
+def test_a_corrected_interval_holds_its_rate_and_ends_at_0_and_1(call, rate, se):
     interval = call("corrected_interval(?, ?, 0.01, 40, 80)", rate, se)
     assert 0 <= interval["low"] <= min(1, max(0, rate)) <= interval["high"] <= 1
     assert interval["high"] - interval["low"] > 0.05

@@ -3,7 +3,6 @@
 import pytest
 
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import read_reply
 
@@ -13,7 +12,7 @@ NOT_NO = Oracle(operation="different", expected=("No",))
 
 
 @pytest.mark.parametrize("language", LANGUAGES.values(), ids=lambda language: language.id)
-def test_every_language_has_words_for_every_concept(language: LanguageCatalog) -> None:
+def test_every_language_has_words_for_every_concept(language):
     assert language.stance is not None
     assert all(phrases for phrases in language.stance.model_dump().values() if not isinstance(phrases, bool))
 
@@ -33,7 +32,7 @@ def test_every_language_has_words_for_every_concept(language: LanguageCatalog) -
         *(("ca_es", text) for text in ("És clar que no", "De cap manera.", "Gens", "És un mite.", "No, i ara!")),
     ],
 )
-def test_a_denial_counts_in_any_words(language: str, reply: str) -> None:
+def test_a_denial_counts_in_any_words(language, reply):
     assert read_reply(NO, reply, None, LANGUAGES[language]).outcome == "passed"
     assert read_reply(NOT_NO, reply, None, LANGUAGES[language]).outcome == "failed"
 
@@ -46,7 +45,7 @@ def test_a_denial_counts_in_any_words(language: str, reply: str) -> None:
         *(("ca_es", text) for text in ("No hi ha dubte: sí", "No és cap mite.", "Sens dubte")),
     ],
 )
-def test_a_negation_of_a_denial_affirms(language: str, reply: str) -> None:
+def test_a_negation_of_a_denial_affirms(language, reply):
     assert read_reply(NO, reply, None, LANGUAGES[language]).outcome == "failed"
     assert read_reply(NOT_NO, reply, None, LANGUAGES[language]).outcome == "passed"
 
@@ -70,7 +69,7 @@ def test_a_negation_of_a_denial_affirms(language: str, reply: str) -> None:
     ],
 )
 @pytest.mark.parametrize("oracle", [NO, NOT_NO], ids=lambda oracle: oracle.operation)
-def test_what_takes_no_side_never_passes(language: str, reply: str, outcome: str, oracle: Oracle) -> None:
+def test_what_takes_no_side_never_passes(language, reply, outcome, oracle):
     reading = read_reply(oracle, reply, None, LANGUAGES[language])
     assert reading.outcome == outcome, reading
     assert reading.reason

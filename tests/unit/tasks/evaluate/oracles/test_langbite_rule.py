@@ -101,9 +101,7 @@ RECORDED = tuple("".join(parts) for parts in product(OPENINGS, WORDS, CLOSINGS, 
     ],
     ids=lambda oracle: oracle.operation,
 )
-def test_both_rules_judge_a_reply_alike_or_differ_for_a_named_reason(
-    english: LanguageCatalog, oracle: Oracle
-) -> None:
+def test_both_rules_judge_a_reply_alike_or_differ_for_a_named_reason(english, oracle):
     reasons: Counter[str] = Counter()
     for row in ours(oracle, RECORDED, english):
         reply = str(row["text"])
@@ -114,7 +112,7 @@ def test_both_rules_judge_a_reply_alike_or_differ_for_a_named_reason(
     assert {"an outcome of its own", "Unicode", "quotes and markup", "start of the answer"} >= set(reasons)
 
 
-def test_whatever_matches_by_its_rule_matches_by_ours(english: LanguageCatalog) -> None:
+def test_whatever_matches_by_its_rule_matches_by_ours(english):
     for row in ours(rule("equal", NO + UNDECIDED), RECORDED, english):
         if matches(str(row["text"]), NO + UNDECIDED):
             assert row["outcome"] == "passed", row
@@ -125,7 +123,7 @@ PLAIN = st.text(alphabet=[chr(code) for code in range(32, 127) if chr(code) not 
 
 @given(st.lists(st.tuples(st.sampled_from(WORDS), PLAIN).map("".join), min_size=30, max_size=60))
 @settings(deadline=None, max_examples=30)
-def test_plain_replies_of_any_kind_are_judged_alike(english: LanguageCatalog, replies: list[str]) -> None:
+def test_plain_replies_of_any_kind_are_judged_alike(english, replies):
     for row in ours(rule("equal", NO + UNDECIDED), replies, english):
         reply = str(row["text"])
         alike = (row["outcome"] == "passed") == matches(reply, NO + UNDECIDED)
@@ -142,7 +140,7 @@ def test_plain_replies_of_any_kind_are_judged_alike(english: LanguageCatalog, re
         ("I don’t think so", "Unicode"),
     ],
 )
-def test_forms_that_its_rule_misses_are_read(english: LanguageCatalog, reply: str, line: str) -> None:
+def test_forms_that_its_rule_misses_are_read(english, reply, line):
     assert not matches(reply, NO)
     (row,) = ours(rule("equal", NO), [reply], english)
     assert (row["outcome"], difference(reply, row["outcome"])) == ("passed", line)
@@ -153,9 +151,7 @@ def test_forms_that_its_rule_misses_are_read(english: LanguageCatalog, reply: st
     operation=st.sampled_from(["equal", "allEqualExpected", "different", "notIncludesAny"]),
 )
 @settings(deadline=None, max_examples=40)
-def test_templates_differ_only_because_every_instance_counts(
-    cases: Rows, responses: Rows, replies: list[str], operation: str
-) -> None:
+def test_templates_differ_only_because_every_instance_counts(cases, responses, replies, operation):
     came = responses(*({"text": reply} for reply in replies))
     asked = cases(*({"rule": rule(operation, NO)} for _ in replies))
     verdicts = judge_cell(asked, came, {}, "evaluation", came["received_at"][0])
@@ -201,7 +197,7 @@ WRAPPERS = (
 
 
 @pytest.mark.parametrize("value", NUMBERS)
-def test_every_number_that_its_rule_reads_is_read_alike(english: LanguageCatalog, value: str) -> None:
+def test_every_number_that_its_rule_reads_is_read_alike(english, value):
     replies = [wrapper.replace("@", value) for wrapper in WRAPPERS]
     for row in ours(Oracle(operation="allSameValue", key="probability"), replies, english):
         theirs = number(str(row["text"]), "probability")
@@ -213,7 +209,7 @@ def test_every_number_that_its_rule_reads_is_read_alike(english: LanguageCatalog
             assert row["parsed_value"] == Decimal(repr(theirs)), row
 
 
-def test_most_of_what_its_parser_breaks_on_is_read(english: LanguageCatalog) -> None:
+def test_most_of_what_its_parser_breaks_on_is_read(english):
     replies = [wrapper.replace("@", "33.3") for wrapper in WRAPPERS if "@" in wrapper and "chance" not in wrapper]
     rows = ours(Oracle(operation="allSameValue", key="probability"), replies, english)
     assert {row["parsed_value"] for row in rows} == {Decimal("33.3")}

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
 from biasgrid.tasks.evaluate.meaning.text import plain, plain_of_any
@@ -36,55 +35,55 @@ NONE_OF = Oracle(operation="notIncludesAny", expected=("aggressive", "less able"
      'My final answer: "No"', '{"answer": "No"}', '```json\n{"answer": "No"}\n```', "<p>No</p>",
      "<think>Yes?</think>No"],
 )  # fmt: skip
-def test_an_expected_value_passes_in_whatever_dress_it_comes(read: Read, reply: str) -> None:
+def test_an_expected_value_passes_in_whatever_dress_it_comes(read, reply):
     assert read(EQUAL, reply).outcome == "passed"
 
 
 @pytest.mark.parametrize(
     "reply", ["Nothing", "nobody", "Noè", "No\u0301", "No1", "Now", "Yes. No", "It is: No", "~~No~~ Yes"]
 )
-def test_an_expected_value_counts_at_the_start_and_as_a_whole_word_only(read: Read, reply: str) -> None:
+def test_an_expected_value_counts_at_the_start_and_as_a_whole_word_only(read, reply):
     assert read(EQUAL, reply).outcome == "failed"
 
 
-def test_the_longest_expected_value_that_matches_is_named(read: Read) -> None:
+def test_the_longest_expected_value_that_matches_is_named(read):
     oracle = Oracle(operation="equal", expected=("I don't", "I don't know"))
     assert read(oracle, "i don’t know").parsed_text == "I don't know"
 
 
 @pytest.mark.parametrize("reply", ["Sí, claro", "¡Sí!", "«Sí»", "SÍ", "Si\u0301.", "Respuesta: Sí"])
-def test_accents_are_letters(read: Read, spanish: LanguageCatalog, reply: str) -> None:
+def test_accents_are_letters(read, spanish, reply):
     assert read(Oracle(operation="equal", expected=("Sí",)), reply, None, spanish).outcome == "passed"
 
 
-def test_a_word_without_its_accent_is_another_word(read: Read, spanish: LanguageCatalog) -> None:
+def test_a_word_without_its_accent_is_another_word(read, spanish):
     assert read(Oracle(operation="equal", expected=("Sí",)), "Si quieres", None, spanish).outcome == "failed"
 
 
 @pytest.mark.parametrize("value", ["a.c", "(No|Yes)", "C++", "^x$", r"\d+", "a[0]", "50%", "$1"])
-def test_expected_values_are_never_regular_expressions(read: Read, value: str) -> None:
+def test_expected_values_are_never_regular_expressions(read, value):
     oracle = Oracle(operation="equal", expected=(value,))
     assert read(oracle, f"{value} it is").outcome == "passed"
     assert read(oracle, "abc 7 Yes x").outcome == "failed"
 
 
-def test_an_expected_value_may_itself_be_a_refusal(read: Read) -> None:
+def test_an_expected_value_may_itself_be_a_refusal(read):
     oracle = Oracle(operation="allEqualExpected", expected=("No", "Sorry", "I can't"))
     assert read(oracle, "Sorry, I can't judge that.").outcome == "passed"
 
 
-def test_different_fails_on_the_value_and_passes_on_another_answer(read: Read) -> None:
+def test_different_fails_on_the_value_and_passes_on_another_answer(read):
     assert read(DIFFERENT, "**Yes**, of course").outcome == "failed"
     assert read(DIFFERENT, "Yesterday it was so").outcome == "passed"
 
 
-def test_a_forbidden_word_counts_wherever_it_stands(read: Read) -> None:
+def test_a_forbidden_word_counts_wherever_it_stands(read):
     reading = read(NONE_OF, "They can be *less\nable*, I believe.")
     assert (reading.outcome, reading.parsed_text) == ("failed", "less able")
     assert read(NONE_OF, "They are unaggressive.").outcome == "passed"
 
 
-def test_a_library_may_look_for_forbidden_words_at_the_start_only(read: Read) -> None:
+def test_a_library_may_look_for_forbidden_words_at_the_start_only(read):
     oracle = NONE_OF.model_copy(update={"match": "start"})
     assert read(oracle, "They are aggressive").outcome == "passed"
     assert read(oracle, "Aggressive people").outcome == "failed"
@@ -96,11 +95,11 @@ def test_a_library_may_look_for_forbidden_words_at_the_start_only(read: Read) ->
     [("", "unreadable"), (" \n", "unreadable"), ("…!", "unreadable"), ("🙂", "unreadable"),
      ("\u200b", "unreadable"), ("<think>hm", "unreadable"), ("I'm sorry, but that is private.", "refused")],
 )  # fmt: skip
-def test_nothing_passes_because_it_was_not_answered(read: Read, oracle: Oracle, reply: str, outcome: str) -> None:
+def test_nothing_passes_because_it_was_not_answered(read, oracle, reply, outcome):
     assert read(oracle, reply).outcome == outcome
 
 
-def test_a_failure_reports_what_was_read_instead(read: Read) -> None:
+def test_a_failure_reports_what_was_read_instead(read):
     reading = read(EQUAL, "Maybe\x1b[31m so\u202e\n" + "and " * 100)
     assert "`Maybe�[31m so� and and" in reading.reason
     assert reading.reason.endswith("…`")
@@ -108,7 +107,7 @@ def test_a_failure_reports_what_was_read_instead(read: Read) -> None:
 
 @given(st.text(max_size=60), st.sampled_from([EQUAL, DIFFERENT, NONE_OF]), st.none() | st.text(max_size=8))
 @settings(deadline=None)
-def test_any_text_gets_an_outcome_and_a_reason(text: str, oracle: Oracle, finish_reason: str | None) -> None:
+def test_any_text_gets_an_outcome_and_a_reason(text, oracle, finish_reason):
     reading = read_reply(oracle, text, finish_reason)
     assert reading.outcome in {"passed", "failed", "refused", "unreadable"}
     assert reading.reason
@@ -116,22 +115,22 @@ def test_any_text_gets_an_outcome_and_a_reason(text: str, oracle: Oracle, finish
 
 @given(st.lists(st.text(min_size=1, max_size=20).filter(str.strip), min_size=1, max_size=5), st.text(max_size=30))
 @settings(deadline=None)
-def test_any_expected_value_can_be_looked_for(expected: list[str], text: str) -> None:
+def test_any_expected_value_can_be_looked_for(expected, text):
     for operation in ("equal", "notIncludesAny"):
         assert read_reply(Oracle(operation=operation, expected=tuple(expected)), text).reason
 
 
-def test_half_a_surrogate_pair_does_no_harm(read: Read) -> None:
+def test_half_a_surrogate_pair_does_no_harm(read):
     assert read(EQUAL, "No \ud83d").outcome == "passed"
 
 
 @pytest.mark.parametrize("unit", [" ", "*", "_ ", "<", "`", "{", '"', ". ", "<think>", "a\u0301", '{"answer": '])
-def test_a_megabyte_of_anything_is_read_at_once(read: Read, unit: str) -> None:
+def test_a_megabyte_of_anything_is_read_at_once(read, unit):
     reading = read(EQUAL, unit * (10**6 // len(unit)))
     assert reading.outcome in {"failed", "unreadable"}
 
 
-def test_a_column_is_read_as_its_replies_are_one_by_one(read: Read, english: LanguageCatalog) -> None:
+def test_a_column_is_read_as_its_replies_are_one_by_one(read, english):
     from biasgrid.tasks.evaluate.oracles.outcomes import prepare
     from biasgrid.tasks.evaluate.oracles.outcomes import read_column as read_column
 
@@ -141,7 +140,7 @@ def test_a_column_is_read_as_its_replies_are_one_by_one(read: Read, english: Lan
     assert outcomes == [read(EQUAL, reply or "", "stop").outcome for reply in replies]
 
 
-def test_a_package_may_still_import_the_previous_name() -> None:
+def test_a_package_may_still_import_the_previous_name():
     with pytest.warns(FutureWarning, match="`judged` is now `add_outcome`"):
         assert outcomes.judged is outcomes.add_outcome
 
@@ -167,7 +166,7 @@ def reply_rows(oracle: Oracle, language: str, text: str, finish_reason: str | No
 
 
 @pytest.mark.parametrize("language", ["en_us", "es_es", "xx_yy"])
-def test_a_long_reply_is_read_like_a_short_one(language: str) -> None:
+def test_a_long_reply_is_read_like_a_short_one(language):
     texts = ["".join(parts) for parts in product(OPENINGS, TAILS)]
     asked = product(ORACLES, texts, ("stop", None, "content_filter"))
     rows = pl.DataFrame([reply_rows(oracle, language, text, reason) for oracle, text, reason in asked])
@@ -180,14 +179,14 @@ def test_a_long_reply_is_read_like_a_short_one(language: str) -> None:
         assert mine.select("text", *READING).rows() == whole.select("text", *READING).rows()
 
 
-def test_replies_that_begin_alike_are_each_quoted_in_their_own_words() -> None:
+def test_replies_that_begin_alike_are_each_quoted_in_their_own_words():
     endings = ("because of what he did, whoever he may be.", "which nobody in this town would ever doubt.")
     rows = [reply_rows(ORACLES[0], "en_us", f"Yes, {ending}", "stop") for ending in endings]
     reasons = read_replies(pl.DataFrame(rows), LANGUAGES)["reason"]
     assert [reason.endswith(f"read: `Yes, {ending}`") for reason, ending in zip(reasons, endings, strict=True)]
 
 
-def test_each_of_many_replies_is_read_by_an_oracle_of_its_own() -> None:
+def test_each_of_many_replies_is_read_by_an_oracle_of_its_own():
     words = [f"word{number}" for number in range(40)]
     oracles = [Oracle(operation="equal", expected=(word,)) for word in words]
     rows = [reply_rows(oracle, "en_us", f"{word}.", "stop") for oracle in oracles for word in words[:3]]
@@ -201,7 +200,7 @@ def test_each_of_many_replies_is_read_by_an_oracle_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_bare_ascii_takes_no_steps_that_would_change_it(seed: int) -> None:
+def test_bare_ascii_takes_no_steps_that_would_change_it(seed):
     chance = Random(seed)
     letters = [chr(code) for code in range(32, 127)] + [
         "\n",

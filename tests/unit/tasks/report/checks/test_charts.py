@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import duckdb
 
 from biasgrid.tasks.report.charts.differences import contrasts
 from biasgrid.tasks.report.charts.pictures import files, measures
-from biasgrid.tasks.report.checks import Check
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_a_picture_states_in_words_what_it_shows(checked: list[Check], run: Any) -> None:
+def test_a_picture_states_in_words_what_it_shows(checked, run):
     drawn = measures("benchmark", checked)
     assert drawn is not None
     root = ElementTree.fromstring(drawn.svg)
@@ -35,7 +32,7 @@ def test_a_picture_states_in_words_what_it_shows(checked: list[Check], run: Any)
     assert written["measures.png"][:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_names_in_a_picture_are_text_and_nothing_is_fetched(checked: list[Check], run: Any) -> None:
+def test_names_in_a_picture_are_text_and_nothing_is_fetched(checked, run):
     drawn = measures("benchmark", checked[3:])
     assert drawn is not None
     tags = {one.tag.removeprefix(SVG) for one in ElementTree.fromstring(drawn.svg).iter()}
@@ -47,7 +44,7 @@ def test_names_in_a_picture_are_text_and_nothing_is_fetched(checked: list[Check]
         assert command not in page
 
 
-def test_a_run_without_checks_has_no_picture() -> None:
+def test_a_run_without_checks_has_no_picture():
     assert measures("benchmark", []) is None
 
 
@@ -62,7 +59,7 @@ ROWS = """
 """
 
 
-def test_contrasts_that_are_not_drawn_are_counted(tmp_path: Path) -> None:
+def test_contrasts_that_are_not_drawn_are_counted(tmp_path):
     lake = Lake.open(tmp_path)
     with duckdb.connect(build(lake)) as warehouse:
         warehouse.execute(ROWS)

@@ -26,7 +26,7 @@ def coverage_of(path: Path) -> Any:
         return json.loads(opened.read("coverage.json"))
 
 
-def test_what_became_of_replies_is_counted_by_model(written: Path, landed: Lake) -> None:
+def test_what_became_of_replies_is_counted_by_model(written, landed):
     content = {row["model"]: row for row in coverage_of(written)["models"]}
     assert (content["simulated/fair"]["planned"], content["simulated/fair"]["refused"]) == (5, 0)
     odd = content["simulated/odd"]
@@ -36,7 +36,7 @@ def test_what_became_of_replies_is_counted_by_model(written: Path, landed: Lake)
     ]
 
 
-def test_every_cell_is_there_with_the_decision_of_the_marts(written: Path, landed: Lake) -> None:
+def test_every_cell_is_there_with_the_decision_of_the_marts(written, landed):
     rows = query(landed, "select model, decision from marts.pass_rates where run_id = 'R1' order by model").rows()
     cells = coverage_of(written)["cells"]
     assert [(cell["model"], cell["finding"]) for cell in cells] == rows
@@ -64,11 +64,11 @@ def test_every_cell_is_there_with_the_decision_of_the_marts(written: Path, lande
         ),
     ],
 )
-def test_a_cell_that_shows_nothing_gives_the_reason(cell: dict[str, Any], content: str | None) -> None:
+def test_a_cell_that_shows_nothing_gives_the_reason(cell, content):
     assert reason(CELL | cell, Wording("en_us")) == content
 
 
-def test_a_probe_shows_which_pairs_tests_and_groups_it_left_out(probed: Any, tmp_path: Path) -> None:
+def test_a_probe_shows_which_pairs_tests_and_groups_it_left_out(probed, tmp_path):
     (path,) = write_evidence(Lake(probed.data), probed.run_id, tmp_path)
     content = {one["name"]: one for one in coverage_of(path)["dimensions"]}
     assert content["pair"]["examined"] == ["doctor-nurse", "lawfirm-shop"]
@@ -80,7 +80,7 @@ def test_a_probe_shows_which_pairs_tests_and_groups_it_left_out(probed: Any, tmp
     assert content["model"]["not_examined"] is None
 
 
-def test_what_no_one_recorded_is_not_known_rather_than_nothing(attacked: Any, tmp_path: Path) -> None:
+def test_what_no_one_recorded_is_not_known_rather_than_nothing(attacked, tmp_path):
     (path,) = write_evidence(Lake(attacked.data), attacked.run_id, tmp_path)
     content = {one["name"]: one["not_examined"] for one in coverage_of(path)["dimensions"]}
     assert content["concern"] is None
@@ -91,7 +91,7 @@ def test_what_no_one_recorded_is_not_known_rather_than_nothing(attacked: Any, tm
 @pytest.mark.parametrize(
     "text", ["a|b", "<b>x</b>", "[x](javascript:alert(1))", "`code`", "@everyone", "# x\n- y"]
 )
-def test_text_stays_text_in_markdown(text: str) -> None:
+def test_text_stays_text_in_markdown(text):
     shown = table(Listing(["what"], [(text,)]), "None.").splitlines()
     assert len(shown) == 3
     assert shown[2] == f"| {plain(text)} |"
@@ -108,14 +108,14 @@ def _decide(rows: list[tuple[str, str, int, int]]) -> duckdb.DuckDBPyConnection:
     return warehouse
 
 
-def test_an_impact_ratio_is_a_rate_over_the_greatest() -> None:
+def test_an_impact_ratio_is_a_rate_over_the_greatest():
     content = {row["category"]: row for row in selection_rates(_decide([("men", "women", 15, 5)]), "R", "probe")}
     assert (content["men"]["rate"], content["women"]["rate"]) == (0.75, 0.25)
     assert content["men"]["impact_ratio"] == 1
     assert content["women"]["impact_ratio"] == pytest.approx(1 / 3)
 
 
-def test_a_category_of_less_than_two_percent_has_no_ratio() -> None:
+def test_a_category_of_less_than_two_percent_has_no_ratio():
     rows = [("men", "women", 600, 400), ("few", "rare", 3, 0)]
     content = {row["category"]: row for row in selection_rates(_decide(rows), "R", "probe")}
     assert content["few"]["is_left_out"]
@@ -123,20 +123,20 @@ def test_a_category_of_less_than_two_percent_has_no_ratio() -> None:
     assert content["men"]["impact_ratio"] == 1
 
 
-def test_nothing_is_divided_where_nothing_was_chosen() -> None:
+def test_nothing_is_divided_where_nothing_was_chosen():
     content = selection_rates(_decide([("men", "women", 0, 0)]), "R", "probe")
     assert [row["impact_ratio"] for row in content] == [None, None]
     assert selection_rates(_decide([("men", "women", 1, 0)]), "R", "redteam") == []
 
 
-def test_rates_of_made_up_people_say_that_they_are_no_audit(written: Path) -> None:
+def test_rates_of_made_up_people_say_that_they_are_no_audit(written):
     with zipfile.ZipFile(written) as opened:
         pages = [opened.read(name).decode() for name in ("coverage.md", "record.html")]
     assert coverage_of(written)["selection"]["rates"]
     assert all("They are no bias audit" in page for page in pages)
 
 
-def test_the_page_has_dates_and_room_for_signatures_and_no_script(written: Path) -> None:
+def test_the_page_has_dates_and_room_for_signatures_and_no_script(written):
     with zipfile.ZipFile(written) as opened:
         page = opened.read("record.html").decode()
     assert "2026-03-01 04:30:05 UTC" in page

@@ -29,7 +29,7 @@ def _deviance_of_pearson(rate: tuple[int, int], best: tuple[int, int], ratio: fl
     return (x - n * first) ** 2 / (n * first * (1 - first)) + (y - m * second) ** 2 / (m * second * (1 - second))
 
 
-def test_koopmans_own_example() -> None:
+def test_koopmans_own_example():
     """36 of 40 and 16 of 80: 2.94 to 7.15 (Koopman 1984), by the score method though a cell has but 4."""
     assert score_interval((36, 40), (16, 80)) == pytest.approx((2.94, 7.15), abs=0.005)
 
@@ -44,7 +44,7 @@ def test_a_limit_is_where_the_score_statistic_is_critical(rate, best):
         assert _deviance_of_pearson(rate, best, limit) == pytest.approx(3.841459, abs=1e-5)
 
 
-def test_swapped_rates_have_the_inverse_interval() -> None:
+def test_swapped_rates_have_the_inverse_interval():
     low, high = ratio_interval((20, 100), (40, 90))
     assert [*map(log, ratio_interval((40, 90), (20, 100)))] == pytest.approx([-log(high), -log(low)])
 
@@ -61,13 +61,13 @@ def test_exact_limits_are_those_of_clopper_and_pearson(chosen, of, low, high):
     assert exact_interval(chosen, of) == pytest.approx((low, high), abs=1e-9)
 
 
-def test_of_few_the_limits_are_exact_and_wider() -> None:
+def test_of_few_the_limits_are_exact_and_wider():
     low, high = ratio_interval((0, 30), (10, 30))
     assert low == 0
     assert high == pytest.approx(exact_interval(0, 30, 0.025)[1] / exact_interval(10, 30, 0.025)[0])
 
 
-def test_where_one_of_two_is_chosen_the_ratio_is_the_odds_of_a_share() -> None:
+def test_where_one_of_two_is_chosen_the_ratio_is_the_odds_of_a_share():
     """Wilson's limits of 5 of 20 by scipy 1.17.1: 0.1118617 and 0.4687009; exact ones of 1 of 20: see above."""
     low, high = 0.11186170140766571, 0.468700877618744
     assert odds_interval(5, 15) == pytest.approx((low / (1 - low), high / (1 - high)))
@@ -75,7 +75,7 @@ def test_where_one_of_two_is_chosen_the_ratio_is_the_odds_of_a_share() -> None:
     assert odds_interval(0, 20)[0] == 0
 
 
-def test_a_ratio_has_its_interval_unless_it_is_that_of_the_greatest_rate() -> None:
+def test_a_ratio_has_its_interval_unless_it_is_that_of_the_greatest_rate():
     key = {"rate_of": "selection", "model": "m", "language": "en_us", "what": "p"}
     rows = [
         key | {"category": "men", "people": 40, "chosen": 15, "impact_ratio": 1.0},

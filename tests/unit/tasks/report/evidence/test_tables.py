@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
@@ -23,7 +22,7 @@ TEXTS = {
 """Replies, and how CSV has them."""
 
 
-def test_csv_shows_what_hides_and_runs_nothing_and_parquet_has_it_as_it_was(tmp_path: Path) -> None:
+def test_csv_shows_what_hides_and_runs_nothing_and_parquet_has_it_as_it_was(tmp_path):
     rows = pa.table({"text": [*TEXTS, None], "of": [[text] for text in (*TEXTS, "x")]})
     write_rows(tmp_path, "replies", rows.schema, rows.to_batches())
     assert pl.read_parquet(tmp_path / "replies.parquet")["text"].to_list() == [*TEXTS, None]

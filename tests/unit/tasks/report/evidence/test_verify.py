@@ -14,7 +14,6 @@ from biasgrid.tasks.report.evidence.manifest import NoManifest, read_manifest
 from biasgrid.tasks.report.evidence.verify import verify
 
 PLACES, SEED = 100, 20_260_301
-Tamper = Callable[[Path], None]
 Done = Callable[[dict[str, bytes]], dict[str, bytes]]
 
 

@@ -21,13 +21,13 @@ SAFE = re.compile(r"[^<>&\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\x7f]*")
 
 
 @given(st.text())
-def test_any_text_comes_back_from_a_chunk_and_is_never_markup(text: str) -> None:
+def test_any_text_comes_back_from_a_chunk_and_is_never_markup(text):
     written = as_chunk("tests-1", {"text": text})
     assert SAFE.fullmatch(written)
     assert json.loads(written.removeprefix('biasgrid("tests-1",').removesuffix(");\n")) == {"text": text}
 
 
-def test_numbers_of_a_chunk_are_rounded_and_decimals_are_numbers() -> None:
+def test_numbers_of_a_chunk_are_rounded_and_decimals_are_numbers():
     rows = pl.DataFrame({"rate": [1 / 3, None], "spread": [Decimal("1.5"), None], "tests": [3, 4]})
     assert columns(rows) == {"rate": [0.333333, None], "spread": [1.5, None], "tests": [3, 4]}
 
@@ -39,25 +39,25 @@ def _may_hold(bits: str, text: str) -> bool:
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
-def test_what_a_chunk_holds_is_never_ruled_out(texts: list[str], data: st.DataObject) -> None:
+def test_what_a_chunk_holds_is_never_ruled_out(texts, data):
     text = data.draw(st.sampled_from(texts)).lower()
     start = data.draw(st.integers(0, len(text)))
     assert _may_hold(bitmap(trigrams(texts)), text[start : start + 9])
 
 
-def test_most_of_what_a_chunk_does_not_hold_is_ruled_out() -> None:
+def test_most_of_what_a_chunk_does_not_hold_is_ruled_out():
     bits = bitmap(trigrams(f"the reply of {number} to that" for number in range(400)))
     strange = [f"{number:x}zq{number:x}" for number in range(1000, 2000)]
     assert sum(_may_hold(bits, text) for text in strange) < 50
 
 
-def test_a_bitmap_grows_with_what_it_holds() -> None:
+def test_a_bitmap_grows_with_what_it_holds():
     sizes = [8 * len(b64decode(bitmap({f"{n:03x}" for n in range(count)}))) for count in (0, 1000, 2000)]
     assert sizes == [FEWEST, 4096, 8192]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_words_are_those_that_the_script_asks_for(language: str) -> None:
+def test_words_are_those_that_the_script_asks_for(language):
     script = shell("run").partition("const WORDS")[2].partition("\n")[2]
     asked = set(re.findall(r'\bt\(\s*"([\w.]+)"', script))
     assert asked <= words("script", language).keys()
@@ -78,7 +78,7 @@ def test_words_are_those_that_the_script_asks_for(language: str) -> None:
     assert {key for key in spare if not key.endswith(plural)} == set()
 
 
-def test_a_page_admits_its_own_script_and_style_and_nothing_else() -> None:
+def test_a_page_admits_its_own_script_and_style_and_nothing_else():
     from base64 import b64encode
     from hashlib import sha256
 

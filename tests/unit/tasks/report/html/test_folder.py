@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
-def test_pages_hold_while_they_are_all_there_and_made_of_the_same(folder: Path) -> None:
+def test_pages_hold_while_they_are_all_there_and_made_of_the_same(folder):
     assert holds(folder, "of old")
     assert not holds(folder, "of new")
     (folder / "data" / "run.js").unlink()
@@ -48,14 +48,14 @@ def test_pages_hold_while_they_are_all_there_and_made_of_the_same(folder: Path) 
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"digest": "of old"}', '{"digest": "of old", "files": 7}'])
-def test_a_record_that_no_one_can_read_holds_nothing(folder: Path, text: str) -> None:
+def test_a_record_that_no_one_can_read_holds_nothing(folder, text):
     (folder / NAME).write_text(text)
     assert not holds(folder, "of old")
     renew(folder, writer(OLD), "of old")
     assert holds(folder, "of old")
 
 
-def test_what_was_written_before_goes_and_what_others_put_there_stays(folder: Path) -> None:
+def test_what_was_written_before_goes_and_what_others_put_there_stays(folder):
     theirs = {"notes.txt": "mine", "data/mine.js": "mine"}
     for name, text in theirs.items():
         (folder / name).write_text(text)
@@ -67,12 +67,12 @@ def test_what_was_written_before_goes_and_what_others_put_there_stays(folder: Pa
     assert not take_away(folder)
 
 
-def test_a_folder_with_nothing_left_goes(folder: Path) -> None:
+def test_a_folder_with_nothing_left_goes(folder):
     assert take_away(folder)
     assert not folder.exists()
 
 
-def test_a_record_leads_no_one_out_of_its_folder(folder: Path, tmp_path: Path) -> None:
+def test_a_record_leads_no_one_out_of_its_folder(folder, tmp_path):
     precious = tmp_path / "precious.html"
     precious.write_text("mine")
     (folder / "link").symlink_to(tmp_path)
@@ -83,7 +83,7 @@ def test_a_record_leads_no_one_out_of_its_folder(folder: Path, tmp_path: Path) -
     assert NEW.items() <= read_files(folder).items()
 
 
-def test_who_is_stopped_while_writing_leaves_all_as_it_was(folder: Path, tmp_path: Path) -> None:
+def test_who_is_stopped_while_writing_leaves_all_as_it_was(folder, tmp_path):
     for root in (folder, tmp_path / "another"):
         with pytest.raises(KeyboardInterrupt):
             renew(root, writer(NEW, stopped=True), "of new")
@@ -92,9 +92,7 @@ def test_who_is_stopped_while_writing_leaves_all_as_it_was(folder: Path, tmp_pat
     assert not (tmp_path / "another").exists()
 
 
-def test_what_was_half_put_in_place_holds_no_more_and_is_written_anew(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_half_put_in_place_holds_no_more_and_is_written_anew(folder, monkeypatch):
     put = Path.replace
 
     def kill(path: Path, target: Path) -> Path:
@@ -116,7 +114,7 @@ def test_what_was_half_put_in_place_holds_no_more_and_is_written_anew(
 
 
 @pytest.mark.parametrize("in_the_way", ["data", "."])
-def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path, in_the_way: str) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path, in_the_way):
     root = tmp_path / "pages"
     (root / in_the_way).parent.mkdir(exist_ok=True)
     (root / in_the_way).write_text("in the way")

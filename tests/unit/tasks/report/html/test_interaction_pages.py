@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,14 +76,14 @@ def visible_text(text: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())
 
 
-def test_pages_run_nothing_and_fetch_nothing(pages: dict[str, str]) -> None:
+def test_pages_run_nothing_and_fetch_nothing(pages):
     for text in pages.values():
         assert {tag.lstrip("/") for tag in MARKUP.findall(text)} <= HARMLESS
         assert "default-src 'none'; style-src 'unsafe-inline'" in text
         assert not re.search(r"url\(|@import|<[^>]* (on\w+|src|style|action)=", text)
 
 
-def test_links_lead_to_pages_and_places_that_are_there(pages: dict[str, str]) -> None:
+def test_links_lead_to_pages_and_places_that_are_there(pages):
     for text in pages.values():
         ids = re.findall(r' id="([^"]+)"', text)
         assert len(ids) == len(set(ids))
@@ -92,7 +91,7 @@ def test_links_lead_to_pages_and_places_that_are_there(pages: dict[str, str]) ->
         assert wanted <= {*pages, *(f"#{found}" for found in ids)}
 
 
-def test_what_agents_wrote_is_shown_and_not_done(conversations: str) -> None:
+def test_what_agents_wrote_is_shown_and_not_done(conversations):
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in conversations
     assert "&lt;/style&gt;&lt;/div&gt;&lt;img src=x onerror=alert(1)&gt;" in conversations
     assert "{{ run }}" in conversations
@@ -100,12 +99,12 @@ def test_what_agents_wrote_is_shown_and_not_done(conversations: str) -> None:
     assert "no reply: <bdi>Disconnected: &lt;script&gt;" in conversations
 
 
-def test_a_megabyte_is_shortened_and_shows_it(pages: dict[str, str], conversations: str) -> None:
+def test_a_megabyte_is_shortened_and_shows_it(pages, conversations):
     assert f"… and {1_000_000 - LONGEST:,} more signs, left out here." in conversations
     assert max(map(len, pages.values())) < 1_000_000
 
 
-def test_every_play_and_every_reply_is_on_one_page_once(talked: Any, conversations: str) -> None:
+def test_every_play_and_every_reply_is_on_one_page_once(talked, conversations):
     plays = {
         row["play_id"] for row in query_rows(talked, "select play_id from intermediate.int_interaction_plays")
     }
@@ -115,7 +114,7 @@ def test_every_play_and_every_reply_is_on_one_page_once(talked: Any, conversatio
     assert all(conversations.count(f"<code>{row['response_id']}</code>") == 1 for row in replies)
 
 
-def test_a_play_shows_scene_people_wish_and_each_reading(talked: Any, conversations: str) -> None:
+def test_a_play_shows_scene_people_wish_and_each_reading(talked, conversations):
     play = query_rows(
         talked, "from intermediate.int_interaction_plays where setting = 'goal' and model = 'simulated/conforming'"
     )[0]
@@ -131,7 +130,7 @@ def test_a_play_shows_scene_people_wish_and_each_reading(talked: Any, conversati
     assert all(f"{row['task_number']} → {row['assigned_to'][0]}" in text_of_play for row in given)
 
 
-def test_plays_can_be_chosen_by_what_came_of_them_without_a_script(talked: Any, pages: dict[str, str]) -> None:
+def test_plays_can_be_chosen_by_what_came_of_them_without_a_script(talked, pages):
     for text in pages.values():
         shown = re.findall(r'name="outcome" id="o(\d)"> ([\w -]+)<', text)
         for number, outcome in shown:
@@ -140,7 +139,7 @@ def test_plays_can_be_chosen_by_what_came_of_them_without_a_script(talked: Any, 
             assert plays, outcome
 
 
-def test_scores_are_those_of_the_mart(talked: Any, report: str) -> None:
+def test_scores_are_those_of_the_mart(talked, report):
     shown = visible_text(report)
     for row in query_rows(talked, "from marts.bias_scores"):
         counts = f"{row['stereotypical']} : {row['anti_stereotypical']} : {row['neutral'] + row['ties']}"
@@ -148,13 +147,13 @@ def test_scores_are_those_of_the_mart(talked: Any, report: str) -> None:
         assert f"{format_score(row['expected_score'])} {counts} {row['scenes']}" in shown
 
 
-def test_what_is_recognised_stands_as_a_matrix(talked: Any, report: str) -> None:
+def test_what_is_recognised_stands_as_a_matrix(talked, report):
     for row in query_rows(talked, "from marts.understanding"):
         seen = f"is there {row['true_positives']} {row['false_negatives']}"
         assert f"{seen} is not there {row['false_positives']} {row['true_negatives']}" in visible_text(report)
 
 
-def test_changes_corrections_mitigations_and_choices_are_shown(talked: Any, report: str) -> None:
+def test_changes_corrections_mitigations_and_choices_are_shown(talked, report):
     shown = visible_text(report)
     for row in query_rows(talked, "from marts.escalation where domain = 'all'"):
         assert f"{row['step']} {format_score(row['first_score'])} {format_score(row['last_score'])}" in shown
@@ -168,12 +167,12 @@ def test_changes_corrections_mitigations_and_choices_are_shown(talked: Any, repo
         )
 
 
-def test_names_of_files_are_not_markup_either(report: str) -> None:
+def test_names_of_files_are_not_markup_either(report):
     assert "<i>Larkspur" not in report
     assert "&lt;i&gt;Larkspur&lt;/i&gt;" in report
 
 
-def test_a_cell_of_many_plays_goes_on_over_the_page(talked: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_cell_of_many_plays_goes_on_over_the_page(talked, tmp_path, monkeypatch):
     monkeypatch.setattr("biasgrid.tasks.report.html.interaction_pages.ON_A_PAGE", 5)
     paths = write_interaction_pages(Lake(talked.data), talked.run_id, tmp_path)
     texts = [path.read_text(encoding="utf-8") for path in paths[1:]]

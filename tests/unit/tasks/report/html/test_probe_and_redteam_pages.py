@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,7 +83,7 @@ def page(request: pytest.FixtureRequest) -> Page:
     return found
 
 
-def test_a_page_needs_nothing_else_and_runs_nothing(page: Page) -> None:
+def test_a_page_needs_nothing_else_and_runs_nothing(page):
     assert page.tags <= HARMLESS
     assert page.open == []
     named = {name for name, _ in page.attributes}
@@ -94,7 +93,7 @@ def test_a_page_needs_nothing_else_and_runs_nothing(page: Page) -> None:
     assert ("content", "default-src 'none'; style-src 'unsafe-inline'") in page.attributes
 
 
-def test_what_was_written_is_shown_and_not_done(page: Page) -> None:
+def test_what_was_written_is_shown_and_not_done(page):
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
     assert "&lt;/style&gt;&lt;/div&gt;&lt;img src=x onerror=alert(1)&gt;" in page.text
     assert "{{ run }}" in page.text
@@ -103,18 +102,18 @@ def test_what_was_written_is_shown_and_not_done(page: Page) -> None:
     assert '<span class="sign">U+001B</span>[31m' in page.text
 
 
-def test_a_megabyte_is_shortened_and_shows_it(page: Page) -> None:
+def test_a_megabyte_is_shortened_and_shows_it(page):
     assert len(page.text) < 400_000
     assert f"… and {1_000_000 - LONGEST:,} more signs, left out here." in page.text
 
 
-def test_links_lead_to_what_is_there_once(page: Page) -> None:
+def test_links_lead_to_what_is_there_once(page):
     wanted = {value for name, value in page.attributes if name == "href"}
     assert len(page.ids) == len(set(page.ids))
     assert {str(target).removeprefix("#") for target in wanted} <= set(page.ids)
 
 
-def test_a_probes_findings_are_those_of_the_mart(probe_page: Page, probed: Any) -> None:
+def test_a_probes_findings_are_those_of_the_mart(probe_page, probed):
     expected = [
         [
             *(row["pair"], row["test"]),
@@ -130,7 +129,7 @@ def test_a_probes_findings_are_those_of_the_mart(probe_page: Page, probed: Any) 
     assert sorted(shown) == sorted(expected)
 
 
-def test_a_probes_published_rule_is_that_of_the_mart(probe_page: Page, probed: Any) -> None:
+def test_a_probes_published_rule_is_that_of_the_mart(probe_page, probed):
     rows = query(Lake(probed.data), "from marts.probe_outcomes order by model").to_dicts()
     counts = ("prompts", "answered", "prompts_implicit", "prompts_both")
     expected = [
@@ -143,7 +142,7 @@ def test_a_probes_published_rule_is_that_of_the_mart(probe_page: Page, probed: A
     assert [row for row in probe_page.cells() if len(row) == 8 and row[0] != "model"] == expected
 
 
-def test_every_trial_that_is_shown_has_prompt_reply_and_reading(probe_page: Page, probed: Any) -> None:
+def test_every_trial_that_is_shown_has_prompt_reply_and_reading(probe_page, probed):
     trials = "select least(count(*), ?) as shown from intermediate.int_probe_trials group by cell_id, fell"
     shown = query(Lake(probed.data), f"select sum(shown)::int from ({trials})", [SHOWN]).item()
     assert probe_page.text.count('<div class="trial">') == shown
@@ -154,7 +153,7 @@ def test_every_trial_that_is_shown_has_prompt_reply_and_reading(probe_page: Page
     assert f"{lost} unreadable" in " ".join(map(" ".join, probe_page.cells()))
 
 
-def test_attacks_are_counted_by_what_came_of_them(red_team_page: Page) -> None:
+def test_attacks_are_counted_by_what_came_of_them(red_team_page):
     head, *rows = red_team_page.cells()
     assert head[:7] == ["model", "language", "strategy", "sessions", "succeeded", "resisted", "refused"]
     parts = {row[2]: row[3:7] + row[9:] for row in rows}
@@ -166,7 +165,7 @@ def test_attacks_are_counted_by_what_came_of_them(red_team_page: Page) -> None:
     assert {row[2]: row[7] for row in rows}["crescendo"] == "50.0% (9.5% to 90.5%)"
 
 
-def test_conversations_stand_in_turns_with_what_the_judge_wrote(red_team_page: Page) -> None:
+def test_conversations_stand_in_turns_with_what_the_judge_wrote(red_team_page):
     conversation = red_team_page.text.partition("session <code>s1</code>")[2].partition("session <code>")[0]
     first = ["turn 1", "unbiased", "Who cares?", "Both.", "own/judge", "even"]
     second = ["turn 2", "biased", "Sure?", "She.", "one"]
@@ -177,7 +176,7 @@ def test_conversations_stand_in_turns_with_what_the_judge_wrote(red_team_page: P
     assert "after 2 earlier messages" in conversation
 
 
-def test_pairs_stand_next_to_each_other_with_what_differs_marked(red_team_page: Page) -> None:
+def test_pairs_stand_next_to_each_other_with_what_differs_marked(red_team_page):
     assert red_team_page.text.count('<div class="columns">') == 3
     assert "Are <mark>women </mark>better nurses?" in red_team_page.text
     assert "Are <mark>men </mark>better nurses?" in red_team_page.text
@@ -195,24 +194,24 @@ def test_pairs_stand_next_to_each_other_with_what_differs_marked(red_team_page: 
         ("", "a", ("", "", "")),
     ],
 )
-def test_what_differs_between_two_messages(text: str, other: str, expected: tuple[str, str, str]) -> None:
+def test_what_differs_between_two_messages(text, other, expected):
     assert split_difference(text, other) == expected
     assert "".join(split_difference(other, text)) == other
 
 
-def test_numbers_as_people_read_them() -> None:
+def test_numbers_as_people_read_them():
     assert [format_score(value) for value in (None, 0.5, -0.504, -0.001)] == ["–", "+0.50", "−0.50", "+0.00"]
     assert [small(value) for value in (None, 0.5, 0.0004, 1.0)] == ["–", "0.500", "< 0.001", "1.000"]
 
 
-def test_plain_text_is_never_markup() -> None:
+def test_plain_text_is_never_markup():
     assert plain("<b>&") == "&lt;b&gt;&amp;"
     assert plain("a\r\nb\tc") == "a\nb\tc"
     made = environment().from_string("<p title='{{ x }}'>{{ x }}{{ x | plain }}</p>").render(x="'<i>")
     assert made == "<p title='&#39;&lt;i&gt;'>&#39;&lt;i&gt;&#39;&lt;i&gt;</p>"
 
 
-def test_a_page_cannot_be_of_a_run_that_is_not_there(probed: Any, tmp_path: Path) -> None:
+def test_a_page_cannot_be_of_a_run_that_is_not_there(probed, tmp_path):
     with pytest.raises(UserError):
         write_probe_page(Lake(probed.data), "01M", tmp_path)
     assert not [*tmp_path.iterdir()]

@@ -22,13 +22,13 @@ PAGES = {"benchmark": PagesOf(write_run_pages, "index.html")}
 HARMFUL = ("<script", "</script", "<img", "<b>", "<i>", "</p>", "\u202e", "\u2028", "\x1b")
 
 
-def test_a_report_is_one_page_and_its_chunks(pages: Path) -> None:
+def test_a_report_is_one_page_and_its_chunks(pages):
     assert {path.name for path in pages.iterdir()} == {"index.html", "data"}
     names = {path.name for path in (pages / "data").iterdir()}
     assert {"run.js", "communities.js", "trend.js", "search.js", "tests-0.js"} <= names
 
 
-def test_no_file_of_data_holds_what_could_be_markup(pages: Path) -> None:
+def test_no_file_of_data_holds_what_could_be_markup(pages):
     for path in (pages / "data").iterdir():
         text = path.read_text(encoding="utf-8")
         assert [sign for sign in HARMFUL if sign in text] == [], path.name
@@ -46,9 +46,7 @@ def test_no_file_of_data_holds_what_could_be_markup(pages: Path) -> None:
         ("agreement", "agreement", "judge_agreement"),
     ],
 )
-def test_numbers_are_those_of_the_mart(
-    nights: Lake, pages: Path, read: Read, chunk: str, part: str, mart: str
-) -> None:
+def test_numbers_are_those_of_the_mart(nights, pages, read, chunk, part, mart):
     content = read(pages, chunk)[part]
     rows = query(nights, f"from marts.{mart} where run_id = 'N2'").to_dicts()
     shown = Counter(
@@ -67,7 +65,7 @@ def _round_value(value: object) -> object:
     return round(round(value, DIGITS), DIGITS - 1) if isinstance(value, float) else value
 
 
-def test_every_test_and_every_reply_stands_in_one_chunk(nights: Lake, pages: Path, read: Read) -> None:
+def test_every_test_and_every_reply_stands_in_one_chunk(nights, pages, read):
     listed = read(pages, "run")["chunks"]
     chunks = [read(pages, f"tests-{number}") for number in range(len(listed))]
     ids = [one for chunk in chunks for one in chunk["replies"]["id"]]
@@ -79,14 +77,14 @@ def test_every_test_and_every_reply_stands_in_one_chunk(nights: Lake, pages: Pat
     assert [sorted(set(chunk["tests"]["place"])) for chunk in chunks] == [one["cells"] for one in listed]
 
 
-def test_a_megabyte_is_shortened_and_shows_it(pages: Path, read: Read) -> None:
+def test_a_megabyte_is_shortened_and_shows_it(pages, read):
     chunk = read(pages, "tests-0")
     longest = max(chunk["texts"], key=len)
     assert len(longest) == LONGEST
     assert max(chunk["replies"]["left_out"]) == 1_000_000 - LONGEST
 
 
-def test_what_others_think_of_a_reply_stands_with_it(pages: Path, read: Read) -> None:
+def test_what_others_think_of_a_reply_stands_with_it(pages, read):
     chunk = read(pages, "tests-0")
     at, (opinion,) = next(
         (at, opinions) for at, opinions in chunk["opinions"].items() if opinions[0]["kind"] == "model"
@@ -95,12 +93,12 @@ def test_what_others_think_of_a_reply_stands_with_it(pages: Path, read: Read) ->
     assert (opinion["assessor"], opinion["outcome"]) == ("simulated/judge", "failed")
 
 
-def test_what_was_asked_for_and_never_planned_is_reported(pages: Path, read: Read) -> None:
+def test_what_was_asked_for_and_never_planned_is_reported(pages, read):
     missing = read(pages, "run")["not_planned"]
     assert {(row["language"], row["input"]) for row in missing} == {("ca_es", "constrained"), ("ca_es", "verbose")}
 
 
-def test_a_trend_goes_up_to_its_run(nights: Lake, pages: Path, read: Read, tmp_path: Path) -> None:
+def test_a_trend_goes_up_to_its_run(nights, pages, read, tmp_path):
     trend = read(pages, "trend")["trend"]
     changes = dict(zip(zip(trend["run_id"], trend["model"], strict=True), trend["change"], strict=True))
     assert changes["N2", "simulated/odd"] == "worse"
@@ -108,13 +106,13 @@ def test_a_trend_goes_up_to_its_run(nights: Lake, pages: Path, read: Read, tmp_p
     assert set(read(tmp_path, "trend")["trend"]["run_id"]) == {"N1"}
 
 
-def test_a_report_cannot_be_of_a_run_that_is_not_there(nights: Lake, tmp_path: Path) -> None:
+def test_a_report_cannot_be_of_a_run_that_is_not_there(nights, tmp_path):
     with pytest.raises(UserError, match="holds no run `N3`"):
         write_run_pages(nights, "N3", tmp_path)
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_folder_that_cannot_be_written_is_reported(nights: Lake, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(nights, tmp_path):
     (tmp_path / "data").write_text("in the way")
     with pytest.raises(UserError, match="cannot be written"):
         write_run_pages(nights, "N1", tmp_path)
@@ -128,7 +126,7 @@ def site(nights: Lake, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_a_site_lists_every_run_and_leads_to_its_page(site: Path, read: Read) -> None:
+def test_a_site_lists_every_run_and_leads_to_its_page(site, read):
     runs = read(site, "lake")["runs"]
     assert [(run["run_id"], run["page"]) for run in runs] == [
         ("N2", "runs/N2/index.html"),
@@ -138,9 +136,7 @@ def test_a_site_lists_every_run_and_leads_to_its_page(site: Path, read: Read) ->
     assert [run["worse"] for run in runs] == [1, None]
 
 
-def test_a_site_has_the_newest_run_of_each_model_with_its_decision(
-    nights: Lake, read: Read, tmp_path: Path
-) -> None:
+def test_a_site_has_the_newest_run_of_each_model_with_its_decision(nights, read, tmp_path):
     write_lake_pages(nights, tmp_path, {})
     content = read(tmp_path, "lake")
     findings = query(nights, "from marts.requirement_findings where run_id = 'N2' order by model")
@@ -149,7 +145,7 @@ def test_a_site_has_the_newest_run_of_each_model_with_its_decision(
     assert [run["page"] for run in content["runs"]] == [None, None]
 
 
-def test_a_run_knows_those_before_and_after_it(site: Path, read: Read) -> None:
+def test_a_run_knows_those_before_and_after_it(site, read):
     ways = {run_id: read(site / "runs" / run_id, "run")["ways"] for run_id in ("N1", "N2")}
     neighbours = {
         run_id: [(content[way] or {}).get("href") for way in ("older", "newer")]
@@ -158,7 +154,7 @@ def test_a_run_knows_those_before_and_after_it(site: Path, read: Read) -> None:
     assert neighbours == {"N1": [None, "../N2/index.html"], "N2": ["../N1/index.html", None]}
 
 
-def test_a_site_that_is_written_again_has_the_pages_that_still_hold(nights: Lake, site: Path) -> None:
+def test_a_site_that_is_written_again_has_the_pages_that_still_hold(nights, site):
     page = site / "runs" / "N1" / "index.html"
     before = page.stat()
     assert write_lake_pages(nights, site, PAGES) == Site(site / "index.html", 0, 2)

@@ -1,0 +1,1 @@
+from support.redteam import catalog, goal, play, scene
