@@ -16,9 +16,4 @@ def read(files: Sequence[Path]) -> Iterator[Record]:
     return chain.from_iterable(map(read_lines, files))
 
 
-TOOL: Final = Tool(
-    assessor="jsonl",
-    fields={name: name for name in FIELDS},
-    wrote=lambda _: True,
-    read=read,
-)
+TOOL: Final = Tool(assessor="jsonl", fields={name: name for name in FIELDS}, wrote=lambda _: True, read=read)
