@@ -63,6 +63,8 @@ class Service:
     port: int = 4200
     at_once: int = 2
     """Number of shards in parallel on this machine."""
+    metrics_port: int | None = None
+    """Port of Prometheus' metrics, if any."""
     webhook_from: str | None = None
     """Environment variable with the address for notifications."""
 
@@ -80,6 +82,10 @@ class Service:
         home = os.environ.get("PREFECT_HOME") or "~/.prefect"
         return Path(home).expanduser() / "biasgrid"
 
+    @property
+    def metrics(self) -> Path:
+        return self.logs / "metrics"
+
 
 def find_problems(service: Service) -> list[Problem]:
     """Errors in the schedule or the settings of a service."""
@@ -93,6 +99,9 @@ def find_problems(service: Service) -> list[Problem]:
         what = f"port {service.port} of {service.host} is taken"
         remedy = "name another, or the server that is there: PREFECT_API_URL=http://…/api"
         found.append(Problem(what, "--port", remedy))
+    if service.metrics_port and _is_taken(service.host, service.metrics_port):
+        what = f"port {service.metrics_port} of {service.host} is taken"
+        found.append(Problem(what, "--metrics-port", "name another"))
     return found
 
 
@@ -128,6 +137,7 @@ def serve(service: Service, report: Report) -> None:
         _alone(service) as claim,
         end_in_order(processes),
         _pointed(service),
+        _measured(service),
     ):
         if is_ours:
             report("starting Prefect's server …")
@@ -188,6 +198,18 @@ def _pointed(service: Service) -> Iterator[None]:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
+@contextmanager
+def _measured(service: Service) -> Iterator[None]:
+    """Serves the metrics of all runs, where a port is named."""
+    if service.metrics_port is None:
+        yield
+        return
+    from biasgrid.flows.telemetry.metrics_server import serve_metrics
+
+    with serve_metrics(service.metrics, service.host, service.metrics_port):
+        yield
+
+
 def _server(service: Service, claim: Claim) -> Process:
     arguments = ["prefect", "server", "start", "--host", service.host, "--port", str(service.port)]
     log, environment = service.logs / "server.log", {**LEASES, **os.environ}
@@ -200,6 +222,8 @@ def _worker(service: Service, claim: Claim, pool: str, at_once: int | None = Non
         arguments += ["--limit", str(at_once)]
     log = service.logs / f"worker-{pool}.log"
     environment = {"BIASGRID_DATA": service.data}
+    if service.metrics_port:
+        environment |= {"BIASGRID_METRICS": str(service.metrics)}
     return start_process(f"the worker of {pool}", arguments, log, environment, claim, runs=True)
 
 
@@ -266,10 +290,12 @@ def _run_module(arguments: list[str]) -> None:
 def _welcome(service: Service) -> str:
     shown = {name: ", ".join(one) if isinstance(one, list) else one for name, one in service.settings.items()}
     settings = "".join(f", {name} {value}" for name, value in shown.items())
+    at = f"http://{service.host}:{service.metrics_port}/metrics"
+    metrics = f"\nmetrics      {at}" if service.metrics_port else ""
     return f"""\
 Prefect UI   {service.address.removesuffix("/api")}
 every night  {service.cron} ({service.timezone}): {service.scenario}{settings}
 now          PREFECT_API_URL={service.address} prefect deployment run nightly/nightly
-data         {service.data}
+data         {service.data}{metrics}
 logs         {service.logs}
 Ctrl-C stops it all; what has landed stays, and a night that was interrupted can be resumed"""

@@ -28,6 +28,9 @@ class ServeOptions(NightOptions):
     host: str = option("127.0.0.1", "--host", "Where Prefect's server listens.")
     port: int = option(4200, "--port", "Its port.", min=1, max=65535)
     at_once: int = option(2, "--at-once", "Models that are asked side by side, a process each.", min=1)
+    metrics_port: int | None = option(
+        None, "--metrics-port", "Where Prometheus reads counters of all runs, such as 9464.", min=1, max=65535
+    )
     webhook_from: str | None = option(
         None, "--webhook-from", "The environment variable with an address that alarms are posted to."
     )
@@ -35,7 +38,7 @@ class ServeOptions(NightOptions):
 
 WORDS = (
     "scenario cron timezone models data gate library reuse samples seed max_age max_cost max_requests batch * "
-    "deadline confirm host port at_once webhook_from"
+    "deadline confirm host port metrics_port at_once webhook_from"
 )
 
 
@@ -62,7 +65,7 @@ def serve(given: ServeOptions) -> None:
         data=Lake.at(data_place(given.data)).named,
         settings=settings,
         night=given.pick("gate", "deadline", "confirm"),
-        **given.pick("cron", "timezone", "host", "port", "at_once", "webhook_from"),
+        **given.pick("cron", "timezone", "host", "port", "metrics_port", "at_once", "webhook_from"),
     )
     if found := serving.find_problems(service):
         raise UserError(found)

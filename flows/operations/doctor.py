@@ -18,6 +18,8 @@ from biasgrid.catalogs.scenario.scenario import JUDGE
 from biasgrid.flows.forecast.confirmation import THRESHOLD
 from biasgrid.flows.operations.environment import DATA, data_place
 from biasgrid.flows.operations.reachability import Check, keys, prefect_server
+from biasgrid.flows.telemetry.log_lines import LOG
+from biasgrid.flows.telemetry.observer import COUNTERS
 from biasgrid.tasks.connectors.client.retry import POLL
 from biasgrid.warehouse.storage.objects.mirror import CACHE
 
@@ -188,7 +190,7 @@ def check_catalogs() -> tuple[Catalog | None, list[Check]]:
 
 def check_settings(environment: Mapping[str, str], catalog: Catalog | None) -> list[Check]:
     """`BIASGRID_*` variables in force, without values that may be secret."""
-    shown = (DATA, CACHE, OVERLAY, JUDGE, THRESHOLD, POLL, "BIASGRID_LEASES", "BIASGRID_REVIEWER")
+    shown = (DATA, CACHE, OVERLAY, JUDGE, THRESHOLD, POLL, "BIASGRID_LEASES", "BIASGRID_REVIEWER", LOG, COUNTERS)
     providers = catalog.models.providers.values() if catalog else ()
     endpoints = catalog.endpoints.values() if catalog else ()
     sent = [name for endpoint in endpoints for name, _ in endpoint.variables()]

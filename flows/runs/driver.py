@@ -19,8 +19,11 @@ from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.context import Grid, run_tags
 from biasgrid.flows.runs.kinds import E, F, R, RunKind
 from biasgrid.flows.runs.options import RunOptions, flow_parameters
+from biasgrid.flows.runs.outcome import read_rows
 from biasgrid.flows.runs.prepare import Prepared, open_lake, prepared_before, refuse_unnamed
 from biasgrid.flows.runs.session import run_session, share_caps
+from biasgrid.flows.telemetry import observer as telemetry
+from biasgrid.flows.telemetry.events import RunEnd
 from biasgrid.tasks.aggregate.task import aggregate
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.warehouse.build import load_warehouse
@@ -128,6 +131,7 @@ async def conclude(
     if is_whole:
         run.record(lake, "incomplete" if found.incomplete else "completed")
         await asyncio.to_thread(_sign, lake, run.run_id)
+        await asyncio.to_thread(_report_end, lake, run, "incomplete" if found.incomplete else "completed")
     if is_whole and found.incomplete:  # which only the marts know: recorded, and built once more with it
         await build_warehouse(lake, run.run_id, inspector, "aggregate · marked as incomplete")
     return warn_of_gaps(found)
@@ -145,6 +149,23 @@ def _sign(lake: Lake, run_id: str) -> None:
     with suppress(RunBusy), hold_build_lock(lake):
         compact_run(lake, run_id)
         remove_superseded(lake, find_superseded(lake, run_id, ("runs",)))  # warehouses have a copy of its rows
+
+
+VERDICTS = """
+    select model, outcome, count(*) as n
+    from staging.stg_verdicts
+    inner join intermediate.int_planned_cells using (run_id, cell_id)
+    where run_id = ? and level = 'instance'
+    group by model, outcome
+"""
+SCENARIO = "select scenario from marts.runs where run_id = ?"
+
+
+def _report_end(lake: Lake, run: Run, state: State) -> None:
+    if telemetry.start():
+        verdicts, names = read_rows(lake, run.run_id, VERDICTS, SCENARIO)
+        counts = {(row["model"], row["outcome"]): row["n"] for row in verdicts}
+        telemetry.report_end(RunEnd(run.run_id, run.kind, names[0]["scenario"], state, counts))
 
 
 async def conclude_again(lake: Lake, run: Run, kind: RunKind[R, F, E], inspector: Inspector | None) -> E:
@@ -165,8 +186,9 @@ async def build_warehouse(lake: Lake, run_id: str, inspector: Inspector | None, 
     """Rebuilds the warehouse and logs the duration."""
     started = time.monotonic()
     await aggregate(lake, inspector, Label(name, tuple(run_tags(run_id))))
-    checked = "built and checked" if inspector else "built"
-    get_run_logger().info("the warehouse is %s in %.1f s", checked, time.monotonic() - started)
+    checked, seconds = "built and checked" if inspector else "built", time.monotonic() - started
+    get_run_logger().info("the warehouse is %s in %.1f s", checked, seconds)
+    telemetry.report_build(run_id, seconds)
 
 
 def completed_state(found: E) -> E:

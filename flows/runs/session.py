@@ -16,6 +16,7 @@ from biasgrid.catalogs.schema.choices import duration_s
 from biasgrid.flows.runs.context import Grid, pause_reporter, tag
 from biasgrid.flows.runs.kinds import AnyKind
 from biasgrid.flows.runs.prepare import Prepared, is_batched
+from biasgrid.flows.telemetry.observer import observe
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
@@ -50,7 +51,8 @@ async def run_session(
             grid = Grid(lake, run, prepared.resolved, model_pool)
             await asyncio.to_thread(_count_before, grid, asks=asks)
             await tag(run.run_id, prepared.resolved)
-            yield grid
+            with observe(run.run_id, model_pool.waiting_s):
+                yield grid
 
 
 @asynccontextmanager
@@ -84,7 +86,8 @@ async def run_part(
             grid = Grid(lake, run, prepared.resolved, model_pool, part=part)
             await asyncio.to_thread(_count_before, grid, own)
             await tag(run.run_id, prepared.resolved, part)
-            yield grid
+            with observe(run.run_id, model_pool.waiting_s):
+                yield grid
 
 
 async def share_caps(kind: AnyKind, grid: Grid, ask: Callable[[], Awaitable[T]]) -> T:

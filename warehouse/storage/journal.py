@@ -12,7 +12,7 @@ object; a start on any machine converts all segments to Parquet.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,6 +48,10 @@ SEGMENT = "~"
 """Separates cell id and segment id in the name of a full journal; names in the lake never contain it."""
 
 
+LISTENERS: list[Callable[[Row], None]] = []
+"""Called with each response once it is stored, in this process."""
+
+
 class Journal:
     """The responses of one cell, appended line by line. For one writer: hold the run's `RunLock`."""
 
@@ -74,6 +78,8 @@ class Journal:
         self._keep(response)
         if self._courier:
             self._courier.hand(self.path.stem, response)
+        for listen in LISTENERS:
+            listen(row)
         self._reserve.refuse_more()
         if self._rows >= self._segment_rows or self._bytes >= SEGMENT_BYTES:
             self._begin_segment()

@@ -226,6 +226,10 @@ class ModelPool:
             self._failed[request.request_key, request.session] = answer.error
         return answer
 
+    def waiting_s(self) -> dict[str, float]:
+        """Seconds by model for which requests waited for limits, outages and retries."""
+        return {model: sender.waiting_s for model, sender in self._senders.items()}
+
     async def forget(self, target: Target, session: str) -> None:
         """Ends a conversation and deletes its stored state."""
         connector = self._remembering.get(target.model)

@@ -66,6 +66,12 @@ class Sender:
         self._started = 0
         self._is_answered = asyncio.Event()
         self._stopped: ModelStopped | None = None
+        self._answering_s = self._sending_s = 0.0
+
+    @property
+    def waiting_s(self) -> float:
+        """Seconds for which its requests waited so far, of all that were answered together."""
+        return max(self._answering_s - self._sending_s, 0.0)
 
     @property
     def stopped(self) -> ModelStopped | None:
@@ -74,6 +80,13 @@ class Sender:
 
     async def answer(self, request: Request, retries: int, budget: RetryBudget | None = None) -> Answer:
         """The answer, which holds any ConnectorError; passes cancellation on."""
+        began = time.perf_counter()
+        try:
+            return await self._answer(request, retries, budget)
+        finally:
+            self._answering_s += time.perf_counter() - began
+
+    async def _answer(self, request: Request, retries: int, budget: RetryBudget | None) -> Answer:
         attempts, latency_ms, last = 0, None, None
         tries = RequestRetries(retries, budget)
         if budget is not None:
@@ -168,6 +181,7 @@ class Sender:
             started = time.perf_counter()
             outcome = await self._attempt(request)
             latency_ms = (time.perf_counter() - started) * 1000
+            self._sending_s += latency_ms / 1000
         finally:
             limiter.leave()
         self._record(outcome, sent_at, tokens)
