@@ -254,7 +254,12 @@ def _read_catalog(document: Document, overrides: Overrides) -> tuple[Reading, li
             raise
         where = document.place("scenario", "library") if "library" not in overrides else "--library"
         placed = (replace(each, where=each.where or where) for each in absent.mistakes)
-        return read_catalog(scenes=False), [*found, *placed]
+        return _without_templates(read_catalog(scenes=False)), [*found, *placed]
+
+
+def _without_templates(reading: Reading) -> Reading:
+    """For requirements of templates that could not be read: those of another library would only mislead."""
+    return replace(reading, catalog=replace(reading.catalog, templates=()))
 
 
 def _own_library(document: Document) -> str:

@@ -215,15 +215,20 @@ class BatchApi(JobApi):
         )
         return self._read(found) if found is not None else None
 
-    async def download(self, file_id: str, path: Path) -> None:
-        """Downloads a provider's file to `path`. Raises StorageTrouble if it cannot be written."""
-        await self._call(lambda: self._fetch(file_id, path))
+    async def download(self, file_id: str, path: Path, requests: int) -> None:
+        """Downloads a provider's file to `path`. Raises OutputTooLong if it has more than the replies to so many
+        requests, StorageTrouble if it cannot be written."""
+        await self._call(lambda: self._fetch(file_id, path, requests))
 
-    async def _fetch(self, file_id: str, path: Path) -> None:
+    async def _fetch(self, file_id: str, path: Path, requests: int) -> None:
+        left = self.lines.most_bytes(requests)
         async with self._client.files.with_streaming_response.content(file_id) as response:
             # provider errors are raised before `storing`, which would report them as disk errors
             with storing(path), path.open("wb") as file:
                 async for piece in response.iter_bytes():
+                    left -= len(piece)
+                    if left < 0:
+                        raise self.lines.output_too_long(requests)
                     file.write(piece)
 
     def _read(self, found: Document) -> Batch:

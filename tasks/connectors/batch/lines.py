@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import orjson
 
@@ -30,6 +32,10 @@ ENDED = ("completed", "failed", "expired", "cancelled")
 QUOTED = 3
 """Number of rejection reasons quoted in a message."""
 
+FRAME: Final = 10_000
+"""Bytes that stand around a reply in its line."""
+CUSTOM_ID: Final = re.compile(rb'"custom_id"\s*:\s*"([\x20\x21\x23-\x5b\x5d-\x7e]+)"')
+
 Outcome = Reply | ConnectorError
 
 
@@ -39,6 +45,10 @@ class BatchRejected(ModelStopped):
 
 class BatchUnknown(ModelStopped):
     """The provider does not know a batch that it had accepted."""
+
+
+class OutputTooLong(ModelStopped):
+    """A batch's file is longer than the replies to its requests may be."""
 
 
 class BatchCancelled(Terminal):
@@ -77,6 +87,8 @@ class BatchLines:
         self._faults = faults
         self._spelling = spelling
         self._learnt = False
+        self._most_mb = target.limits.max_reply_mb
+        self._longest = int(self._most_mb * 1_000_000) + FRAME
 
     def of(self, request: Request) -> bytes:
         """A request as a line of an input file, with the same body as a single request."""
@@ -86,6 +98,27 @@ class BatchLines:
             return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
         except orjson.JSONEncodeError:  # a lone surrogate
             return f"{json.dumps(line)}\n".encode()
+
+    def most_bytes(self, requests: int) -> int:
+        """The longest file with the replies to so many requests."""
+        return self._longest * requests
+
+    def output_too_long(self, requests: int) -> OutputTooLong:
+        what = f"the batch's file has more than {self._most_mb:g} MB, which `max_reply_mb` sets, for each of its"
+        remedy = "set more, and `biasgrid resume` collects it"
+        return OutputTooLong(str(self._faults.reject(f"{what} {requests:,} requests; {remedy}")))
+
+    def outcomes(self, file: BinaryIO) -> Iterator[tuple[str, Outcome] | None]:
+        """As `outcome`, for each line of a file; of one that is too long, the beginning is read."""
+        while line := file.readline(self._longest):
+            if line.endswith(b"\n") or len(line) < self._longest:
+                yield self.outcome(line)
+                continue
+            named = CUSTOM_ID.search(line[:FRAME])
+            too_long = self._faults.too_long(f"has more than {self._most_mb:g} MB, which `max_reply_mb` sets")
+            yield (named[1].decode(), too_long) if named else None
+            while (rest := file.readline(self._longest)) and not rest.endswith(b"\n"):
+                pass
 
     def outcome(self, line: bytes) -> tuple[str, Outcome] | None:
         """The custom_id and outcome in a line of an output or error file; None if it has none."""

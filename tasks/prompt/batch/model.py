@@ -122,10 +122,9 @@ class BatchCollection:
         lines, missing = self._batches.lines, dict.fromkeys(keys)
         for file_id in filter(None, (job.output_file_id, job.error_file_id)):
             with self._pool.scratch() as path:
-                await self._patience.call(partial(self._batches.download, file_id, path))
+                await self._patience.call(partial(self._batches.download, file_id, path, len(job.request_keys)))
                 with storing(path), path.open("rb") as file:
-                    for number, line in enumerate(file):
-                        found = lines.outcome(line)
+                    for number, found in enumerate(lines.outcomes(file)):
                         if found is not None and found[0] in missing:
                             del missing[found[0]]
                             yield found

@@ -29,8 +29,8 @@ from biasgrid.tasks.connectors.api import (
     TimedOut,
 )
 from biasgrid.tasks.connectors.batch.batches import BatchApi, connect
-from biasgrid.tasks.connectors.batch.lines import Batch, BatchCancelled, BatchLines, BatchRejected
-from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
+from biasgrid.tasks.connectors.batch.lines import Batch, BatchCancelled, BatchLines, BatchRejected, OutputTooLong
+from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, ReplyTooLong
 from biasgrid.warehouse.storage.errors import StorageTrouble
 
 KEY = "sk-notakey5Wq9rT3v"
@@ -187,12 +187,35 @@ async def test_files_of_many_megabytes_pass_piece_by_piece(hub, batches, tmp_pat
     hub.output = bytes(size)
     tracemalloc.start()
     await batches.upload(path, "large.jsonl")
-    await batches.download("file-out", tmp_path / "out")
+    await batches.download("file-out", tmp_path / "out", 3)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert hub.received_bytes > 2 * size
     assert (tmp_path / "out").stat().st_size == size
     assert most < 8 * MEGABYTE
+
+
+async def test_a_file_of_more_than_its_requests_replies_is_not_read_on(hub, batches, tmp_path):
+    hub.output = bytes(40 * MEGABYTE)
+    with pytest.raises(OutputTooLong, match="16 MB, which `max_reply_mb` sets, for each of its 2 requests"):
+        await batches.download("file-out", tmp_path / "out", 2)
+    assert (tmp_path / "out").stat().st_size < 33 * MEGABYTE
+
+
+def test_a_line_that_is_too_long_is_that_requests_outcome_alone(tmp_path):
+    small = model(limits=Limits(max_reply_mb=0.1))
+    lines = BatchLines(small, ErrorMapper(small, KEY), "max_tokens")
+    sound = {"status_code": 200, "body": {"choices": [{"message": {"content": "No"}}]}}
+    ends = b'", "response": {"status_code": 200, "body": "' + b"x" * 300_000 + b'"}}\n'
+    whole = json.dumps({"custom_id": "b", "response": sound}).encode()
+    given = b'{"custom_id": "a' + ends + b'{"id": "' + ends + whole + b"\n" + b"[" * 200_000
+    (tmp_path / "out").write_bytes(given)
+    with (tmp_path / "out").open("rb") as file:
+        first, nameless, second, cut = lines.outcomes(file)
+    assert first[0] == "a"
+    assert isinstance(first[1], ReplyTooLong)
+    assert (second[0], second[1].text) == ("b", "No")
+    assert nameless is cut is None
 
 
 async def test_a_batch_is_created_for_a_day_and_names_its_run_and_job(hub, batches):
@@ -252,7 +275,7 @@ async def test_every_call_fails_in_the_words_of_the_connectors(hub, batches, tmp
         lambda: batches.create("file-in", "R", "J"),
         lambda: batches.retrieve("batch_1"),
         lambda: batches.find("J", NOW),
-        lambda: batches.download("file-out", tmp_path / "out"),
+        lambda: batches.download("file-out", tmp_path / "out", 3),
         lambda: batches.delete("file-in"),
     ]
     for call in calls:
@@ -265,13 +288,13 @@ async def test_every_call_fails_in_the_words_of_the_connectors(hub, batches, tmp
 async def test_a_file_that_breaks_off_is_the_servers_fault(hub, batches, tmp_path):
     hub.instead = breaks_off
     with pytest.raises(ServerFault, match="broke off"):
-        await batches.download("file-out", tmp_path / "out")
+        await batches.download("file-out", tmp_path / "out", 3)
 
 
 async def test_a_disk_that_fills_up_under_a_file_is_trouble_of_our_own(hub, batches):
     hub.output = b"x" * MEGABYTE
     with pytest.raises(StorageTrouble, match="No space left"):
-        await batches.download("file-out", Path("/dev/full"))
+        await batches.download("file-out", Path("/dev/full"), 3)
 
 
 async def test_an_answer_without_an_id_is_no_batch(hub, batches):
