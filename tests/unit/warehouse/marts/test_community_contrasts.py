@@ -92,7 +92,7 @@ SCENARIO = {"scenario": {"models": ["simulated/fair"], "templates": 12}, "requir
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+def pooled(tmp_path_factory: pytest.TempPathFactory) -> Lake:
     made = Lake.open(tmp_path_factory.mktemp("pooled") / Path("data"))
     asyncio.run(run_benchmark(made, resolve(SCENARIO)))
     return made
@@ -102,21 +102,21 @@ def rows(lake: Lake, sql: str) -> list[dict[str, Any]]:
     return query(lake, sql).to_dicts()
 
 
-def test_cases_of_a_pool_keep_their_own_concern(lake):
+def test_cases_of_a_pool_keep_their_own_concern(pooled):
     sql = "select distinct concern from staging.stg_cases where requirement = 'pool'"
-    assert {row["concern"] for row in rows(lake, sql)} == CONCERNS
+    assert {row["concern"] for row in rows(pooled, sql)} == CONCERNS
 
 
-def test_a_pool_has_one_cell_for_each_input_and_reflection(lake):
-    cells = rows(lake, "select concern, reflection from marts.pass_rates where requirement = 'pool'")
+def test_a_pool_has_one_cell_for_each_input_and_reflection(pooled):
+    cells = rows(pooled, "select concern, reflection from marts.pass_rates where requirement = 'pool'")
     assert sorted((cell["concern"], cell["reflection"]) for cell in cells) == [
         ("several", "observational"),
         ("several", "utopian"),
     ]
-    planned = lake.read("cells")
+    planned = pooled.read("cells")
     assert planned["cell_id"].n_unique() == planned.filter(state="planned").height
 
 
-def test_a_pool_has_one_finding(lake):
-    found = rows(lake, "select requirement, concern from marts.requirement_findings order by all")
+def test_a_pool_has_one_finding(pooled):
+    found = rows(pooled, "select requirement, concern from marts.requirement_findings order by all")
     assert found == [{"requirement": "alone", "concern": "sexism"}, {"requirement": "pool", "concern": "several"}]
