@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+FLUSH_MS = 5_000
+"""Milliseconds for a collector to take what is left, before a command ends."""
 ReplyRow = Mapping[str, Any]
 """A row of `responses`."""
 

@@ -35,9 +35,8 @@ class LogLines:
             logging.getLogger(name).addHandler(handler)
 
     def on_reply(self, row: ReplyRow) -> None:
-        run_id, response_id = str(row["run_id"]), str(row["response_id"])
+        ids = {"trace_id": f"{trace_of(row['run_id']):032x}", "span_id": f"{span_of(row['response_id']):016x}"}
         outcome = {"outcome": row["error_class"] or "answered"}
-        ids = {"trace_id": f"{trace_of(run_id):032x}", "span_id": f"{span_of(response_id):016x}"}
         self._write("reply", {**{column: row[column] for column in OF_REPLY}, **outcome, **ids})
 
     def on_waiting(self, run_id: str, model: str, seconds: float) -> None:

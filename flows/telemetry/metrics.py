@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
-from biasgrid.flows.telemetry.events import ReplyRow, RunEnd
+from biasgrid.flows.telemetry.events import FLUSH_MS, ReplyRow, RunEnd
 
 COUNTERS = {
     "requests": ("Requests with their last outcome: answered, or the class of the error", ("model", "outcome")),
@@ -25,7 +25,6 @@ GAUGES = {"last_run_verdicts": ("Verdicts of the last run of a scenario", ("scen
 """Name, description and labels; Prometheus' names begin with `biasgrid_`, OpenTelemetry's with `biasgrid.`."""
 Record = Callable[[str, float, dict[str, str]], None]
 """Adds to a counter, or sets a gauge."""
-FLUSH_MS = 5_000
 
 
 class Metrics:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -21,9 +20,8 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from biasgrid.flows.telemetry.events import ReplyRow, RunEnd, span_of, trace_of
+from biasgrid.flows.telemetry.events import FLUSH_MS, ReplyRow, RunEnd, span_of, trace_of
 
-FLUSH_MS = 5_000
 IDS = ("run_id", "cell_id", "case_id", "response_id", "request_key", "purpose", "attempts", "cost_usd")
 """Columns of `responses` that a span has under the same name, with `biasgrid.` before it."""
 CONVENTIONS = {
@@ -63,22 +61,19 @@ class Traces:
         self._provider = TracerProvider(resource=resource(), id_generator=self._ids, shutdown_on_exit=False)
         self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         self._tracer = self._provider.get_tracer("biasgrid")
-        self._began_ns = time.time_ns()
+        self._began = datetime.now(UTC)
 
     def on_reply(self, row: ReplyRow) -> None:
         if row["reused_from"]:
             return
         received = row["received_at"]
-        assert isinstance(received, datetime)  # noqa: S101 - as `responses` has it
-        sent = received - timedelta(milliseconds=float(row["latency_ms"] or 0))
+        sent = received - timedelta(milliseconds=row["latency_ms"] or 0)
         about = {name: row[column] for name, column in CONVENTIONS.items()}
         about |= {f"biasgrid.{column}": row[column] for column in IDS}
-        about |= {"gen_ai.operation.name": "chat", "gen_ai.request.model": str(row["model"]).partition("/")[2]}
+        about |= {"gen_ai.operation.name": "chat", "gen_ai.request.model": row["model"].partition("/")[2]}
         about |= {"gen_ai.response.finish_reasons": [row["finish_reason"]] if row["finish_reason"] else None}
-        failed = str(row["error_class"]) if row["error_class"] else None
-        self._end(
-            f"chat {row['model']}", str(row["run_id"]), str(row["response_id"]), (sent, received), about, failed
-        )
+        times = sent, received
+        self._end(f"chat {row['model']}", row["run_id"], row["response_id"], times, about, row["error_class"])
 
     def on_waiting(self, run_id: str, model: str, seconds: float) -> None:
         """Waiting is between spans."""
@@ -89,8 +84,7 @@ class Traces:
 
     def on_end(self, end: RunEnd) -> None:
         about = {"biasgrid.run_id": end.run_id, "biasgrid.scenario": end.scenario, "biasgrid.state": end.state}
-        times = datetime.fromtimestamp(self._began_ns / 1e9, UTC), datetime.now(UTC)
-        self._end(f"{end.kind} {end.scenario}", end.run_id, "", times, about)
+        self._end(f"{end.kind} {end.scenario}", end.run_id, "", (self._began, datetime.now(UTC)), about)
 
     def flush(self) -> None:
         self._provider.force_flush(FLUSH_MS)
