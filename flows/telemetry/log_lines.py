@@ -13,6 +13,7 @@ import orjson
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.telemetry.events import ReplyRow, RunEnd, span_of, trace_of
 
+_LOGGER = logging.getLogger(__name__)
 LOG = "BIASGRID_LOG_JSON"
 """A file that lines are appended to, or `-` for standard error."""
 PREFECT = ("prefect.flow_runs", "prefect.task_runs")
@@ -30,6 +31,7 @@ class LogLines:
     def __init__(self, where: str) -> None:
         """Raises UserError if the file cannot be written."""
         self._stream = _open(where)
+        self._where, self._is_broken = where, False
         handler = _Handler(self._write)
         for name in PREFECT:
             logging.getLogger(name).addHandler(handler)
@@ -55,8 +57,13 @@ class LogLines:
 
     def _write(self, event: str, about: dict[str, Any]) -> None:
         line = {"at": datetime.now(UTC), "event": event, **about}
-        self._stream.write(orjson.dumps(line, default=str).decode() + "\n")
-        self._stream.flush()
+        try:
+            self._stream.write(orjson.dumps(line, default=str).decode() + "\n")
+            self._stream.flush()
+        except (OSError, ValueError) as error:  # a full disk, a closed stream: the run itself goes on
+            if not self._is_broken:
+                _LOGGER.warning("lines are missing in %s=%s: %s", LOG, self._where, error)
+            self._is_broken = True
 
 
 class _Handler(logging.Handler):

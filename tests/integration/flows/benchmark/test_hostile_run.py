@@ -61,7 +61,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, int]:
 @pytest.fixture
 def models(overlay) -> list[str]:
     """A model for each behaviour, shared out over the providers; their address is in the environment."""
-    limits = {"limits": {"concurrency": 16, "timeout_s": 5}, "limits_per": "model", "models": "any"}
+    limits = {"limits": {"concurrency": 16, "timeout_s": 20}, "limits_per": "model", "models": "any"}
     own = {"azure": {"api_version": "2024-10-21"}}
     described = {
         f"hostile-{name}": {

@@ -20,6 +20,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from prometheus_client.parser import text_string_to_metric_families
 
 from biasgrid.flows.telemetry.events import span_of, trace_of
+from biasgrid.flows.telemetry.log_lines import LogLines
 from biasgrid.flows.telemetry.metrics import COUNTERS, GAUGES
 from biasgrid.flows.telemetry.metrics_server import serve_metrics
 from biasgrid.warehouse.storage.lake import Lake
@@ -188,6 +189,15 @@ def test_the_dashboard_asks_for_metrics_that_exist():
     assert len(asked) > 8
 
 
+def test_a_log_on_a_full_disk_is_one_warning(caplog):
+    lines = LogLines("/dev/full")
+    for _ in range(3):
+        lines.on_build("run-1", 1.5)
+    assert [record.getMessage() for record in caplog.records] == [
+        "lines are missing in BIASGRID_LOG_JSON=/dev/full: [Errno 28] No space left on device"
+    ]
+
+
 def test_without_the_variables_nothing_is_imported():
     check = "import sys, biasgrid.flows.benchmark.flow; from biasgrid.flows.telemetry.observer import start"
     loaded = "print(start(), [name for name in sys.modules if name.startswith('opentelemetry.sdk')])"
@@ -199,6 +209,7 @@ def test_without_the_variables_nothing_is_imported():
 COUNT = """
 import sys
 from pathlib import Path
+from biasgrid.flows.telemetry.log_lines import LogLines
 from biasgrid.flows.telemetry.metrics import Metrics
 counted = Metrics(sys.argv[1], otlp=False)
 counted.on_waiting("run", "openai/m", 1.5)
