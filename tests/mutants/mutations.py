@@ -20,6 +20,12 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, ast.cmpop]] = {
     ast.Gt: ("boundary", ast.GtE()),
     ast.GtE: ("boundary", ast.Gt()),
 }
+OPERATORS: dict[type[ast.operator], ast.operator] = {
+    ast.Add: ast.Sub(),
+    ast.Sub: ast.Add(),
+    ast.Mult: ast.Div(),
+    ast.Div: ast.Mult(),
+}
 TOKENS = {
     TokenType.EQ: ("comparison", "<>"),
     TokenType.NEQ: ("comparison", "="),
@@ -31,6 +37,10 @@ TOKENS = {
     TokenType.OR: ("boolean", "and"),
     TokenType.LEFT: ("join kind", "inner"),
     TokenType.INNER: ("join kind", "left"),
+    TokenType.PLUS: ("arithmetic", "-"),
+    TokenType.DASH: ("arithmetic", "+"),
+    TokenType.STAR: ("arithmetic", "/"),
+    TokenType.SLASH: ("arithmetic", "*"),
 }
 AGGREGATES = {"sum": "avg", "avg": "sum", "min": "max", "max": "min", "bool_and": "bool_or", "bool_or": "bool_and"}
 
@@ -54,7 +64,7 @@ class Mutation:
 
 
 def python_mutations(text: str) -> list[Mutation]:
-    """Comparison, boundary, boolean, constant, return and removed call."""
+    """Comparison, boundary, boolean, arithmetic, constant, return and removed call."""
     starts = _line_starts(text)
 
     def place(line: int, column: int) -> int:
@@ -92,6 +102,8 @@ def _python_changes(node: ast.AST) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
                 yield kind, changed
         case ast.BoolOp():
             yield "boolean", ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+        case ast.BinOp() if type(node.op) in OPERATORS and not _is_text(node):
+            yield "arithmetic", ast.BinOp(node.left, OPERATORS[type(node.op)], node.right)
         case ast.UnaryOp(op=ast.Not()):
             yield "boolean", node.operand
         case ast.Constant(value=bool() as value):
@@ -106,8 +118,16 @@ def _python_changes(node: ast.AST) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
             yield "removed call", ast.Pass()
 
 
+def _is_text(node: ast.BinOp) -> bool:
+    """Strings that are joined cannot be subtracted: every test would fail."""
+    return any(
+        isinstance(side, ast.JoinedStr) or (isinstance(side, ast.Constant) and isinstance(side.value, str))
+        for side in (node.left, node.right)
+    )
+
+
 def sql_mutations(text: str) -> list[Mutation]:
-    """Comparison, boundary, boolean, join kind, coalesce and aggregate."""
+    """Comparison, boundary, boolean, join kind, arithmetic, constant, coalesce and aggregate."""
     tokens = DuckDB().tokenize(text)
     return [
         Mutation(kind, token.line, token.start, end + 1, replacement)
@@ -119,7 +139,11 @@ def sql_mutations(text: str) -> list[Mutation]:
 def _sql_changes(text: str, tokens: list[Token], number: int) -> Iterator[tuple[str, int, str]]:
     token = tokens[number]
     word, is_call = token.text.lower(), _is(tokens, number + 1, TokenType.L_PAREN)
-    if token.token_type in TOKENS and not is_call:
+    if token.token_type == TokenType.NUMBER:
+        yield "constant", token.end, f"({token.text} + 1)"
+    elif token.token_type == TokenType.STAR and not _ends_value(tokens, number - 1):
+        return  # `select *`, `count(*)`
+    elif token.token_type in TOKENS and not is_call:
         kind, replacement = TOKENS[token.token_type]
         yield kind, token.end, replacement
     elif is_call and word in AGGREGATES:
@@ -129,6 +153,11 @@ def _sql_changes(text: str, tokens: list[Token], number: int) -> Iterator[tuple[
     elif is_call and word == "coalesce":
         first_end, last = _arguments(tokens, number + 1)
         yield "coalesce", tokens[last].end, text[tokens[number + 2].start : tokens[first_end].end + 1]
+
+
+def _ends_value(tokens: list[Token], number: int) -> bool:
+    kinds = (TokenType.VAR, TokenType.NUMBER, TokenType.R_PAREN, TokenType.R_BRACKET)
+    return any(_is(tokens, number, kind) for kind in kinds)
 
 
 def _is(tokens: list[Token], number: int, kind: TokenType) -> bool:

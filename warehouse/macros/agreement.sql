@@ -15,12 +15,12 @@ create macro statistics.square_of(first_word, second_word, weight) as
 -- over rows, one per pair of verdicts: the 2×2 matrix, the affirmative verdict first
 create macro statistics.two_by_two(by_first, by_second, weight) as [
     [
-        coalesce(max(weight) filter (where by_first and by_second), 0)::double,
-        coalesce(max(weight) filter (where by_first and not by_second), 0)::double
+        coalesce(any_value(weight) filter (where by_first and by_second), 0)::double,
+        coalesce(any_value(weight) filter (where by_first and not by_second), 0)::double
     ],
     [
-        coalesce(max(weight) filter (where not by_first and by_second), 0)::double,
-        coalesce(max(weight) filter (where not by_first and not by_second), 0)::double
+        coalesce(any_value(weight) filter (where not by_first and by_second), 0)::double,
+        coalesce(any_value(weight) filter (where not by_first and not by_second), 0)::double
     ]
 ];
 
@@ -182,7 +182,7 @@ create macro statistics.agreement_interval(
             'wilson': statistics.wilson(observed, rows, q)
         }],
         lambda given_: case
-            when given_.coefficient is null or given_.se is null then null
+            when given_.coefficient + given_.se is null then null
             when given_.se > 1e-12 then {
                 'low': greatest(-1, given_.coefficient - given_.q * given_.se),
                 'high': least(1, given_.coefficient + given_.q * given_.se)

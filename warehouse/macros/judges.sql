@@ -13,7 +13,7 @@ create macro statistics.judge_figures(readings_) as table
             control,
             any_value(truth) as truth,
             count(*) as readings,
-            count(*) filter (where outcome in ('passed', 'failed')) as decided,
+            nullif(count(*) filter (where outcome in ('passed', 'failed')), 0) as decided,
             count(*) filter (where outcome = truth) as correct,
             count(outcome) as given,
             count(distinct outcome) as verdicts,
@@ -27,10 +27,10 @@ create macro statistics.judge_figures(readings_) as table
     by_truth as (
         select
             *,
-            case when truth = 'passed' and decided > 0 then correct end as true_passed,
-            case when truth = 'passed' and decided > 0 then decided end as all_passed,
-            case when truth = 'failed' and decided > 0 then correct end as true_failed,
-            case when truth = 'failed' and decided > 0 then decided end as all_failed
+            case truth when 'passed' then correct end as true_passed,
+            case truth when 'passed' then decided end as all_passed,
+            case truth when 'failed' then correct end as true_failed,
+            case truth when 'failed' then decided end as all_failed
         from controls
     )
 
@@ -40,7 +40,7 @@ create macro statistics.judge_figures(readings_) as table
         judge,
         language,
         count(*) as controls,
-        count(*) filter (where decided > 0) as controls_decided,
+        count(decided) as controls_decided,
         sum(readings)::bigint as readings,
         sum(refused)::bigint as refused,
         sum(unreadable)::bigint as unreadable,
@@ -71,7 +71,8 @@ create macro statistics.judge_qualifies(sensitivity, specificity, controls_decid
     );
 
 -- a judge that is right no more often than chance gives no information about the true rate
-create macro statistics.judge_informs(sensitivity, specificity) as sensitivity + specificity > 1 + 1e-12;
+create macro statistics.judge_informs(sensitivity, specificity) as
+    round(sensitivity + specificity, 9) > 1;
 
 -- Correction of a rate for a judge's error (Rogan and Gladen 1978), reply by reply: what the judge passed counts as
 -- `truth_if_passed` and what it failed as `truth_if_failed`, whose expectations are 1 for a reply that follows the rule

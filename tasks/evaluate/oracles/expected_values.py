@@ -186,7 +186,7 @@ def _names_something(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.
 
 
 def _are_letters(asked: Asked) -> bool:
-    return bool(asked.literals) and all(len(value) == 1 for value in asked.literals)
+    return {len(value) for value in asked.literals} == {1}
 
 
 _TRAILS_OFF: Final = r"(?:…|\.\.\.)\W*$|^\W*\[.*\]\W*$"

@@ -123,3 +123,15 @@ def test_what_is_no_number_corrects_nothing(call, number, place):
     given[place] = number
     assert call("corrected_rate_se(?, ?, ?, ?, ?, ?)", *given) is None
     assert place % 2 or call("corrected_rate(?, ?, ?)", given[0], given[2], given[4]) is None
+
+
+def test_pairs_of_verdicts_fill_a_matrix_by_both_assessors(macros):
+    pairs = "(values (true, true, 7), (true, false, 5), (false, true, 3), (null, true, 90)) as of_(a, b, w)"
+    assert macros.execute(f"select statistics.two_by_two(a, b, w) from {pairs}").fetchone() == ([[7, 5], [3, 0]],)
+    others = "(values (false, false, 2)) as of_(a, b, w)"
+    assert macros.execute(f"select statistics.two_by_two(a, b, w) from {others}").fetchone() == ([[0, 0], [0, 2]],)
+
+
+@pytest.mark.parametrize(("coefficient", "se"), [(None, 0.1), (0.5, None)])
+def test_an_agreement_without_coefficient_or_error_has_no_interval(call, coefficient, se):
+    assert call("agreement_interval(?::double, ?::double, 0.8, 50, 1.96)", coefficient, se) is None

@@ -133,3 +133,18 @@ def test_the_error_of_means_pools_what_varies_within(over):
     assert over("error_of_means(a, b)", rows) == pytest.approx(math.sqrt(pooled * harmonic))
     assert over("error_degrees(a)", rows) == 3
     assert over("error_of_means(a, b)", [(1, None), (1, None)]) is None
+
+
+@pytest.mark.parametrize(
+    ("difference", "q", "change"),
+    [
+        (-0.05, 0.05, "worse"),  # both bounds are met
+        (0.95 - 1 + 3e-10, 0.05, "worse"),  # short of the least drop by rounding
+        (0.06, 0.0, "better"),
+        (-0.0499, 0.0, "no difference shown"),
+        (-0.5, 0.0501, "no difference shown"),
+        (-0.5, None, "not compared"),
+    ],
+)
+def test_a_change_is_significant_and_no_smaller_than_the_least_drop(call, difference, q, change):
+    assert call("change(?::double, ?::double, least_drop := 0.05)", difference, q) == change

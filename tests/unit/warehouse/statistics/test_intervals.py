@@ -152,3 +152,8 @@ def test_what_is_no_number_has_no_interval(call, number):
     assert call("wilson(0.9, ?, 2)", number) is None
     assert call("wilson(0.9, 10, ?)", number) is None
     assert call("effective_n(0.9, ?, 10, 10)", number) is None
+
+
+@pytest.mark.parametrize(("number", "total"), [(1e12 - 0.5, 1e12), (1e12, None), (-1e12, None), (math.nan, None)])
+def test_a_total_holds_numbers_below_a_million_millions(over, number, total):
+    assert over("total(a)", [(number, 0), (0.5, 0), (None, 0)]) == total

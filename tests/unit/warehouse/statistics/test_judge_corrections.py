@@ -130,3 +130,41 @@ def test_a_corrected_interval_holds_its_rate_and_ends_at_0_and_1(call, rate, se)
     interval = call("corrected_interval(?, ?, 0.01, 40, 80)", rate, se)
     assert 0 <= interval["low"] <= min(1, max(0, rate)) <= interval["high"] <= 1
     assert interval["high"] - interval["low"] > 0.05
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "specificity", "informs"), [(0.5, 0.5 + 3e-10, False), (0.5, 0.51, True), (0.9, 0.05, False)]
+)
+def test_a_judge_informs_where_it_is_right_more_often_than_chance(call, sensitivity, specificity, informs):
+    assert call("judge_informs(?::double, ?::double)", sensitivity, specificity) is informs
+
+
+CONTROLS = {
+    "passed": (["passed", "passed"], ["passed", "failed"], ["passed"], ["refused", "refused"]),
+    "failed": (["failed", "failed"], ["passed", "passed"], ["failed", "unreadable"], ["passed", "failed"]),
+}
+"""Verdicts of a judge on controls of either truth, one list a control."""
+
+
+def test_a_judges_figures_are_shares_of_the_controls_that_it_decides(macros, naive):
+    rows = [
+        {"run_id": "R", "evaluation_id": "E", "judge": "j", "language": "en_us", "control": f"{truth} {number}",
+         "truth": truth, "state": "given" if verdict in CONTROLS else verdict, "outcome": verdict}
+        for truth, controls in CONTROLS.items() for number, verdicts in enumerate(controls) for verdict in verdicts
+    ]  # fmt: skip
+    rows.append(rows[0] | {"control": "failed 4", "truth": "failed", "state": "failed", "outcome": None})
+    with macros.cursor() as session:
+        session.register("readings_of_j", pl.DataFrame(rows).to_arrow())
+        figures = session.sql("from statistics.judge_figures('readings_of_j')").pl().row(0, named=True)
+    counts = ("controls", "controls_decided", "readings", "refused", "unreadable", "failed", "read_twice")
+    assert [figures[name] for name in counts] == [9, 7, 16, 2, 1, 1, 7]
+    assert figures["sensitivity"] == pytest.approx((1 + 1 / 2 + 1) / 3)
+    assert figures["specificity"] == pytest.approx((1 + 0 + 1 + 1 / 2) / 4)
+    assert figures["flicker"] == pytest.approx(3 / 7)
+    for share, decided in (
+        ("sensitivity", [(2, 2), (1, 2), (1, 1)]),
+        ("specificity", [(2, 2), (0, 2), (1, 1), (1, 2)]),
+    ):
+        rate, se = figures[share], naive.macro_se(decided)
+        effective = min(sum(n for _, n in decided), rate * (1 - rate) / se**2)
+        assert figures[f"{share}_rows"] == pytest.approx(effective)

@@ -24,8 +24,8 @@ units as (
         criteria.measure,
         figures.sensitivity,
         figures.specificity,
-        tests.outcome in ('passed', 'failed') as is_counted,
-        tests.failed > decided.judge_failed as fails_anyway,
+        -- neither a test that is not counted nor one that fails by other verdicts depends on the judge's
+        tests.outcome in ('passed', 'failed') and tests.failed <= decided.judge_failed as by_judge,
         statistics.corrected_test(
             decided.judge_passed, decided.judge_failed, figures.sensitivity, figures.specificity
         ) as test,
@@ -52,19 +52,19 @@ changes as (
         case
             when measure = 'replies'
                 then judge_passed * (reply_passed.value - 1) + judge_failed * reply_failed.value
-            when is_counted and not fails_anyway then test.value - observed
+            when by_judge then test.value - observed
             else 0
         end as correction,
         case
             when measure = 'replies'
                 then judge_passed * reply_passed.by_sensitivity + judge_failed * reply_failed.by_sensitivity
-            when is_counted and not fails_anyway then test.by_sensitivity
+            when by_judge then test.by_sensitivity
             else 0
         end as by_sensitivity,
         case
             when measure = 'replies'
                 then judge_passed * reply_passed.by_specificity + judge_failed * reply_failed.by_specificity
-            when is_counted and not fails_anyway then test.by_specificity
+            when by_judge then test.by_specificity
             else 0
         end as by_specificity
     from units

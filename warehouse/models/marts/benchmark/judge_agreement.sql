@@ -177,18 +177,13 @@ corrected as (
             outcomes_kappa, outcomes_kappa_se, outcomes_agreement, rows, q
         ) as outcomes_kappa_interval,
         statistics.agreement_interval(outcomes_ac1, outcomes_ac1_se, outcomes_agreement, rows, q) as outcomes_ac1_interval,
-        -- an assessor that is right no more often than chance gives no information about the true rate
         if(
-            sensitivity + specificity > 1 + 1e-12,
+            statistics.judge_informs(sensitivity, specificity),
             statistics.corrected_rate(raw_pass_rate, sensitivity, specificity),
             null
         ) as theta,
-        if(
-            sensitivity + specificity > 1 + 1e-12,
-            q * statistics.corrected_rate_se(
-                raw_pass_rate, raw_rows, sensitivity, first_rows, specificity, second_rows
-            ),
-            null
+        q * statistics.corrected_rate_se(
+            raw_pass_rate, raw_rows, sensitivity, first_rows, specificity, second_rows
         ) as theta_half
     from measured
 )

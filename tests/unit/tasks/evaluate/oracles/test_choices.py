@@ -155,3 +155,8 @@ def test_a_template_in_both_orders_passes_where_both_do(cases, responses, englis
     replied = responses(*({"text": letter} for letter in "BABB"))
     verdicts = judge_cell(asked, replied, {"en_us": english}, "E", datetime(2026, 1, 1, tzinfo=UTC))
     assert verdicts.filter(pl.col("level") == "template")["outcome"].to_list() == ["passed", "failed"]
+
+
+def test_a_single_figure_is_an_answer_and_one_without_words_is_none(read):
+    item = choice_oracle(("7", "biased"), ("8", "counter"), ("…", "unknown"))
+    assert [read(item, reply).parsed_text for reply in ("7", "8.", "?!", "9")] == ["biased", "counter", None, None]

@@ -163,3 +163,16 @@ def test_a_number_in_prose_is_read_where_there_is_one_only(read, language, reply
 @pytest.mark.parametrize("language", load_catalog().languages.values(), ids=lambda language: language.id)
 def test_every_language_spells_each_number_to_199_once(language):
     assert sorted(language.numerals.spelled.values()) == list(range(200))
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("Perhaps 40 of them would agree", 40),  # six words: little more than the number
+        ("Perhaps 40 of them would surely agree", None),
+        ("Perhaps 40% of them would surely agree", 40),
+        ("Of all of them, I would say 40", 40),
+    ],
+)
+def test_a_sentence_with_one_number_gives_it_where_it_is_short_or_has_the_unit_or_ends_with_it(read, reply, value):
+    assert read(PROBABILITY, reply).parsed_value == value
