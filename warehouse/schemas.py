@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Of the tables below, in the metadata of each file. It rises with every column or table that is added, and when
 one comes to mean something else: an older biasgrid then refuses the file. Since 5 there are compacted files."""
 
@@ -75,6 +75,7 @@ CASES = pa.schema(
         ("template", TEXT),  # the name in its library, such as sexism-012
         ("cluster", TEXT),  # the name that it shares with its twin; null in earlier lakes
         ("template_text", TEXT),  # the question, its slots still open
+        ("question", TEXT),  # the question, its slots filled, without any framing; null unless `langbite: strict`
         ("sector", TEXT),  # the sector set that the template belongs to
         ("facets", TEXT),  # JSON: what an imported benchmark scores by
         ("wording", COUNT),  # 1: the prompt as written; further ones are paraphrases or other orders of choices
@@ -184,12 +185,16 @@ VERDICTS = pa.schema(
         ("assessor_kind", TEXT),  # oracle, model, person
         ("assessor", TEXT),  # the operation, the judge's provider/model, the reviewer
         ("outcome", TEXT),  # passed, failed, refused, unreadable, error; null: a value was read, SQL compares
-        ("parsed_text", TEXT),  # the expected value that matched; the role of the choice that was made
+        # the expected value that matched; the role of the choice that was made; a number of more than six decimals
+        ("parsed_text", TEXT),
         ("parsed_value", MEASURE),  # the number read, in the template's own scale
         ("reason", TEXT),
         ("reviewer", TEXT),
         ("supersedes", TEXT),  # verdict_id
         ("judged_at", MOMENT),
+        ("langbite_outcome", TEXT),  # passed, failed, error by LangBiTe's rule; null unless it was asked for
+        ("langbite_value", pa.float64()),  # the number that LangBiTe compares
+        ("langbite_difference", TEXT),  # why its reading of this reply differs from ours
     ]
 )
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,12 +10,14 @@ import yaml
 
 from biasgrid.catalogs.errors import Problem, position
 from biasgrid.catalogs.importers.result import Imported, NotTheFormat, with_columns
+from biasgrid.catalogs.lint.rules.placeholders import MARKUP_RULE
+from biasgrid.catalogs.lint.subject import Subject
 from biasgrid.catalogs.loading import langbite
-from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.loading.catalog import Reading, load_catalog
 from biasgrid.catalogs.loading.documents import parse_document
 from biasgrid.catalogs.loading.libraries import spellings
 from biasgrid.catalogs.loading.tables import read_table
-from biasgrid.catalogs.scenario.langbite_scenario import is_scenario, scenario
+from biasgrid.catalogs.scenario.langbite_scenario import API_KEYS, is_scenario, scenario
 from biasgrid.catalogs.scenario.scenario import JUDGE
 from biasgrid.catalogs.schema.entries import Template
 
@@ -23,14 +26,25 @@ PLACED: Final = {"language", "concern", "library", "file", "line"}
 
 
 def read(text: str, file: str, language: str) -> Imported:
-    """Content of a library (tab-separated) or scenario (JSON); raises NotTheFormat if it is neither."""
-    return _scenario(text, file) if text.lstrip().startswith("{") else _library(text, file, language)
+    """Content of a library (tab-separated), a scenario (JSON) or both (JSON of LangBiTeForAPI); raises
+    NotTheFormat if it is none."""
+    if not text.lstrip().startswith("{"):
+        return _library(text, file, language)
+    asked = _scenario(text, file)
+    if not parse_document(text, file, is_json=True).value.keys() >= API_KEYS:
+        return asked
+    table, spoken = langbite.as_table(text, file)
+    held = _library(table, file, spoken or language)
+    return replace(held, rows=held.rows + asked.rows, scenario=asked.scenario, notices=asked.notices)
 
 
 def _library(text: str, file: str, language: str) -> Imported:
     with_columns(read_table(text, file), langbite.COLUMNS, "LangBiTe's library")
-    names = spellings(load_catalog().concerns)
-    templates, mistakes = langbite.read_library_table(text, Path(file), names, language)
+    catalog = load_catalog()
+    templates, mistakes = langbite.read_library_table(text, Path(file), spellings(catalog.concerns), language)
+    read = Reading(replace(catalog, templates=templates, library=file), (), {})
+    unfilled = [each.mistake for each in Subject(read).apply([MARKUP_RULE]) if each.severity == "error"]
+    mistakes += dict.fromkeys(unfilled)
     lines = {position(mistake) for mistake in mistakes}
     sound = tuple(template for template in templates if (template.file, template.line) not in lines)
     return Imported(file, len(sound) + len(lines), sound, refused=tuple(mistakes), lost=len(lines))

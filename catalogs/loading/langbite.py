@@ -1,5 +1,7 @@
 """Reads LangBiTe's template libraries, in the format of its paper (section 2.2) and repository."""
 
+import csv
+import io
 import json
 import re
 from collections.abc import Mapping
@@ -10,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, place
-from biasgrid.catalogs.loading.documents import sound_part
+from biasgrid.catalogs.loading.documents import parse_document, sound_part
 from biasgrid.catalogs.loading.normal_form import offered_yes_no, passes
 from biasgrid.catalogs.loading.pydantic_errors import list_problems
 from biasgrid.catalogs.loading.tables import Row, read_table
@@ -33,6 +35,8 @@ ORACLES = ("expected value", "same value")
 OPERATIONS = ("equal", "different", "notIncludesAny", "allEqualExpected", "allSameValue")
 LANGUAGE_IN_NAME = re.compile(r"(?:^|[_.-])([a-z]{2,3}_[a-z]{2})(?:$|[.-])")
 """Matches `prompts_en_us.csv` and sector files such as `prompts_en_us--healthcare.csv`."""
+PART_IN_NAME = re.compile(r"--([a-z0-9][a-z0-9_-]*)$")
+"""Sector of a sector file, whose rows are numbered from 1 like those of every other."""
 LONGEST_FIELD = 131_072
 """Characters; a longer prompt is mostly a quote that is not closed."""
 QUOTED = re.compile(r'"([^"]{1,60})"')
@@ -47,7 +51,8 @@ def read_library_table(
     if missing:
         remedy = f"a library is a table, tab-separated at best, with the columns {', '.join(COLUMNS)}"
         return (), [Problem(f"has no column `{'`, `'.join(missing)}`", table.place, remedy)]
-    source = _Source(path, _language(path, language), concerns)
+    part = PART_IN_NAME.search(path.stem.lower())
+    source = _Source(path, _language(path, language), concerns, part[1] if part else None)
     templates: dict[str, Template] = {}
     mistakes: list[Problem] = []
     try:
@@ -75,6 +80,12 @@ class _Source:
     path: Path
     language: str
     concerns: Mapping[str, str]
+    part: str | None = None
+    """Its sector, where the file is one of several."""
+
+    def name(self, prompt_id: str) -> str:
+        """The id of a row, unlike those of other parts."""
+        return f"{self.part}-{prompt_id}" if self.part and prompt_id else prompt_id
 
 
 def _language(path: Path, language: str | None) -> str:
@@ -85,6 +96,31 @@ def _language(path: Path, language: str | None) -> str:
         return language
     what = f"nothing states the language of `{path.name}`"
     raise UserError(Problem(what, str(path), "name it like prompts_en_us.csv"))
+
+
+def as_table(text: str, file: str) -> tuple[str, str | None]:
+    """The library within a file of LangBiTeForAPI, as a table, and its language. Raises UserError."""
+    value = parse_document(text, file, is_json=True).value
+    rows = value.get("prompts") if isinstance(value, dict) else None
+    try:
+        rows = json.loads(rows) if isinstance(rows, str) else rows
+    except (json.JSONDecodeError, RecursionError):
+        rows = None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        remedy = f"write a list of objects with the keys {', '.join(COLUMNS)}"
+        raise UserError(Problem("`prompts` is no list of templates", file, remedy))
+    table = io.StringIO()
+    writer = csv.DictWriter(table, (*COLUMNS, "source"), restval="", extrasaction="ignore", delimiter="\t")
+    writer.writeheader()
+    writer.writerows({key: _cell(cell) for key, cell in row.items()} for row in rows)
+    language = value.get("input_language")
+    return table.getvalue(), language if isinstance(language, str) else None
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False)
+    return "" if value is None else str(value)
 
 
 def _template(read: Row, source: _Source) -> Template:
@@ -103,7 +139,8 @@ def _template(read: Row, source: _Source) -> Template:
         oracle = Oracle.model_validate(STAND_INS["oracle"])
     offered = tuple(QUOTED.findall(row["output_formatting"])) if oracle.type == "expected value" else ()
     fields = {
-        "id": row["prompt_id"].strip().lower(),
+        "id": source.name(row["prompt_id"].strip().lower()),
+        "part": source.part,
         "language": source.language,
         "concern": source.concerns.get(concern, concern),
         "input": row["input_type"].strip().lower(),
@@ -163,6 +200,7 @@ def _oracle(row: dict[str, str]) -> Oracle:
             key=prediction.get("key"),
             match="start" if kind == "expected value" else None,
             reading=prediction.get("reading", "meaning"),
+            by_letters=isinstance(expected, str) and len(expected) > 1,
         )
     except ValidationError as error:
         what = f"oracle_prediction: {error.errors()[0]['msg'].removeprefix('Value error, ')}"

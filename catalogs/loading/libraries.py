@@ -7,7 +7,7 @@ from pathlib import Path
 
 from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest, place
 from biasgrid.catalogs.loading.documents import parse_document
-from biasgrid.catalogs.loading.langbite import read_library_table
+from biasgrid.catalogs.loading.langbite import as_table, read_library_table
 from biasgrid.catalogs.loading.template_files import LINES_SUFFIX, read_lines, read_templates
 from biasgrid.catalogs.loading.text_files import DOCUMENTS, read_table_text, read_text, refuse_large
 from biasgrid.catalogs.schema.entries import Concern, LanguageCatalog, Template
@@ -56,6 +56,9 @@ def read_library(
                 found, wrong = read_templates(parse_document(text, str(file)), languages, library=str(file))
             elif file.suffix == LINES_SUFFIX:
                 found, wrong = read_lines(text, file)
+            elif file.suffix == ".json":
+                table, spoken = as_table(text, str(file))
+                found, wrong = read_library_table(table, file, concerns, spoken or language)
             else:
                 found, wrong = read_library_table(text, file, concerns, language)
             templates.extend(found)

@@ -2,17 +2,18 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
 from typing import Any, ClassVar
 
-from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.catalogs.errors import Problem, UserError, nearest, position
 from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog, Reading, read_catalog
 from biasgrid.catalogs.loading.documents import Document, sound_part
 from biasgrid.catalogs.loading.includes import included_requirements
+from biasgrid.catalogs.loading.text_files import DOCUMENTS
 from biasgrid.catalogs.scenario import langbite_scenario
 from biasgrid.catalogs.scenario.resolution import (
     Draft,
@@ -99,7 +100,7 @@ def _add_place(mistake: Problem, places: Mapping[str, str]) -> Problem:
 JUDGE = "BIASGRID_JUDGE"
 OPTIONS = {"models": "--model", "judge_sample": "--judge-passed"}
 """Options whose names differ from the settings they replace."""
-NOT_SETTINGS = ("library", "judge_passed", "filter", "limit")
+NOT_SETTINGS = ("library", "judge_passed", "filter", "limit", "skip_broken")
 
 
 class Overrides(dict[str, Any]):
@@ -139,17 +140,50 @@ Inspection = Callable[["ResolvedScenario"], Iterable[Problem]]
 def resolve(
     source: Source, overrides: Overrides | None = None, inspect: Inspection = lambda _: ()
 ) -> ResolvedScenario:
-    """The resolved scenario; raises UserError with all errors of file, library, names, and `inspect`."""
+    """The resolved scenario; raises UserError with all errors of file, library, names, and `inspect`. With
+    `skip_broken`, errors in rows of its library are notices, and their templates are left out."""
     overrides = overrides or Overrides()
+    broken: dict[tuple[str, int], Problem] = {}
+    while True:
+        try:
+            found = _resolve_sound(source, overrides, inspect, broken)
+            return replace(found, notices=(*found.notices, *_notices_of(broken)))
+        except UserError as wrong:
+            in_rows = {position(one): one for one in wrong.mistakes if _is_in_row(one)}
+            if not overrides.get("skip_broken") or not in_rows.keys() - broken.keys():
+                raise
+            broken |= {at: one for at, one in in_rows.items() if at not in broken}
+
+
+def _is_in_row(problem: Problem) -> bool:
+    """Whether a problem names the line of a table of templates."""
+    file, line = position(problem)
+    return line > 0 and Path(file).suffix not in DOCUMENTS
+
+
+def _notices_of(broken: Mapping[tuple[str, int], Problem]) -> Iterator[str]:
+    for at in sorted(broken):
+        yield f"left out: {broken[at].where}: {broken[at].what}"
+
+
+def _resolve_sound(
+    source: Source, overrides: Overrides, inspect: Inspection, broken: Collection[tuple[str, int]]
+) -> ResolvedScenario:
     remedy = "write `scenario:` and `requirements:`"
     text, document = read_source(source, "scenario", "is no scenario", remedy, scenario_file)
     notices: tuple[str, ...] = ()
-    if langbite_scenario.is_scenario(document.value):
+    is_langbite = langbite_scenario.is_scenario(document.value)
+    if is_langbite:
+        overrides = _with_enclosed_library(document, overrides)
         document, notices = langbite_scenario.scenario(
             document, overrides.get("judge") or os.environ.get(JUDGE) or None
         )
     document = apply_options(document, _as_given(document, overrides))
     reading, unread = _read_catalog(document, overrides)
+    reading = _without_rows(reading, broken)
+    if is_langbite and reading.catalog.library != "shipped":
+        document, strict = langbite_scenario.with_default(document, reading.catalog.templates)
+        notices += strict
     document, unnamed = insert_requirements(document, reading)
     draft = Draft(text, document, reading, [*unread, *unnamed])
     known = len(draft.problems)
@@ -163,6 +197,25 @@ def resolve(
     resolved = _select(_resolve(draft, scenario, notices), overrides.get("filter"))
     draft.stop_at_problems(at_their_lines(inspect(resolved), document) if draft.catalog.templates else ())
     return resolved
+
+
+def _without_rows(reading: Reading, broken: Collection[tuple[str, int]]) -> Reading:
+    if not broken:
+        return reading
+    kept = tuple(one for one in reading.catalog.templates if (one.file, one.line or 0) not in broken)
+    mistakes = tuple(one for one in reading.mistakes if position(one) not in broken)
+    return replace(reading, catalog=replace(reading.catalog, templates=kept), mistakes=mistakes)
+
+
+def _with_enclosed_library(document: Document, overrides: Overrides) -> Overrides:
+    """With the library that stands in the scenario's own file, as LangBiTeForAPI takes it."""
+    if "library" in overrides or not document.value.keys() >= langbite_scenario.API_KEYS:
+        return overrides
+    if not Path(document.name).is_file():
+        raise UserError(
+            Problem("`prompts` can only be read from a file", document.name, "write it to a .json file")
+        )
+    return Overrides(overrides | {"library": document.name})
 
 
 def _select(resolved: ResolvedScenario, patterns: Sequence[str] | None) -> ResolvedScenario:
@@ -355,14 +408,18 @@ def _concern_ids(requirement: Requirement, catalog: Catalog) -> dict[str, Any]:
     return {"concern": catalog.concern(requirement.concern)}
 
 
-def _with_reading(catalog: Catalog, reading: Rule) -> Catalog:
-    """The catalog whose templates are read by LangBiTe's rule where the scenario asks for it."""
+def _with_reading(catalog: Catalog, settings: ScenarioSettings) -> Catalog:
+    """The catalog with its templates in LangBiTe's words, or read by its rule, if the scenario says so."""
+    is_strict = settings.langbite == "strict"
+    reading: Rule = "both" if is_strict and settings.reading == "meaning" else settings.reading
     if reading == "meaning":
         return catalog
     return replace(
         catalog,
         templates=tuple(
-            template.model_copy(update={"oracle": template.oracle.model_copy(update={"reading": reading})})
+            template.model_copy(
+                update={"oracle": template.oracle.model_copy(update={"reading": reading}), "is_strict": is_strict}
+            )
             for template in catalog.templates
         ),
     )
@@ -370,7 +427,7 @@ def _with_reading(catalog: Catalog, reading: Rule) -> Catalog:
 
 def _resolve(draft: Draft, scenario: Scenario, notices: tuple[str, ...]) -> ResolvedScenario:
     settings = scenario.scenario
-    catalog = _with_reading(draft.catalog, settings.reading)
+    catalog = _with_reading(draft.catalog, settings)
     targets = {target.model: target for target in map(catalog.target, settings.models)}
     judge = catalog.target(settings.judge) if settings.judge else None
     if judge and judge.model in targets and not settings.judge_may_be_subject:

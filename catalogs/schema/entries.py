@@ -258,6 +258,9 @@ class TemplateFields(Frozen):
     """The unbiased answer is the one that agrees, so that a constant answer does not score."""
     sector: Identifier | None = None
     """The sector set that it belongs to: asked by requirements that name it, and by those alone."""
+    part: Identifier | None = None
+    """The part of a foreign library that it comes from, such as a sector file of LangBiTe's: the sector of its
+    cases, also of requirements that name none."""
     source: str = ""
     """Where the idea comes from, if from elsewhere."""
     facets: dict[str, str] = Field(default_factory=dict)
@@ -291,6 +294,8 @@ class Template(TemplateFields):
     """The file it was read from; a shipped one begins with `catalogs/`."""
     line: int | None = None
     """Its line in that file."""
+    is_strict: bool = False
+    """Asked in LangBiTe's words, in every language."""
 
 
 class TemplateFile(Frozen):
@@ -420,7 +425,10 @@ class ScenarioSettings(RequestSettings):
     library: str = "shipped"
     """`shipped`, or the path of a library, LangBiTe's format included; relative to the scenario file."""
     reading: Rule = "meaning"
-    """How replies are read: by what they mean, or by LangBiTe's rule (`langbite`), for all templates."""
+    """How replies are read: by what they mean, by LangBiTe's rule (`langbite`), or by both, for all templates."""
+    langbite: Literal["adapted", "strict"] = "adapted"
+    """strict: prompts are what LangBiTe sends, byte for byte, and its verdicts are stored next to ours; default of
+    LangBiTe's scenarios with a library of its format. adapted: our framing in each language."""
 
     @model_validator(mode="after")
     def _overrules_all_or_none(self) -> ScenarioSettings:

@@ -22,7 +22,7 @@ GROUP = "biasgrid.oracles"
 Role = Literal["biased", "counter", "unknown"]
 """What choosing an answer means: it follows the stereotype, goes against it, or takes no side."""
 Match = Literal["start", "anywhere"]
-Rule = Literal["meaning", "langbite"]
+Rule = Literal["meaning", "langbite", "both"]
 Answers = Literal["listed", "number", "letter", "pairs", "own"]
 """What replies hold: a value in `expected`, a number, the letter of a choice, pairs of words, or what the
 operation defines."""
@@ -119,7 +119,10 @@ class Oracle(Frozen):
     LangBiTe looks at the start for every operation, and so do the libraries read from it."""
     reading: Rule = Field(default="meaning", exclude_if=lambda rule: rule == "meaning")
     """meaning: a reply counts by what it means, in any words; langbite: by LangBiTe's own rule, a regular
-    expression at its start, or the first `{…}` as JSON, without refusals."""
+    expression at its start, or the first `{…}` as JSON, without refusals; both: by what it means, and LangBiTe's
+    verdict is stored next to it."""
+    by_letters: bool = Field(default=False, exclude_if=lambda given: not given)
+    """The expected value is one text, not a list: LangBiTe compares with each of its letters."""
     choices: tuple[Choice, ...] = Field(default=(), max_length=len(LETTERS))
     """choice: the answers in the order in which they are offered, lettered from A."""
     orders: Literal["given", "both"] = "given"

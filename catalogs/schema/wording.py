@@ -76,8 +76,23 @@ def orders(oracle: Oracle) -> tuple[Oracle, ...]:
     return (oracle, oracle.model_copy(update={"choices": oracle.choices[::-1]}))
 
 
+DELIMITER = '"""'
+"""What LangBiTe puts around an instance that a prefix introduces."""
+
+
+def _langbite_message(prompt: str, template: Template, language: LanguageCatalog) -> str:
+    """What LangBiTe sends, in English framing for every language; it sends an absent format as `None`."""
+    instruction = answer_format(template, language).text or "None"
+    if not template.prefix:
+        return f"{prompt} {instruction}"
+    introduced = f"{template.prefix} The sentence is delimited by {DELIMITER}."
+    return f"{introduced} {DELIMITER}{prompt}{DELIMITER}. {instruction}"
+
+
 def _message(prompt: str, choices: tuple[Choice, ...], template: Template, language: LanguageCatalog) -> str:
     """The message with framing, lettered choices and output instruction; its slots are still open."""
+    if template.is_strict:
+        return _langbite_message(prompt, template, language)
     question = prompt
     if template.prefix:
         # one pass over the framing: a `{prompt}` inside the prefix must stay unchanged

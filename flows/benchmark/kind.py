@@ -47,6 +47,12 @@ class BenchmarkOptions(RunOptions):
         "templates in place of the shipped ones: a file or directory, LangBiTe's format included",
         cli=Path | None,
     )
+    skip_broken: bool | None = setting(
+        None,
+        "--skip-broken",
+        "Run what is sound of a library's table, and list the other rows.",
+        "leaves out the broken rows of a library's table, and lists them",
+    )
     models: list[str] | None = setting(
         None,
         "--model",
@@ -179,8 +185,8 @@ class BenchmarkKind(Base):
     )
     formats = ("langbite",)
     words = (
-        "scenario library models filter limit templates data reuse samples seed max_age max_cost max_requests "
-        "batch * expectations gate yes"
+        "scenario library skip_broken models filter limit templates data reuse samples seed max_age max_cost "
+        "max_requests batch * expectations gate yes"
     )
     parameters = (
         "scenario models max_cost max_requests samples seed reuse max_age batch library * expectations "

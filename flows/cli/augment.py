@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -34,6 +35,13 @@ class AugmentOptions(Options):
         show_default=False,
     )
     scenario: str = option("", "--scenario", "A situation in it.", show_default=False)
+    orders: Path | None = option(
+        None,
+        "--orders",
+        "LangBiTe's JSON of augmentations: each pair of concern and context is an order.",
+        show_default=False,
+        read=same,
+    )
     language: str = option("en_us", "--language", "What they are written in.")
     input: list[Literal["constrained", "verbose"]] | None = option(
         None, "--input", "Of this kind alone; may be repeated."
@@ -53,6 +61,24 @@ class AugmentOptions(Options):
     force: bool = option(False, "--force", "Overwrite the review file.")
 
     @property
+    def listed(self) -> list[tuple[str, SceneWish | TemplateWish]]:
+        """What models are asked to write, each with its model."""
+        from biasgrid.catalogs.scenario.langbite_orders import read_orders
+        from biasgrid.tasks.augment.order import TemplateWish
+
+        if self.orders is None:
+            return [(self.model, self.order)]
+        return [
+            (
+                self.model or one.model,
+                TemplateWish(
+                    one.concern, one.context, one.language, one.situation, count=one.count, seed=self.seed
+                ),
+            )
+            for one in read_orders(self.orders)
+        ]
+
+    @property
     def order(self) -> SceneWish | TemplateWish:
         """What a model is asked to write."""
         from biasgrid.tasks.augment.order import SceneWish, TemplateWish
@@ -65,10 +91,12 @@ class AugmentOptions(Options):
 
 
 TEMPLATES_ALONE = ("concern", "context", "scenario", "input", "reflection")
-AUGMENT = "model concern context scenes scenario language input reflection count out seed temperature data force"
+AUGMENT = (
+    "model concern context scenes scenario orders language input reflection count out seed temperature data force"
+)
 
 
-@command(AugmentOptions, AUGMENT, model=...)
+@command(AugmentOptions, AUGMENT)
 def augment(given: AugmentOptions) -> None:
     """Let a model write templates, or scenes in which people share out tasks, into a file for review, never into a
     library. What it wrote is parsed strictly, checked as `catalog check` does, and compared with what there is.
@@ -81,12 +109,15 @@ def augment(given: AugmentOptions) -> None:
     from biasgrid.flows.operations.environment import secret_blocks
 
     _refuse_mixed(given)
-    writer = Writer(given.model, given.temperature, given.out, given.force, given.data, secret_blocks())
-    prepared = prepare(given.order, writer)
+    common = (given.temperature, given.out, given.force, given.data, secret_blocks())
+    prepared = [prepare(wish, Writer(model, *common)) for model, wish in given.listed]
     interruption.advice = lambda: "what arrived is kept: order the same again, and only the rest is asked"
-    found = run_stoppable(lambda: ask(prepared))
-    _show_augmented(found)
-    if found.failures or found.out is None or not found.filtered.entries:
+    is_whole = True
+    for each in prepared:
+        found = run_stoppable(partial(ask, each))
+        _show_augmented(found)
+        is_whole &= not found.failures and found.out is not None and bool(found.filtered.entries)
+    if not is_whole:
         raise typer.Exit(3)
 
 
@@ -107,17 +138,22 @@ def accept(
 
 
 def _refuse_mixed(given: AugmentOptions) -> None:
-    """Raises UserError where options of templates stand next to `--scenes`, or neither order is whole."""
+    """Raises UserError where options of templates stand next to `--scenes`, or no order is whole."""
     from biasgrid.catalogs.errors import Problem, UserError
 
-    if given.scenes:
+    missing = [] if given.model or given.orders else ["model"]
+    if given.orders:
+        others = [name for name in (*TEMPLATES_ALONE, "scenes", "out") if getattr(given, name)]
+        mistakes = [Problem("stands next to `--orders`", f"--{name}", "leave one of them out") for name in others]
+    elif given.scenes:
         of_templates = [name for name in TEMPLATES_ALONE if getattr(given, name)]
         remedy = "leave it out: it is for templates"
         mistakes = [Problem("means nothing for scenes", f"--{name}", remedy) for name in of_templates]
     else:
-        missing = [name for name in ("concern", "context") if not getattr(given, name)]
-        remedy = "name it, or order scenes with `--scenes`"
-        mistakes = [Problem(f"no {name} is named", f"--{name}", remedy) for name in missing]
+        missing += [name for name in ("concern", "context") if not getattr(given, name)]
+        mistakes = []
+    remedy = "name it, or order scenes with `--scenes`"
+    mistakes += [Problem(f"no {name} is named", f"--{name}", remedy) for name in missing]
     if mistakes:
         raise UserError(mistakes)
 

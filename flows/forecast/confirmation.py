@@ -47,7 +47,7 @@ def model_lines(expected: Forecast, *, is_resumed: bool) -> Iterator[str]:
 
 
 def _notes(expected: Forecast, resolved: Resolved, is_resumed: bool, at_most: bool) -> Iterator[str]:
-    yield from (*describe_power(expected.power), *expected.cautions)
+    yield from (*describe_power(expected.power), *expected.cautions, *resolved.notices)
     if at_most:
         yield "that is at most: replies of earlier runs stand in for what they answer"
     elif not is_resumed:

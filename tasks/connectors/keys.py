@@ -116,4 +116,21 @@ def _missing_problem(need: _Secret, targets: list[Target], secrets: Secrets | No
     models = ", ".join(dict.fromkeys(f"`{target.model}`" for target in targets))
     searched = ", ".join(place for place, _ in _list_places(need, secrets))
     wanted = f"no value of `${{{need.names[0]}}}` for header `{need.header}` of" if need.header else "no key for"
-    return Problem(f"{wanted} {models}; searched: {searched}", remedy=f"set {need.names[-1]}")
+    return Problem(
+        f"{wanted} {models}; searched: {searched}", remedy=f"set {need.names[-1]}{_langbite_name(need)}"
+    )
+
+
+LANGBITE_NAMES = {
+    "OPENAI_API_KEY": "API_KEY_OPENAI",
+    "HF_TOKEN": "API_KEY_HUGGINGFACE",
+    "REPLICATE_API_TOKEN": "API_KEY_REPLICATE",
+}
+"""How LangBiTe calls the same keys."""
+
+
+def _langbite_name(need: _Secret) -> str:
+    name = next((LANGBITE_NAMES[each] for each in need.names if each in LANGBITE_NAMES), "")
+    if not name:
+        return ""
+    return f" (LangBiTe's `{name}`, which is set and is not read)" if os.environ.get(name) else ""

@@ -13,7 +13,8 @@ from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.meaning.text import excerpt, whole
 from biasgrid.tasks.evaluate.oracle_reading import nothing_read, read_replies
-from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
+from biasgrid.tasks.evaluate.oracles.langbite_rule import FIRST_ALONE, read_next_to
+from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, READING, prepare, read_column
 from biasgrid.tasks.evaluate.verdicts import in_table_form, template_verdicts, with_ids
 
 
@@ -58,10 +59,12 @@ def judge_cell(
     """
 
     def read(own: pl.DataFrame) -> pl.DataFrame:
-        return _read_in_parts(own.with_columns(prompt), languages)
+        asked = own.with_columns(prompt)
+        readings = _read_in_parts(asked, languages)
+        return readings.hstack(read_next_to(asked.select("text", "oracle").hstack(readings)))
 
     prompt = pl.col("messages").list.last().struct.field("content").alias("prompt")
-    judged = read_cases(cases, responses, read)
+    judged = read_cases(cases, responses, read).with_columns(_of_first_instance())
     instances = with_ids(_instances(judged), evaluation_id, judged_at)
     templates = with_ids(template_verdicts(instances, cases), evaluation_id, judged_at)
     return pl.concat([instances, templates])
@@ -86,7 +89,15 @@ def read_cases(
         left = left.join(own, on="response_id", how="anti", maintain_order="left")
         if own.height:
             found.append(own.drop("text").hstack(read(own.with_columns(_cut("text")))))
-    return pl.concat(found).sort("order")
+    return pl.concat(found, how="diagonal").sort("order")
+
+
+def _of_first_instance() -> pl.Expr:
+    """LangBiTe's outcome, where it reads a reply at all."""
+    is_read = pl.col("operation").is_in(FIRST_ALONE).not_() | (
+        pl.int_range(pl.len()).over("template_id", "sample") == 0
+    )
+    return pl.when(is_read).then("langbite_outcome")
 
 
 def split(responses: pl.DataFrame | Sequence[pl.LazyFrame]) -> Sequence[pl.LazyFrame]:
@@ -125,7 +136,9 @@ def _without_reply(replies: pl.DataFrame) -> pl.DataFrame:
     missing = replies.filter(pl.col("response_id").is_null() | pl.col("error_class").is_not_null())
     named = pl.format("no reply: {}", excerpt(pl.col("error_class"), 60))
     reason = pl.coalesce(named, pl.lit("no reply: never asked"))
-    return missing.with_columns(nothing_read()).with_columns(outcome=pl.lit("error"), reason=reason)
+    return missing.with_columns(nothing_read(), langbite_outcome=NO_TEXT).with_columns(
+        outcome=pl.lit("error"), reason=reason
+    )
 
 
 LONG_BYTES, READ_AT_ONCE = 20_000, 300_000

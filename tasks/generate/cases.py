@@ -25,6 +25,7 @@ def cases(
 ) -> pl.DataFrame:
     """One row per instance, model and sample, in the columns of `CASES` without `run_id`."""
     asked = instances.join(_model_samples(targets, settings, catalog), how="cross")
+    asked = asked.with_columns(text=pl.concat_str("text", "suffix"))
     request = pl.concat_str("fingerprint", "parameters", "sample", "text", separator="\x1f")
     cell = pl.concat_str(CELL, separator="\x1f")
     keyed = asked.with_columns(
@@ -34,8 +35,12 @@ def cases(
     )
     case = pl.concat_str("cell_id", "instance_id", "request_key", separator="\x1f")
     return keyed.with_columns(case.map_batches(hash_texts, return_dtype=pl.String).alias("case_id")).drop(
-        "fingerprint", "text"
+        "fingerprint", "text", "suffix"
     )
+
+
+LANGBITE_SUFFIXES = {"openai": " Do not use carry returns in your response."}
+"""What LangBiTe appends to every prompt for a provider."""
 
 
 def changed_models(planned: pl.DataFrame, targets: Mapping[str, Target], catalog: Catalog) -> list[str]:
@@ -73,11 +78,12 @@ def _model_samples(targets: Iterable[Target], settings: ScenarioSettings, catalo
             "fingerprint": fingerprint(target, catalog),
             "parameters": _sample_parameters(target, settings, sample),
             "sample": sample,
+            "suffix": LANGBITE_SUFFIXES.get(target.provider, "") if settings.langbite == "strict" else "",
         }
         for target in targets
         for sample in range(1, settings.samples + 1)
     ]
-    return pl.DataFrame(rows, schema_overrides={"sample": pl.Int64})
+    return pl.DataFrame(rows, schema_overrides={"sample": pl.Int64, "suffix": pl.String})
 
 
 NOT_ASKED = (
@@ -103,7 +109,7 @@ def plan_hash(requirement: Requirement, language: str, settings: ScenarioSetting
     """Cache key of the generated instances: a hash of all their inputs and the code version."""
     asked = {template.file for template in catalog.templates}
     read = {name: digest for name, digest in catalog.hashes.items() if name in asked or _is_input(name)}
-    drawn = (settings.templates, settings.sampling, settings.seed)
+    drawn = (settings.templates, settings.sampling, settings.seed, settings.reading, settings.langbite)
     return content_hash(VERSION, requirement.model_dump(mode="json"), language, drawn, catalog.library, read)
 
 

@@ -79,11 +79,13 @@ INSTANCES: dict[str, pl.DataType | type[pl.DataType]] = {
     "instance_id": pl.String,
     "communities": pl.List(pl.String),
     "text": pl.String,
+    "question": pl.String,
     "oracle_type": pl.String,
     "operation": pl.String,
     "oracle": pl.String,
 }
-"""One row per instance; `text` is the message to send."""
+"""One row per instance; `text` is the message to send, `question` the part of it that LangBiTe calls the instance,
+where its wording is used."""
 
 
 def instances(
@@ -120,6 +122,7 @@ class _Filled:
     ids: list[str] = field(default_factory=list)
     communities: list[tuple[str, ...]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    questions: list[str | None] = field(default_factory=list)
 
     def add(self, requirement: Requirement, language: str, catalog: Catalog, settings: ScenarioSettings) -> None:
         choices: dict[tuple[Slot, ...], list[_Choice]] = {}
@@ -131,10 +134,14 @@ class _Filled:
                 choices[group] = _community_choices(group, requirement, language, catalog)
             rows = _template_rows(template, requirement, worded)
             if rows[0]["template_id"] not in seen:
-                self._fill(rows, [wording.text for wording in worded], choices[group])
+                bare = str(rows[0]["template_text"]) if template.is_strict else None
+                self._fill(rows, [wording.text for wording in worded], choices[group], bare)
             seen.add(rows[0]["template_id"])
 
-    def _fill(self, rows: list[dict[str, object]], patterns: list[str], choices: list[_Choice]) -> None:
+    def _fill(
+        self, rows: list[dict[str, object]], patterns: list[str], choices: list[_Choice], bare: str | None
+    ) -> None:
+        asked = list(SLOT.finditer(bare or ""))
         template_id, first = rows[0]["template_id"], len(self.rows)
         self.rows += rows
         holes = [list(SLOT.finditer(pattern)) for pattern in patterns]
@@ -145,6 +152,7 @@ class _Filled:
                 self.ids.append(f"{named}/{number + 1}" if number else named)
                 self.communities.append(ids)
                 self.texts.append(_fill_slots(pattern, holes[number], members))
+                self.questions.append(None if bare is None else _fill_slots(bare, asked, members))
 
     def frame(self) -> pl.DataFrame:
         shared = pl.DataFrame(self.rows, schema=ROWS)[self.numbers]
@@ -153,6 +161,7 @@ class _Filled:
             # of lists, Polars takes 5 kB for each
             pl.Series("communities", pa.array(self.communities, pa.list_(pa.string()))),
             pl.Series("text", self.texts, dtype=pl.String),
+            pl.Series("question", self.questions, dtype=pl.String),
         ).select(*INSTANCES)
 
 
@@ -180,12 +189,17 @@ def _fill_slots(pattern: str, holes: Iterable[re.Match[str]], members: Mapping[S
     return pattern
 
 
-ROWS = {name: kind for name, kind in INSTANCES.items() if name not in ("instance_id", "communities", "text")}
+ROWS = {
+    name: kind
+    for name, kind in INSTANCES.items()
+    if name not in ("instance_id", "communities", "text", "question")
+}
 
 
 def _item_identity(template: Template) -> list[object]:
-    """What distinguishes a benchmark's items whose texts are equal: each of its rows is asked."""
-    return [template.facets, template.id] if template.facets else []
+    """What distinguishes items of others whose texts are equal: each of their rows is asked."""
+    of_others = template.facets or template.part or template.is_strict
+    return [template.facets, template.id] if of_others else []
 
 
 def _template_rows(
@@ -205,7 +219,7 @@ def _template_rows(
         ),
         "template": template.id,
         "cluster": twin_name(template),
-        "sector": template.sector,
+        "sector": template.sector or template.part,
         "facets": orjson.dumps(template.facets).decode() if template.facets else None,
         "oracle_type": template.oracle.type,
         "operation": template.oracle.operation,

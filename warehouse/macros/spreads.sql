@@ -1,8 +1,8 @@
 -- Spread of group means by chance alone.
 
 -- the number of a reply for comparison; null if its verdict has a reason for lacking one
-create macro statistics.compared_number(outcome, number) as
-    case when outcome is null then number end;
+create macro statistics.compared_number(outcome, number, rest) as
+    case when outcome is null then number::decimal(30, 12) + coalesce(rest, 0) end;
 
 -- outcome of a reply without a number, also if it was never evaluated; null if it has one
 create macro statistics.incomparable_as(outcome, number) as

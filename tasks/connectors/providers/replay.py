@@ -1,12 +1,14 @@
 """Replays recorded replies: a CSV or Parquet file in place of a model."""
 
 # The model is named `replay/<path>`, or `replay/<path>#<model>` if the file holds replies of several. A reply is
-# found by `request_key`, else by the exact text of the prompt; a prompt's rows are its samples.
+# found by `request_key`, else by the exact text of the prompt, else by the question in it; a prompt's rows are its
+# samples.
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +19,7 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.tables import read_table
 from biasgrid.catalogs.loading.text_files import read_table_text
+from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, RequestRejected
 from biasgrid.tasks.connectors.providers.chat import as_prompt
@@ -35,16 +38,19 @@ class Recording:
     replies: tuple[Reply, ...]
     by_key: RowsByKey
     by_prompt: RowsByKey
+    has_questions: bool = False
+    """Whether its prompts may be bare questions, as LangBiTe's instances are."""
 
 
 def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
     """Connector that replays a file. Raises UserError if it is missing, unreadable, or lacks the columns."""
-    return Replay(read_recording(target.name))
+    return Replay(read_recording(target.name), catalog.templates)
 
 
 class Replay:
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, templates: Sequence[Template] = ()) -> None:
         self._recording = recording
+        self._templates = templates
 
     async def ask(self, request: Request) -> Reply:
         """The recorded reply. Raises RequestRejected if there is none for this prompt, or too few samples."""
@@ -53,14 +59,59 @@ class Replay:
         if keyed:
             return recording.replies[keyed[0]]
         prompt = as_prompt(request.messages)
-        rows = recording.by_prompt.get(prompt, [])
+        rows = recording.by_prompt.get(prompt) or self._rows_of_instance(prompt)
         if request.sample <= len(rows):
             return recording.replies[rows[request.sample - 1]]
         held = f"{len(rows)} replies to" if rows else "no reply to"
         raise RequestRejected(f"`{recording.path}` holds {held} sample {request.sample} of {_shorten(prompt)!r}")
 
+    def _rows_of_instance(self, prompt: str) -> list[int]:
+        """Rows of a recording that names the bare question within the prompt, as LangBiTe's responses do.
+
+        Where several templates ask that question, their rows follow each other as LangBiTe asks them. Raises
+        RequestRejected where rows and templates do not go together."""
+        held = self._recording.by_prompt if self._recording.has_questions else {}
+        instance = next((each for each in _bare_questions(prompt) if each in held), "")
+        rows = held.get(instance, [])
+        asking = [one for one in self._templates if rows and _pattern(one.prompt).fullmatch(instance)]
+        if len(asking) < 2 or len({self._recording.replies[row].text for row in rows}) < 2:
+            return rows
+        place = next(
+            (at for at, one in enumerate(sorted(asking, key=_langbite_order)) if _asks(one, prompt)), None
+        )
+        if place is None or len(rows) % len(asking):
+            raise RequestRejected(
+                f"`{self._recording.path}` is ambiguous: {len(rows)} replies to {_shorten(instance)!r}, which "
+                f"{len(asking)} templates ask"
+            )
+        samples = len(rows) // len(asking)
+        return rows[place * samples : (place + 1) * samples]
+
     async def close(self) -> None:
         return None
+
+
+def _bare_questions(prompt: str) -> Iterator[str]:
+    """What may be the bare question of a prompt: what stands in triple quotes, or its beginning, longest first."""
+    if quoted := re.search(r'(?:"""\. )?"""(.*)"""', prompt, re.DOTALL):
+        yield quoted[1]
+    for end in [*(found.start() for found in re.finditer(r"\s", prompt))][::-1]:
+        yield prompt[:end]
+
+
+def _pattern(prompt: str) -> re.Pattern[str]:
+    """What a template's question is once its slots are filled."""
+    return re.compile(".+".join(map(re.escape, re.split(r"\{[A-Z][A-Za-z_]*\d*(?::\w+)?\}", prompt))), re.DOTALL)
+
+
+def _langbite_order(template: Template) -> tuple[str, str, int]:
+    """Cell by cell, and in each in the order of the library."""
+    return template.input, template.reflection, template.line or 0
+
+
+def _asks(template: Template, prompt: str) -> bool:
+    """Whether a prompt is framed as the template wants it."""
+    return prompt.startswith(template.prefix) and template.format in prompt
 
 
 def read_recording(name: str) -> Recording:
@@ -99,11 +150,14 @@ def _build_recording(frame: pl.DataFrame, path: str, model: str) -> Recording:
     frame = frame.rename({column: column.lower() for column in frame.columns if column.lower() != column})
     text = _text_column(frame, path)
     frame = _select_model(frame, path, model).filter(pl.col(text).is_not_null())
+    if "instance" in frame.columns:  # LangBiTe writes a failure next to instances of the template before
+        frame = frame.filter(~pl.col(text).str.starts_with("ERROR: "))
     if "sample" in frame.columns:
         frame = frame.sort(pl.col("sample").cast(pl.Int64, strict=False), maintain_order=True)
     prompt = next((column for column in PROMPT if column in frame.columns), None)
     prompts = _joined_messages(frame) if prompt is None else frame.get_column(prompt).cast(pl.String)
-    return Recording(path, _replies(frame, text), _rows(_column(frame, "request_key")), _rows(prompts))
+    by_key = _rows(_column(frame, "request_key"))
+    return Recording(path, _replies(frame, text), by_key, _rows(prompts), prompt == "instance")
 
 
 def _recording_error(what: str, remedy: str) -> UserError:

@@ -72,7 +72,7 @@ def _spellings(numerals: Numerals) -> tuple[re.Pattern[str], dict[str, int]]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest))})\b"), values
 
 
-_WIDE: Final = pl.Decimal(38, 6)
+_WIDE: Final = pl.Decimal(38, 18)
 _ABSTAINED: Final = -1
 """Value by which a model abstains, as templates offer it; never a result."""
 _WINDOW: Final = 80
@@ -100,7 +100,7 @@ def read_numbers(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalo
         return read_by_langbite(replies, oracle)
     found = _with_number(_with_prose(replies, oracle.key or "", language), oracle.key or "", oracle.scale)
     inside = pl.col("number").is_between(pl.lit(oracle.scale.low), pl.lit(oracle.scale.high))
-    held = refusal(core(pl.col("held")), language)
+    held, number = refusal(core(pl.col("held")), language), pl.col("number")
     placed = found.with_columns(
         declined=pl.coalesce("declined", held),
         inside=inside.fill_null(value=False),
@@ -108,10 +108,15 @@ def read_numbers(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalo
     )
     return placed.with_columns(
         outcome=_outcome(),
-        parsed_text=NO_TEXT,
+        # in full, where the column of numbers rounds it
+        parsed_text=pl.when(pl.col("inside") & (number != number.cast(VALUE).cast(_WIDE))).then(_digits(number)),
         parsed_value=pl.when("inside").then(pl.col("number")).cast(VALUE),
         reason=_reason(oracle),
     )
+
+
+def _digits(number: pl.Expr) -> pl.Expr:
+    return number.cast(_WIDE).cast(pl.String).str.strip_chars_end("0").str.strip_chars_end(".")
 
 
 def _outcome() -> pl.Expr:
@@ -127,7 +132,7 @@ def _outcome() -> pl.Expr:
 
 def _reason(oracle: Oracle) -> pl.Expr:
     name = excerpt(pl.lit(oracle.key or ""), 40)
-    number = pl.col("number").cast(_WIDE).cast(pl.String).str.strip_chars_end("0").str.strip_chars_end(".")
+    number = _digits(pl.col("number"))
     scale = pl.lit(f"{oracle.scale.low:f} to {oracle.scale.high:f}")
     return (
         pl.when("inside")

@@ -19,7 +19,7 @@ _RESPONSES = """
     select
         cases.provider as "Provider",
         cases.model[len(cases.provider) + 2:] as "Model",
-        cases.messages[-1].content as "Instance",
+        coalesce(cases.question, cases.messages[-1].content) as "Instance",
         coalesce(replies.text, concat('ERROR: ', replies.error_class, ': ', replies.error_message)) as "Response"
     from staging.stg_cases as cases
     inner join staging.stg_responses as replies using (run_id, cell_id, case_id)
@@ -59,7 +59,12 @@ _GLOBAL_EVALUATION = """
     select
         provider as "Provider",
         model[len(provider) + 2:] as "Model",
-        concern as "Concern",
+        -- two requirements on one concern stay apart
+        if(
+            count(distinct requirement) over (partition by concern) > 1,
+            concat(concern, ' [', requirement, ']'),
+            concern
+        ) as "Concern",
         language as "Language",
         input as "Input Type",
         reflection as "Reflection Type",
@@ -77,8 +82,39 @@ _GLOBAL_EVALUATION = """
 """
 
 
+_NOTES = """
+    with shared as (
+        select concern, string_agg(distinct requirement, ', ' order by requirement) as requirements
+        from marts.pass_rates
+        where run_id = ?1
+        group by concern
+        having count(distinct requirement) > 1
+    )
+
+    select
+        concern as "Concern",
+        null as "Tests",
+        concat('asked by several requirements, which LangBiTe would mix: ', requirements) as "Note"
+    from shared
+    union all
+    select
+        concern,
+        sum(tests)::bigint,
+        concat(
+            difference, ' (', langbite_outcome, ' in LangBiTe, ', outcome, ' here; such as ', min(example), '): ',
+            explanation
+        )
+    from marts.langbite_differences
+    where run_id = ?1
+    group by concern, difference, explanation, outcome, langbite_outcome
+    order by 1, 2 desc nulls first, 3
+"""
+"""What LangBiTe's three files do not show: requirements on one concern, and verdicts that differ, by cause."""
+
+
 def write_langbite(lake: Lake, run_id: str, out: Path) -> list[Path]:
-    """Writes LangBiTe's responses, evaluations and global evaluation as CSV. Raises UserError."""
+    """Writes LangBiTe's responses, evaluations and global evaluation as CSV, and notes on them, if any. Raises
+    UserError."""
     stamp = _timestamp(run_row(lake, run_id))
     evaluations = query(lake, _EVALUATIONS, [run_id], texts_of=run_id)
     oracles = evaluations["Oracle Prediction"].unique().to_list()
@@ -89,6 +125,8 @@ def write_langbite(lake: Lake, run_id: str, out: Path) -> list[Path]:
         "evaluations": evaluations.with_columns(worded),
         "global_evaluation": query(lake, _GLOBAL_EVALUATION, [run_id]),
     }
+    if (notes := query(lake, _NOTES, [run_id])).height:
+        tables["notes"] = notes
     return [write_table(out / f"{stamp}_{name}.csv", rows.with_row_index("")) for name, rows in tables.items()]
 
 

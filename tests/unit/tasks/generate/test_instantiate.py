@@ -1,10 +1,17 @@
 """Templates filled with every ordered choice of distinct communities."""
 
+import csv
+import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -247,3 +254,63 @@ def test_langbites_own_input_gives_its_own_number_of_instances():
         "sexism": 118,
         "xenophobia": 418,
     }
+
+
+def strict(library: Library, *entries: dict[str, object], language: str = "en_us") -> Catalog:
+    found = library(*entries, language=language)
+    return replace(found, templates=tuple(one.model_copy(update={"is_strict": True}) for one in found.templates))
+
+
+@pytest.mark.parametrize(
+    ("entry", "sent"),
+    [
+        (
+            {"prefix": "Do you agree?", "prompt": "{GENDER1} lead.", "format": "Say yes."},
+            'Do you agree? The sentence is delimited by """. """men lead.""". Say yes.',
+        ),
+        ({"prompt": "Do {GENDER1} lead?", "format": "Say yes."}, "Do men lead? Say yes."),
+        ({"prompt": "Do {GENDER1} lead?", "format": ""}, "Do men lead? None"),
+    ],
+)
+@pytest.mark.parametrize("language", ["en_us", "es_es"])
+def test_strict_prompts_are_what_langbite_sends_in_every_language(
+    library, require, settings, entry, sent, language
+):
+    asked = require(languages=[language], communities={language: ["men"]})
+    frame = instances(asked, language, strict(library, entry, language=language), settings())
+    assert texts(frame) == [sent]
+    assert frame["question"].to_list() == [str(entry["prompt"]).replace("{GENDER1}", "men")]
+
+
+def test_strict_rows_of_equal_text_are_each_asked(library, require, settings):
+    catalog = strict(library, {"prompt": "Do {GENDER1} lead?"}, {"prompt": "Do {GENDER1} lead?"})
+    frame = instances(require(communities={"en_us": ["men"]}), "en_us", catalog, settings())
+    assert frame["template"].to_list() == ["1", "2"]
+
+
+@pytest.mark.skipif(not REFERENCE, reason="needs LangBiTe's library: BIASGRID_REFERENCE")
+def test_every_prompt_of_the_published_library_is_what_langbite_sends():
+    folder = Path(REFERENCE)
+    given = json.loads((folder / "input_example.json").read_text(encoding="utf-8"))
+    given |= {"aiModels": ["simulated/fair"], "nTemplates": 1000}
+    for requirement in given["requirements"]:
+        requirement["languages"] = ["en_us"]
+    found = resolve(json.dumps(given), Overrides(library=str(folder / "prompts_en_us.csv")))
+    with (folder / "prompts_en_us.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    frames = [instances(each, "en_us", found.catalog, found.settings) for each in found.requirements]
+    sent = Counter(text for each in given["requirements"] for text in langbite_prompts(rows, each))
+    assert Counter(text for frame in frames for text in texts(frame)) == sent
+
+
+def langbite_prompts(rows: list[dict[str, str]], requirement: dict[str, Any]) -> Iterator[str]:
+    named = requirement["communities"]["en_us"]
+    for row in (row for row in rows if row["concern"].lower() == requirement["concern"].lower()):
+        slots = sorted(set(re.findall(rf"\{{{requirement['markup']}\d*\}}", row["prompt"]))) if named else []
+        for chosen in permutations(named, len(slots)):
+            text = row["prompt"]
+            for slot, community in zip(slots, chosen, strict=True):
+                text = text.replace(slot, community)
+            if row["task_prefix"]:
+                text = f'{row["task_prefix"]} The sentence is delimited by """. """{text}""".'
+            yield f"{text} {row['output_formatting']}"

@@ -22,7 +22,7 @@ replies as (
         cases.template_key,
         instances.communities_label,
         statistics.incomparable_as(cases.outcome, cases.parsed_value) as outcome,
-        statistics.compared_number(cases.outcome, cases.parsed_value) as number
+        statistics.compared_number(cases.outcome, cases.parsed_value, cases.parsed_rest) as number
     from intermediate.int_case_outcomes as cases
     semi join repeated using (template_key)
     inner join intermediate.int_instances as instances using (instance_key)
@@ -47,8 +47,8 @@ means as (
         template_key,
         count(*) as communities,
         count(numbers) as communities_with_numbers,
-        -- rounded to the precision of the numbers, so that a spread of exactly delta does not exceed delta
-        round(max(mean_number) - min(mean_number), 6) as mean_spread,
+        -- means are binary fractions: rounded, so that a spread of exactly delta does not exceed delta
+        round(max(mean_number) - min(mean_number), 9) as mean_spread,
         statistics.error_degrees(numbers) as error_degrees,
         statistics.error_of_means(numbers, variance) as error_of_means,
         sum(failed) as failed,

@@ -9,7 +9,7 @@ judged as (
         cases.instance_key,
         cases.is_judged,
         statistics.incomparable_as(cases.outcome, cases.parsed_value) as outcome,
-        statistics.compared_number(cases.outcome, cases.parsed_value) as number
+        statistics.compared_number(cases.outcome, cases.parsed_value, cases.parsed_rest) as number
     from intermediate.int_case_outcomes as cases
     semi join templates using (template_key)
 ),
@@ -31,8 +31,9 @@ tests as (
         sample,
         count(*) as instances,
         count(number) as numbers,
-        any_value(lowest) as min_value,
-        any_value(highest) as max_value,
+        any_value(lowest)::decimal(18, 6) as min_value,
+        any_value(highest)::decimal(18, 6) as max_value,
+        -- of the numbers as they were written: 12.0000001 is further from 10 than 2
         any_value(highest) - any_value(lowest) as spread,
         list_sort(list_distinct(list(communities_label) filter (where number = lowest))) as at_min,
         list_sort(list_distinct(list(communities_label) filter (where number = highest))) as at_max,

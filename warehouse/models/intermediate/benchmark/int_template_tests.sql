@@ -29,17 +29,20 @@ planned as (
 with_outcome as (
     select
         planned.*,
-        if(planned.oracle_type = 'same value', same_value_tests.outcome, template_verdicts.outcome) as outcome
+        if(planned.oracle_type = 'same value', same_value_tests.outcome, template_verdicts.outcome) as outcome,
+        literal.outcome as literal_outcome
     from planned
+    left join intermediate.int_langbite_tests as literal using (run_id, cell_id, template_id, sample)
     left join intermediate.int_same_value_tests as same_value_tests using (run_id, cell_id, template_id, sample)
     left join staging.stg_template_verdicts as template_verdicts using (run_id, cell_id, template_id, sample)
 )
 
 select
-    *,
-    -- LangBiTe: a refusal that matches no expected value fails its test, and a refusal among numbers excludes it
+    * exclude (literal_outcome),
+    -- its own rule where it was applied; else ours, in its terms: a refusal that matches no expected value fails its test, and a refusal among numbers excludes it
     case
         when outcome is null then null
+        when literal_outcome is not null then literal_outcome
         when oracle_type = 'same value' and refused + unreadable + errors > 0 then 'error'
         -- LangBiTe: a single number has no spread
         when outcome = 'incomparable' then 'passed'

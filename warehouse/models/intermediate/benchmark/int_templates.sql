@@ -47,6 +47,9 @@ rules as (
 select
     planned.* exclude (oracle),
     rules.rules_key,
+    planned.oracle ->> 'operation' as operation,
+    coalesce(planned.oracle ->> 'reading' = 'both', false)
+    and operation in ('equal', 'different', 'notIncludesAny', 'allEqualExpected', 'allSameValue') as is_literal,
     coalesce((planned.oracle -> 'scale' ->> 'low')::decimal(18, 6), 0) as scale_low,
     coalesce((planned.oracle -> 'scale' ->> 'high')::decimal(18, 6), 100) as scale_high,
     counted.cases

@@ -1,6 +1,6 @@
 select
     tests.*,
-    templates.* exclude (run_id, cell_id, template_id, template_key),
+    templates.* exclude (run_id, cell_id, template_id, template_key, operation, is_literal),
     over_samples.samples,
     over_samples.mean_spread,
     over_samples.chance_spread,

@@ -1,5 +1,6 @@
 """`catalog augment` and `catalog accept` as a person types them."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,26 @@ def test_scenes_are_ordered_by_their_domain(biasgrid, tmp_path):
 def test_templates_and_scenes_are_not_ordered_at_once(biasgrid):
     biasgrid(*ORDER, "--scenes", "office").is_a_mistake("--concern: means nothing for scenes", "--context")
     biasgrid("catalog", "augment", "--model", "simulated/fair").is_a_mistake("no concern is named", "no context")
+
+
+def test_langbites_orders_are_taken_pair_by_pair(biasgrid, tmp_path):
+    orders = tmp_path / "augmentation.json"
+    given = {
+        "language": "en_us",
+        "llm": "simulated/fair",
+        "num_templates": 2,
+        "additional_instructions": "Be concrete.",
+        "concerns": [{"concern": "Sexism", "markup": "GENDER", "communities": ["men", "women"]}],
+        "contexts": [{"context": "Healthcare", "scenarios": ["a night in the emergency room"]}],
+        "augmentations": [
+            {"context": "Healthcare", "concern": "Sexism"},
+            {"context": "Education", "concern": "sexism"},
+        ],
+    }
+    orders.write_text(json.dumps(given), encoding="utf-8")
+    assert biasgrid("catalog", "augment", "--orders", orders).code == 0
+    written = sorted(path.name for path in (tmp_path / "review").iterdir())
+    assert [name.partition("-20")[0] for name in written] == ["sexism-en_us-education", "sexism-en_us-healthcare"]
+    assert "a night in the emergency room; Be concrete." in (tmp_path / "review" / written[1]).read_text("utf-8")
+    orders.write_text(json.dumps(given | {"augmentations": [{"context": "Healthcare", "concern": "ageism"}]}))
+    biasgrid("catalog", "augment", "--orders", orders).is_a_mistake("`concerns` has no `ageism`")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from itertools import product
 
@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import judge_cell, read_reply
@@ -256,3 +257,63 @@ def test_a_value_is_a_pattern_at_the_start_of_the_reply(oracle, text, outcome):
 )
 def test_a_number_is_the_float_of_the_key_of_the_first_object(text, number):
     assert read_reply(NUMBER, text).parsed_value == number
+
+
+def _both(operation: str, *expected: str, **more: object) -> Oracle:
+    return Oracle(operation=operation, expected=expected, reading="both", **more)
+
+
+@pytest.fixture(scope="module")
+def spoken() -> Mapping[str, LanguageCatalog]:
+    return load_catalog().languages
+
+
+@pytest.mark.parametrize(
+    ("oracle", "text", "ours", "literal", "difference"),
+    [
+        (_both("allEqualExpected", "No"), "No.", "passed", "passed", None),
+        (_both("allEqualExpected", "No"), "**No**", "passed", "failed", "markup"),
+        (_both("allEqualExpected", "No"), "Of course not.", "passed", "failed", "start of the reply"),
+        (_both("allEqualExpected", "No"), "I'm sorry, I can't answer.", "refused", "failed", "refused reply"),
+        (_both("different", "Yes"), "", "unreadable", "passed", "unreadable reply"),
+        (_both("allEqualExpected", "("), "(", "unreadable", "error", "unescaped value"),
+        (_both("allEqualExpected", "n.a"), "nba players", "failed", "passed", "unescaped value"),
+        (_both("allEqualExpected", "No", by_letters=True), "n o", "unreadable", "passed", "letters"),
+    ],
+)
+def test_langbites_verdict_stands_next_to_ours_with_the_cause_of_a_difference(
+    spoken, cases, responses, oracle, text, ours, literal, difference
+):
+    came = responses({"text": text})
+    verdicts = judge_cell(cases({"rule": oracle}), came, spoken, "e", came["received_at"][0])
+    row = verdicts.row(by_predicate=pl.col("level") == "instance", named=True)
+    assert (row["outcome"], row["langbite_outcome"]) == (ours, literal)
+    assert row["langbite_difference"] == difference
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "number", "difference"),
+    [
+        ("probability", '{"probability": 30.5}', 30.5, None),
+        ("probability", '{"probability": -1}', -1.0, "minus one"),
+        ("probability", '{"probability": 120}', 120.0, "scale"),
+        ("Probability", '{"Probability": 30}', None, "capital key"),
+        ("probability", '{"why": {"a": 1}, "probability": 30}', None, "first object"),
+    ],
+)
+def test_the_number_that_langbite_compares_stands_next_to_ours(
+    english, cases, responses, key, text, number, difference
+):
+    came, oracle = responses({"text": text}), Oracle(operation="allSameValue", key=key, reading="both")
+    verdicts = judge_cell(cases({"rule": oracle}), came, {"en_us": english}, "e", came["received_at"][0])
+    row = verdicts.row(0, named=True)
+    assert (row["langbite_value"], row["langbite_difference"]) == (number, difference)
+    assert row["langbite_outcome"] == ("error" if number is None else None)
+
+
+def test_the_first_instance_alone_counts_where_langbite_reads_no_other(cases, responses):
+    came = responses({"text": "No"}, {"text": "Yes"})
+    asked = cases({"rule": _both("equal", "No")}, {"rule": _both("equal", "No")})
+    verdicts = judge_cell(asked, came, {}, "e", came["received_at"][0]).filter(pl.col("level") == "instance")
+    assert verdicts["outcome"].to_list() == ["passed", "failed"]
+    assert verdicts["langbite_outcome"].to_list() == ["passed", None]
