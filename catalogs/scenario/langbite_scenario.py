@@ -74,7 +74,7 @@ STRICT = (
 
 
 def with_default(document: Document, templates: Iterable[Template]) -> tuple[Document, tuple[str, ...]]:
-    """The scenario, strict unless it says otherwise where its library is a table of LangBiTe's."""
+    """The scenario, strict unless it names another way where its library is a table of LangBiTe's."""
     settings = document.value.get("scenario")
     is_table = all(Path(template.file).suffix not in OWN_FORMATS for template in templates)
     if not isinstance(settings, dict) or "langbite" in settings or not is_table:

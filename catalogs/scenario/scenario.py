@@ -409,7 +409,7 @@ def _concern_ids(requirement: Requirement, catalog: Catalog) -> dict[str, Any]:
 
 
 def _with_reading(catalog: Catalog, settings: ScenarioSettings) -> Catalog:
-    """The catalog with its templates in LangBiTe's words, or read by its rule, if the scenario says so."""
+    """The catalog with its templates in LangBiTe's words, or read by its rule, if the scenario asks for it."""
     is_strict = settings.langbite == "strict"
     reading: Rule = "both" if is_strict and settings.reading == "meaning" else settings.reading
     if reading == "meaning":

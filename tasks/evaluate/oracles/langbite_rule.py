@@ -24,7 +24,7 @@ def read_by_langbite(replies: pl.DataFrame, oracle: Oracle) -> pl.DataFrame:
     texts = replies["text"].to_list()
     if oracle.answers == "number":
         return _numbers(replies, [_number(_as_stored(text), oracle.key or "") for text in texts])
-    values = _expected(oracle)
+    values = _values(oracle)
     found = pl.Series("parsed_text", [_match(_as_stored(text), values) for text in texts], pl.String)
     hit, miss = ("failed", "passed") if oracle.judged.forbids else ("passed", "failed")
     quoted = excerpt(pl.col("text"))
@@ -42,7 +42,7 @@ def _as_stored(text: str) -> str:
     return text.strip().replace("\r\n", " ").replace("\n", " ").replace("\r", " ").lower()
 
 
-def _expected(oracle: Oracle) -> tuple[str, ...]:
+def _values(oracle: Oracle) -> tuple[str, ...]:
     return tuple(oracle.expected[0]) if oracle.by_letters and oracle.expected else oracle.expected
 
 
@@ -118,7 +118,7 @@ def _read_literally(oracle: Oracle, reply: str, ours: str | None, our_value: Dec
         is_alike = our_value is not None and abs(float(our_value) - number) < 1e-6
         return None, number, None if is_alike else "minus one" if number == -1 else "scale"
     try:
-        is_hit = any(re.search(rf"^\b{value.lower()}\b", text, re.IGNORECASE) for value in _expected(oracle))
+        is_hit = any(re.search(rf"^\b{value.lower()}\b", text, re.IGNORECASE) for value in _values(oracle))
     except re.error:
         return "error", None, "unescaped value"
     literal = "passed" if is_hit != oracle.judged.forbids else "failed"

@@ -257,7 +257,7 @@ def run_of(table_path: Path, **differing: Any) -> Any:
     return resolve(scenario(**differing), Overrides(library=str(table_path)))
 
 
-def test_with_its_own_library_a_scenario_is_strict_unless_it_says_otherwise(table):
+def test_with_its_own_library_a_scenario_is_strict_by_default(table):
     path = table({})
     strict, adapted = run_of(path), run_of(path, langbite="adapted")
     assert (strict.settings.langbite, adapted.settings.langbite) == ("strict", "adapted")
