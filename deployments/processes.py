@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PATIENCE_S = 30.0
-"""Seconds for a worker's runs to store replies in flight; remaining processes are then killed."""
+GRACE_S = 30
+"""Seconds for a worker's runs to store replies in flight."""
+PATIENCE_S = 40.0
+"""Seconds for a process to end; remaining processes are then killed."""
 LOOK_S = 0.5
-PROCESSES = ("ps", "-A", "-o", "ppid=,pid=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,6 @@ class Process:
     name: str
     log: Path
     handle: subprocess.Popen[Any]
-    runs: bool = False
-    """Whether it is a worker."""
 
     @property
     def is_gone(self) -> bool:
@@ -37,9 +36,6 @@ class Process:
 
     def end(self, patience_s: float = PATIENCE_S) -> None:
         """Terminates the process and its children, and kills those left after `patience_s`."""
-        # a worker's children are signalled first, since a signalled worker kills them
-        if self.runs and not self.is_gone:
-            _ask_to_end(_children(self.handle.pid), patience_s)
         if not self.is_gone:
             self.handle.terminate()
         with suppress(subprocess.TimeoutExpired):
@@ -103,8 +99,6 @@ def start_process(
     log: Path,
     environment: Mapping[str, str],
     claim: Claim,
-    *,
-    runs: bool = False,
 ) -> Process:
     """Starts a Python module that inherits the claim; its output is written to `log`. When this process is killed,
     it ends with all that it has started."""
@@ -120,7 +114,7 @@ def start_process(
             pass_fds=[claim.descriptor],
         )
     claim.note(handle.pid)
-    return Process(name, log, handle, runs)
+    return Process(name, log, handle)
 
 
 @contextmanager
@@ -147,36 +141,10 @@ def wait_for_first_end(processes: Sequence[Process], stopping: threading.Event) 
     return None
 
 
-def _children(parent: int) -> list[int]:
-    """Ids of a process's children; none if the system has no `ps`."""
-    try:
-        listed = subprocess.run(PROCESSES, capture_output=True, text=True, check=True).stdout  # noqa: S603 - constant
-    except (OSError, subprocess.CalledProcessError):
-        return []
-    pairs = [line.split() for line in listed.splitlines()]
-    return [int(pid) for ppid, pid in pairs if int(ppid) == parent]
-
-
-def _ask_to_end(pids: Sequence[int], patience_s: float) -> None:
-    """Sends SIGTERM and waits until all have ended, or `patience_s` is over."""
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGTERM)
-    _wait_while(lambda: any(map(_exists, pids)), patience_s)
-
-
 def _wait_while(condition: Callable[[], bool], patience_s: float) -> None:
     deadline = time.monotonic() + patience_s
     while condition() and time.monotonic() < deadline:
         time.sleep(0.1)
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def _has_processes(group: int) -> bool:

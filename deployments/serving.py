@@ -25,6 +25,7 @@ from pydantic import ValidationError
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.deployments.alarms import webhook_address
 from biasgrid.deployments.processes import (
+    GRACE_S,
     Claim,
     Claimed,
     Process,
@@ -58,7 +59,7 @@ class Service:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Overrides of the scenario's settings, by the names of the flows' parameters."""
     night: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters of the nightly flow alone: gate, deadline and whether to confirm."""
+    """Parameters of the nightly flow alone: gate, deadline, whether to confirm and what is caught up."""
     host: str = "127.0.0.1"
     port: int = 4200
     at_once: int = 2
@@ -157,7 +158,9 @@ def _starts(
     yield lambda: _wait_until_healthy(service, processes, stopping)
     yield lambda: _deploy(service)
     yield lambda: processes.append(_worker(service, claim, SHARDS, service.at_once))
-    yield lambda: processes.append(_worker(service, claim, NIGHTS))  # ends first: nightly runs cancel their shards
+    yield lambda: processes.append(
+        _worker(service, claim, NIGHTS)
+    )  # ends first: nightly runs go back into their pool
     yield lambda: report(_welcome(service))
 
 
@@ -217,14 +220,14 @@ def _server(service: Service, claim: Claim) -> Process:
 
 
 def _worker(service: Service, claim: Claim, pool: str, at_once: int | None = None) -> Process:
-    arguments = ["prefect", "worker", "start", "--pool", pool, "--type", "process", "--name", f"{pool}-here"]
+    arguments = ["biasgrid.deployments.worker", "--pool", pool, "--name", f"{pool}-here", "--grace", str(GRACE_S)]
     if at_once:
         arguments += ["--limit", str(at_once)]
     log = service.logs / f"worker-{pool}.log"
     environment = {"BIASGRID_DATA": service.data}
     if service.metrics_port:
         environment |= {"BIASGRID_METRICS": str(service.metrics)}
-    return start_process(f"the worker of {pool}", arguments, log, environment, claim, runs=True)
+    return start_process(f"the worker of {pool}", arguments, log, environment, claim)
 
 
 def _wait_until_healthy(service: Service, processes: list[Process], stopping: threading.Event) -> None:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
@@ -31,8 +31,14 @@ T = TypeVar("T")
 SESSIONS = "sessions"
 """The folder below a lake's root that holds conversations under way. It stays on this machine, also where the lake
 is on shared storage: cookies are as good as keys."""
+TERMINATED: Final = threading.Event()
+"""Set once SIGTERM has come to a run of this process."""
 TURN_S = 5.0
 """Interval in seconds of checks whether a part of a run is free."""
+
+
+class Terminated(asyncio.CancelledError):
+    """SIGTERM ended a run: its worker, container or machine goes away, or somebody cancelled it."""
 
 
 @asynccontextmanager
@@ -179,9 +185,20 @@ def _cancelled_by_sigterm() -> Iterator[None]:
         return
     before = signal.getsignal(signal.SIGTERM)
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    TERMINATED.clear()
+
+    def stop() -> None:
+        TERMINATED.set()
+        task.cancel()
+
+    loop.add_signal_handler(signal.SIGTERM, stop)
     try:
         yield
+    except asyncio.CancelledError as cancelled:
+        if not TERMINATED.is_set():
+            raise
+        task.uncancel()  # what follows reports how the run ended
+        raise Terminated from cancelled
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
         signal.signal(signal.SIGTERM, before)

@@ -29,9 +29,11 @@ from prefect.states import Cancelled, Cancelling, Completed, Failed
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.runs.concurrency import run_concurrently
 from biasgrid.flows.runs.context import run_tags
+from biasgrid.flows.runs.session import TERMINATED
 from biasgrid.flows.scheduled.gaps import ASKED, AWAY
 from biasgrid.flows.scheduled.options import DEPLOYMENT as DEPLOYMENT
 from biasgrid.flows.scheduled.shards import Shard
+from biasgrid.flows.scheduled.turns import CANCELLED, is_cancelled
 from biasgrid.tasks.connectors.client.retry import format_seconds
 from biasgrid.tasks.connectors.task import NAME, Label
 
@@ -82,9 +84,8 @@ PAUSES_S = (0.0, 10.0, 60.0)
 """Delays in seconds before a lost shard is dispatched again, because failures may be temporary."""
 AWAY_PAUSES_S = (60.0, 120.0, 240.0, 480.0, 900.0)
 """Delays in seconds before a shard is dispatched again whose provider is away; the last one is repeated."""
-ALIVE = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED]
-CANCELLED = {StateType.CANCELLING, StateType.CANCELLED}
-"""Cancelled states; a cancelled process counts as crashed until its worker notices its end."""
+ALIVE = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED, StateType.COMPLETED]
+"""Of shards that a night goes on with; a completed one has landed all its replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +186,8 @@ async def _flow_run(shard: Shard, night: Round, attempt: int) -> AsyncIterator[t
         try:
             yield client, run
         except asyncio.CancelledError:
+            if TERMINATED.is_set() and not await is_cancelled(client):
+                raise  # who goes on with the night waits for its shards
             await client.set_flow_run_state(run.id, Cancelling(message="the night was cancelled"))
             raise
 

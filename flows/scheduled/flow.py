@@ -32,7 +32,7 @@ from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.runs.context import Grid, generate_stage, land_replies_of_other_runs, run_tags
 from biasgrid.flows.runs.driver import conclude, run_flow, scenario_name
 from biasgrid.flows.runs.prepare import Prepared, open_lake, refuse_unnamed
-from biasgrid.flows.runs.session import coordinate_run
+from biasgrid.flows.runs.session import Terminated, coordinate_run
 from biasgrid.flows.scheduled.alarms import Night, announce, known_causes, ping_well, raise_alarm
 from biasgrid.flows.scheduled.causes import BROKEN, causes_over, other_cause
 from biasgrid.flows.scheduled.confirmation import (
@@ -47,6 +47,7 @@ from biasgrid.flows.scheduled.gaps import AWAY, UNANSWERED, gap_rows, read_gaps,
 from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions, read_deadline
 from biasgrid.flows.scheduled.outcome import BROKEN_NIGHT, Ended, causes_of, final_state
 from biasgrid.flows.scheduled.shards import Shard, shards, share_rest
+from biasgrid.flows.scheduled.turns import hand_on, take_turn
 from biasgrid.flows.terminal.markdown import Markup
 from biasgrid.tasks.prompt.run_costs import read_run_costs
 from biasgrid.warehouse.expectations.process import Inspector, start_inspector
@@ -106,10 +107,15 @@ async def nightly(given: NightOptions) -> Outcome | State[Any]:
     lost is handed out again and goes on where it was, and so, until the deadline, is one whose provider is away.
     When all have ended the warehouse is built once, checked, and the night is compared with the run before it;
     what became worse is asked once more. It ends **Completed**, or failed in a state with a name: `Regression`
-    (names the requirement), `Incomplete`, `OverCost`, `NotMet`, `Undecided`, `Broken`.
+    (names the requirement), `Incomplete`, `OverCost`, `NotMet`, `Undecided`, `Broken`. A night whose
+    process is asked to end goes back into its pool as `Interrupted`; one that another replaces is `Skipped`.
     """
+    if skipped := await take_turn(given.catch_up):
+        return skipped
     try:
         return await _run_night(given)
+    except Terminated as terminated:
+        return await hand_on(terminated)
     except Exception as error:  # noqa: BLE001 - a night reports its own failure: people read alarms, not logs
         if not isinstance(error, UserError):
             get_run_logger().exception("the night broke off")

@@ -12,11 +12,12 @@ from biasgrid.flows.benchmark.kind import BenchmarkOptions
 from biasgrid.flows.runs.options import RunOptions, option, replace_option
 
 By = Literal["model", "provider"]
+CatchUp = Literal["latest", "all", "none"]
 DEPLOYMENT = "shard/shard"
 """Where shards are handed in: its work pool gives them to workers."""
 PARAMETERS = (
     "scenario models gate max_cost max_requests samples seed reuse max_age batch library * expectations "
-    "pictures shard_by takeovers deadline confirm data run_id deployment"
+    "pictures shard_by takeovers deadline confirm catch_up data run_id deployment"
 )
 
 
@@ -69,6 +70,12 @@ class NightOptions(BenchmarkOptions):
         "Ask once more what became worse, and alarm only if it is worse again.",
         "asks once more what became worse, in a run of its own and within the night's caps; only what is worse "
         "again alarms",
+    )
+    catch_up: CatchUp = option(
+        "latest",
+        "--catch-up",
+        "Which nights are made up for that were missed: the latest alone, all in their order, or none.",
+        "which nights run that could not begin at their time: the `latest` alone, `all` in their order, or `none`",
     )
     data: str | None = replace_option(
         RunOptions,

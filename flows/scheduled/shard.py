@@ -20,9 +20,10 @@ from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.cells import cells_stage
 from biasgrid.flows.runs.driver import report_user_errors
 from biasgrid.flows.runs.prepare import Prepared, open_lake
-from biasgrid.flows.runs.session import run_part, share_caps
+from biasgrid.flows.runs.session import Terminated, run_part, share_caps
 from biasgrid.flows.scheduled.gaps import read_gaps, resume_command, shard_state
 from biasgrid.flows.scheduled.shards import Shard, part_of
+from biasgrid.flows.scheduled.turns import hand_on
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run, planned_cells
 
@@ -45,7 +46,8 @@ async def shard(
 
     What has landed is not asked again: a shard that was lost is resumed, on any machine. It ends **Completed** if
     every case has its reply; else `Away` (its provider may come back), `Stopped` (key, quota, name), `OverCost` or
-    `Unanswered`, with the models, errors, their number and since when.
+    `Unanswered`, with the models, errors, their number and since when. If its process is asked to end, it lands
+    what is in flight and goes back into its pool as `Interrupted`.
 
     Args:
         run_id: the run, planned already
@@ -60,9 +62,12 @@ async def shard(
     prepared = BENCHMARK.prepare(run.scenario_resolved, given, secret_blocks())
     refuse_other_catalogs(run, prepared)
     cells = own_cells(lake, run, prepared)
-    async with run_part(lake, prepared, run, part_of(models), cells) as grid:
-        get_run_logger().info("%s", describe_cells(run.run_id, cells))
-        became = await share_caps(BENCHMARK, grid, partial(cells_stage, grid, cells))
+    try:
+        async with run_part(lake, prepared, run, part_of(models), cells) as grid:
+            get_run_logger().info("%s", describe_cells(run.run_id, cells))
+            became = await share_caps(BENCHMARK, grid, partial(cells_stage, grid, cells))
+    except Terminated as terminated:
+        return await hand_on(terminated)
     gaps = await asyncio.to_thread(read_gaps, lake, run_id, models)
     command = f"the whole run resumes with: {resume_command(run_id, lake.named)}"
     return shard_state(became, gaps, command, prepared.resolved.settings.coverage)

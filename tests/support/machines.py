@@ -179,7 +179,8 @@ class Machine:
 
     def work(self, pool: str, *words: str, **more: str) -> subprocess.Popen[Any]:
         """Starts a worker of a pool."""
-        worker = ["-m", "prefect", "worker", "start", "--pool", pool, "--name", f"{self.name}-{pool}", *words]
+        name = f"{self.name}-{pool}"
+        worker = ["-m", "biasgrid.deployments.worker", "--pool", pool, "--name", name, *words]
         with (self.folder / f"{pool}.log").open("ab") as log:
             process = subprocess.Popen(
                 [self.python, *worker],

@@ -13,8 +13,9 @@ from biasgrid.deployments.processes import Claim, Claimed, Process, hold_claim, 
 from support.processes import wait_until
 
 WORKER = """
-import signal, subprocess, sys, time
+import os, signal, subprocess, sys, time
 from pathlib import Path
+from biasgrid.deployments.worker import children, end_runs
 
 landing = '''
 import signal, sys, time
@@ -29,10 +30,11 @@ signal.signal(signal.SIGTERM, land)
 Path(sys.argv[1]).write_text("asking")
 time.sleep(60)
 '''
-run = subprocess.Popen([sys.executable, "-c", landing, sys.argv[1]])
+run = subprocess.Popen([sys.executable, "-c", landing, sys.argv[1]], start_new_session=True)
 
 def stop(*_):
-    run.kill()
+    end_runs({*children(os.getpid())})
+    run.wait()
     sys.exit()
 
 signal.signal(signal.SIGTERM, stop)
@@ -48,12 +50,10 @@ def claim(tmp_path: Path) -> Iterator[Claim]:
 
 
 def worker(folder: Path, claim: Claim) -> Process:
-    """One that kills what it runs when it is asked to end, as Prefect's does; its run has begun."""
+    """One that passes on that it is asked to end; its run, in a group of its own, has begun."""
     (folder / "a_worker.py").write_text(WORKER, encoding="utf-8")
     reply = folder / "reply"
-    begun = start_process(
-        "worker", ["a_worker", str(reply)], folder / "log", {"PYTHONPATH": str(folder)}, claim, runs=True
-    )
+    begun = start_process("worker", ["a_worker", str(reply)], folder / "log", {"PYTHONPATH": str(folder)}, claim)
     wait_until(reply.exists)
     return begun
 
@@ -82,7 +82,7 @@ def test_a_worker_and_its_run_end_with_a_process_that_is_killed(tmp_path):
         "from biasgrid.deployments.processes import hold_claim, start_process; folder = Path(sys.argv[1])\n"
         "with hold_claim(folder / 'lock') as claim:\n"
         "    words = ['a_worker', str(folder / 'reply')]\n"
-        "    start_process('worker', words, folder / 'log', {'PYTHONPATH': str(folder)}, claim, runs=True)\n"
+        "    start_process('worker', words, folder / 'log', {'PYTHONPATH': str(folder)}, claim)\n"
         "    while not (folder / 'reply').exists(): time.sleep(0.02)\n"
         "    os.kill(os.getpid(), 9)\n"
     )
