@@ -15,7 +15,9 @@ from prefect.client.schemas.actions import GlobalConcurrencyLimitCreate, GlobalC
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import get_current_settings
 
-from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.errors import Problem, UserError, nearest
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.schema.models import ModelsFile
 from biasgrid.deployments.alarms import (
     OURS,
     Route,
@@ -35,12 +37,32 @@ from biasgrid.flows.runs.options import command, option
 
 
 def parse_limits(given: list[str] | None) -> dict[str, int]:
-    """Limits by provider, of texts such as `openai=32`. Raises UserError."""
+    """Limits by provider, or by model, of texts such as `openai=32`. Raises UserError."""
     pairs = [(one, *one.split("=", 1)) for one in given or ()]
     for one, *pair in pairs:
         if len(pair) < 2 or not pair[0] or not pair[1].isdecimal():
             raise UserError(Problem(f"`{one}` is no limit", "--limit", "write `provider=n`, such as `openai=32`"))
-    return {provider: int(number) for _, provider, number in pairs}
+    limits = {provider: int(number) for _, provider, number in pairs}
+    if limits:
+        _refuse_unknown_scopes(limits, load_catalog().models)
+    return limits
+
+
+def _refuse_unknown_scopes(limits: Mapping[str, int], known: ModelsFile) -> None:
+    """Raises UserError for limits that no run would keep to."""
+    own = {
+        name
+        for name, entry in known.models.items()
+        if entry.limits and "concurrency" in entry.limits.model_fields_set
+    }
+    scopes = {*known.providers, *own}
+    remedy = "name a provider of models.yaml, or a model whose concurrency is its own"
+    wrong = [
+        Problem(f"there is no provider `{name}`", "--limit", f"{nearest(name, scopes)} {remedy}".strip())
+        for name in sorted({*limits} - scopes)
+    ]
+    if wrong:
+        raise UserError(wrong)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -94,11 +94,7 @@ def hold_claim(path: Path) -> Iterator[Claim]:
 
 
 def start_process(
-    name: str,
-    arguments: Sequence[str],
-    log: Path,
-    environment: Mapping[str, str],
-    claim: Claim,
+    name: str, arguments: Sequence[str], log: Path, environment: Mapping[str, str], claim: Claim
 ) -> Process:
     """Starts a Python module that inherits the claim; its output is written to `log`. When this process is killed,
     it ends with all that it has started."""
@@ -133,9 +129,12 @@ def kill_all(processes: Sequence[Process]) -> None:
         process.kill()
 
 
-def wait_for_first_end(processes: Sequence[Process], stopping: threading.Event) -> Process | None:
-    """Waits for the first process that ends by itself; None if `stopping` is set before."""
+def wait_for_first_end(
+    processes: Sequence[Process], stopping: threading.Event, look: Callable[[], None]
+) -> Process | None:
+    """Calls `look` until a process ends by itself, and returns that; None if `stopping` is set before."""
     while not stopping.wait(LOOK_S):
+        look()
         if gone := next((process for process in processes if process.is_gone), None):
             return gone
     return None

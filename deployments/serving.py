@@ -44,6 +44,14 @@ START_S = 120.0
 """Seconds for the server to start, including creation of its database."""
 STOP_S = 240.0
 """Seconds for the nightly run, its shards and the server to end in order."""
+SIDE_BY_SIDE = 2
+"""Models asked at once that SQLite carries."""
+LOCKED = b"database is locked"
+DATABASES = ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CONNECTION_URL")
+ON_POSTGRESQL = (
+    "put Prefect's database on PostgreSQL: "
+    f"export {DATABASES[0]}=postgresql+asyncpg://user:password@host/prefect, then serve again"
+)
 Report = Callable[[str], None]
 
 
@@ -77,6 +85,10 @@ class Service:
     @property
     def has_own_server(self) -> bool:
         return not os.environ.get("PREFECT_API_URL")
+
+    @property
+    def is_on_sqlite(self) -> bool:
+        return self.has_own_server and not any(os.environ.get(name) for name in DATABASES)
 
     @property
     def logs(self) -> Path:
@@ -128,6 +140,9 @@ def serve(service: Service, report: Report) -> None:
     processes: list[Process] = []
     stopping = threading.Event()
     is_ours = service.has_own_server  # until this process, too, is pointed to it
+    watch = _DatabaseWatch(service.logs / "server.log", report) if service.is_on_sqlite else None
+    if watch and service.at_once > SIDE_BY_SIDE:
+        report(f"warning: SQLite does not carry {service.at_once} models side by side: {ON_POSTGRESQL}")
 
     def stop() -> None:
         stopping.set()
@@ -147,8 +162,27 @@ def serve(service: Service, report: Report) -> None:
             if stopping.is_set():
                 return
             start()
-        if gone := wait_for_first_end(processes, stopping):
+        if gone := wait_for_first_end(processes, stopping, watch or (lambda: None)):
             raise Ended(gone)
+
+
+class _DatabaseWatch:
+    """Warns once when the server's log shows that its database was locked."""
+
+    def __init__(self, log: Path, report: Report) -> None:
+        self._log, self._report = log, report
+        self._read = log.stat().st_size if log.exists() else 0  # what earlier servers wrote
+
+    def __call__(self) -> None:
+        if self._read < 0 or not self._log.exists():
+            return
+        with self._log.open("rb") as log:
+            log.seek(self._read)
+            text = log.read()
+        self._read += max(len(text) - len(LOCKED), 0)  # a line may be half written
+        if LOCKED in text:
+            self._read = -1
+            self._report(f"warning: Prefect's database was locked, SQLite is overloaded: {ON_POSTGRESQL}")
 
 
 def _starts(

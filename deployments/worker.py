@@ -63,7 +63,7 @@ async def _drain(working: asyncio.Task[None], grace_s: float) -> None:
 
 
 def children(parent: int) -> list[int]:
-    """Ids of a process's children; none if the system tells none."""
+    """Ids of a process's children; none if the system has no `ps`."""
     listed = Path(f"/proc/{parent}/task/{parent}/children")
     with suppress(OSError):
         return [int(pid) for pid in listed.read_text(encoding="ascii").split()]

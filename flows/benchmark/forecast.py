@@ -112,7 +112,7 @@ def _cells(asked: pl.DataFrame) -> list[dict[str, object]]:
 
 
 def forecast_rest(resolved: ResolvedScenario, lake: Lake, run_id: str) -> Forecast:
-    """Forecast less each model's share of stored replies; replies in crash journals still count as open."""
+    """Forecast less each model's share of stored replies; replies in journals still count as open."""
     expected = _forecast(resolved, _all_instances(resolved), lake, brief=True)
     left = _open_shares(lake, run_id)
     models = {name: model.share(left.get(name, 1.0)) for name, model in expected.models.items()}

@@ -82,11 +82,13 @@ def finish(kind: AnyKind, prepared: Prepared[Any], given: RunOptions, flow: str,
     raise typer.Exit(found.exit_code_by(given.gate))
 
 
-@command(BenchmarkOptions, "run:run_id data max_cost max_requests expectations gate yes")
+@command(BenchmarkOptions, "run:run_id data max_cost max_requests patience expectations gate yes")
 def resume(given: BenchmarkOptions) -> None:
     """Go on with an unfinished run: what has landed is kept, only what is missing is asked. Caps may be raised."""
     from biasgrid.flows.operations.environment import secret_blocks
     from biasgrid.flows.runs.prepare import existing_lake
+    from biasgrid.warehouse.storage.journal import recover
+    from biasgrid.warehouse.storage.run_lock import RunLock
     from biasgrid.warehouse.storage.runs import UNFINISHED, find_run, refuse_imported
 
     with early_server():
@@ -94,8 +96,10 @@ def resume(given: BenchmarkOptions) -> None:
         run = find_run(lake, given.run_id, None if given.run_id else UNFINISHED, needs="rest to ask")
         refuse_imported(run, "resume")
         kind = find_kind(run.kind)
-        caps = given.pick("max_cost", "max_requests")
+        caps = given.pick("max_cost", "max_requests", "patience")
         prepared = kind.prepare(run.scenario_resolved, kind.options(**caps), secret_blocks())
+        with RunLock(lake, run.run_id):
+            recover(lake, run.run_id)  # what has arrived, also on another machine, is not forecast
         _agree(kind, prepared, lake, given, run.run_id)
         parameters = caps | {"run_id": run.run_id, "data": lake.named, "expectations": given.expectations}
         finish(kind, prepared, given, kind.flow, **parameters)

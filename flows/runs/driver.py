@@ -11,7 +11,8 @@ from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
 
 from prefect import Flow, flow, get_run_logger
-from prefect.runtime import flow_run
+from prefect.events import emit_event
+from prefect.runtime import deployment, flow_run
 from prefect.states import Completed, Failed
 
 from biasgrid.catalogs.errors import UserError
@@ -115,7 +116,33 @@ async def run_kind(
             await loading
             found = await conclude(lake, grid.run, kind, inspector)
         await (publish or kind.publish)(lake, found, prepared.resolved.name)
+    if found.incomplete:
+        _alarm_incomplete(kind.name, prepared.resolved.name, grid.run.run_id, found)
     return completed_state(found)
+
+
+ALARM, RUN = "biasgrid.alarm.", "biasgrid.run."
+"""Prefixes of the names of an alarm's event, and of a run's resource."""
+
+
+def _alarm_incomplete(kind: str, name: str, run_id: str, found: Any) -> None:
+    """Alarms about a run of a deployment that no terminal shows."""
+    if deployment.id:
+        subject = f"biasgrid incomplete: {kind} {name}"
+        resume = f"biasgrid resume {run_id}"
+        emit_alarm(run_id, "incomplete", subject, f"run {run_id}: {found}\n\n{found.warning}\n\n{resume}")
+
+
+def emit_alarm(run_id: str, severity: str, subject: str, body: str) -> None:
+    """Emits the event `biasgrid.alarm.<severity>`, which the automation of alarms sends on."""
+    payload = {"severity": severity, "subject": subject, "body": body, "run_id": run_id}
+    emit_event(f"{ALARM}{severity}", run_resource(run_id), payload=payload)
+
+
+def run_resource(run_id: str) -> dict[str, str]:
+    """The resource of events about a run; of the flow run if its id is not known."""
+    named = run_id or str(flow_run.id)
+    return {"prefect.resource.id": f"{RUN}{named}", "prefect.resource.name": named}
 
 
 async def conclude(

@@ -38,7 +38,7 @@ TURN_S = 5.0
 
 
 class Terminated(asyncio.CancelledError):
-    """SIGTERM ended a run: its worker, container or machine goes away, or somebody cancelled it."""
+    """SIGTERM ended a run: its worker, container or machine goes away, or it was cancelled."""
 
 
 @asynccontextmanager

@@ -17,16 +17,16 @@ from prefect.artifacts import Artifact, acreate_table_artifact
 from prefect.client.schemas.objects import State
 from prefect.events import emit_event
 from prefect.exceptions import PrefectException
-from prefect.runtime import flow_run
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.operations.environment import secret_blocks
+from biasgrid.flows.runs.driver import emit_alarm, run_resource
 from biasgrid.flows.scheduled.causes import BETTER, SEVERITIES, Cause, new_causes
 from biasgrid.flows.terminal.markdown import cell
 from biasgrid.tasks.connectors.task import artifact_key
 
-EVENT, ALARM, RUN = "biasgrid.night.", "biasgrid.alarm.", "biasgrid.run."
-"""Prefixes of the names of a night's event, of its alarm's event, and of its run resource."""
+EVENT = "biasgrid.night."
+"""Prefix of the names of a night's events."""
 PING = "BIASGRID_PING_URL"
 """Address that is called after each night that ends well; else the Secret block `biasgrid-ping-url`."""
 PING_S = 10.0
@@ -134,8 +134,7 @@ async def raise_alarm(
     if alarm is None:
         return
     get_run_logger().warning("alarm: %s\n%s", alarm.subject, alarm.body)
-    payload = {"severity": alarm.severity, "subject": alarm.subject, "body": alarm.body}
-    emit_event(f"{ALARM}{alarm.severity}", _resource(night.run_id), payload=payload | {"run_id": night.run_id})
+    emit_alarm(night.run_id, alarm.severity, alarm.subject, alarm.body)
 
 
 def announce(run_id: str, state: State[Any]) -> None:
@@ -143,12 +142,7 @@ def announce(run_id: str, state: State[Any]) -> None:
     # Prefect holds back its own event of a state for a quarter of an hour if a run was scheduled less than five
     # minutes before it began: it waits for the event of scheduling, and the server's scheduler sends none
     payload = {"run_id": run_id, "state": state.name, "message": state.message}
-    emit_event(f"{EVENT}{state.name}", _resource(run_id), payload=payload)
-
-
-def _resource(run_id: str) -> dict[str, str]:
-    named = run_id or str(flow_run.id)
-    return {"prefect.resource.id": f"{RUN}{named}", "prefect.resource.name": named}
+    emit_event(f"{EVENT}{state.name}", run_resource(run_id), payload=payload)
 
 
 async def ping_well() -> None:

@@ -85,7 +85,7 @@ PAUSES_S = (0.0, 10.0, 60.0)
 AWAY_PAUSES_S = (60.0, 120.0, 240.0, 480.0, 900.0)
 """Delays in seconds before a shard is dispatched again whose provider is away; the last one is repeated."""
 ALIVE = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED, StateType.COMPLETED]
-"""Of shards that a night goes on with; a completed one has landed all its replies."""
+"""Of shards that a night continues; a completed one has landed all its replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ async def _flow_run(shard: Shard, night: Round, attempt: int) -> AsyncIterator[t
             yield client, run
         except asyncio.CancelledError:
             if TERMINATED.is_set() and not await is_cancelled(client):
-                raise  # who goes on with the night waits for its shards
+                raise  # the process that continues the night waits for its shards
             await client.set_flow_run_state(run.id, Cancelling(message="the night was cancelled"))
             raise
 

@@ -115,7 +115,7 @@ async def nightly(given: NightOptions) -> Outcome | State[Any]:
     try:
         return await _run_night(given)
     except Terminated as terminated:
-        return await hand_on(terminated)
+        await hand_on(terminated)
     except Exception as error:  # noqa: BLE001 - a night reports its own failure: people read alarms, not logs
         if not isinstance(error, UserError):
             get_run_logger().exception("the night broke off")

@@ -67,7 +67,7 @@ async def shard(
             get_run_logger().info("%s", describe_cells(run.run_id, cells))
             became = await share_caps(BENCHMARK, grid, partial(cells_stage, grid, cells))
     except Terminated as terminated:
-        return await hand_on(terminated)
+        await hand_on(terminated)
     gaps = await asyncio.to_thread(read_gaps, lake, run_id, models)
     command = f"the whole run resumes with: {resume_command(run_id, lake.named)}"
     return shard_state(became, gaps, command, prepared.resolved.settings.coverage)

@@ -1,24 +1,20 @@
-"""Nights in their order, one at a time; flow runs that their process hands on to another."""
+"""Nights in their order, one at a time; flow runs that another process continues."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 from uuid import UUID
 
 from prefect import get_run_logger
 from prefect.client.orchestration import PrefectClient, get_client
-from prefect.client.schemas.filters import (
-    FlowRunFilter,
-    FlowRunFilterDeploymentId,
-    FlowRunFilterExpectedStartTime,
-)
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterDeploymentId, FlowRunFilterExpectedStartTime
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.responses import OrchestrationResult
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import Pause
 from prefect.runtime import flow_run
-from prefect.states import Cancelled, Completed, Scheduled
+from prefect.states import Completed, Scheduled
 
 from biasgrid.flows.runs.session import Terminated
 from biasgrid.flows.scheduled.options import CatchUp
@@ -36,21 +32,21 @@ TURN_S: Final = 30.0
 
 
 async def is_cancelled(client: PrefectClient) -> bool:
-    """Whether somebody has cancelled this flow run."""
+    """Whether this flow run was cancelled."""
     own = await client.read_flow_run(UUID(flow_run.id))
     return own.state is not None and own.state.type in CANCELLED
 
 
-async def hand_on(terminated: Terminated) -> State[Any]:
-    """After SIGTERM: Cancelled if somebody cancelled this flow run; else it goes back into its pool, for the next
-    worker. Raises `terminated` if there is none."""
+async def hand_on(terminated: Terminated) -> NoReturn:
+    """After SIGTERM: puts this flow run back into its pool, for the next worker, unless it was cancelled. Raises
+    Prefect's `Pause`, or `terminated` if there is no pool."""
     async with get_client() as client:
-        if await is_cancelled(client):
-            return Cancelled(message="it was cancelled; what was in flight has landed")
         own = await client.read_flow_run(UUID(flow_run.id))
-        if own.deployment_id is None:
-            raise terminated
-        await _put_back(client, INTERRUPTED, "its process was asked to end; what was in flight has landed")
+        if own.state is not None and own.state.type in CANCELLED:
+            # the worker records the end; a state of ours would be another event, and another alarm
+            raise Pause("it was cancelled; what was in flight has landed", state=own.state)
+        if own.deployment_id is not None:
+            await _put_back(client, INTERRUPTED, "its process was asked to end; what was in flight has landed")
     raise terminated
 
 
@@ -72,7 +68,7 @@ async def take_turn(catch_up: CatchUp) -> State[Any] | None:
     async with get_client() as client:
         own = await client.read_flow_run(UUID(flow_run.id))
         if not own.auto_scheduled or own.deployment_id is None or own.run_count > 1:
-            return None  # somebody wants it now, or it was begun
+            return None  # it was asked for now, or has begun
         others = await _due_nights(client, own)
         if catch_up == "all":
             earlier = [run for run in others if _due(run) < _due(own) and run.state and run.state.type in OPEN]

@@ -110,7 +110,7 @@ async def test_no_one_is_reported_until_someone_is_named(client, listener):
     assert named == {"biasgrid · a run is lost"}
     changes = await set_up(Settings(webhook_url=listener.url), client)
     assert "created block custom-webhook/biasgrid-alarms" in changes
-    assert len(await client.read_automations()) == 5
+    assert len(await client.read_automations()) == 6
     assert await set_up(Settings(), client) == []
 
 
@@ -155,7 +155,7 @@ async def test_a_recipient_of_one_severity_gets_no_other_and_earlier_automations
     await client.create_automation(earlier_automation())
     changes = await set_up(Settings(notify=["broken=custom-webhook/pager"]), client)
     assert "deleted automation biasgrid · a requirement got worse" in changes
-    assert sum("broken → custom-webhook/pager" in change for change in changes) == 4
+    assert sum("broken → custom-webhook/pager" in change for change in changes) == 5
     await end_night(client, "incomplete", "two models away")
     await end_night(client, "broken", "no such file")
     await await_until(lambda: "pager biasgrid broken: drill: no such file" in listener.subjects())

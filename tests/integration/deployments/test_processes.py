@@ -15,7 +15,6 @@ from support.processes import wait_until
 WORKER = """
 import os, signal, subprocess, sys, time
 from pathlib import Path
-from biasgrid.deployments.worker import children, end_runs
 
 landing = '''
 import signal, sys, time
@@ -33,7 +32,7 @@ time.sleep(60)
 run = subprocess.Popen([sys.executable, "-c", landing, sys.argv[1]], start_new_session=True)
 
 def stop(*_):
-    end_runs({*children(os.getpid())})
+    os.killpg(run.pid, signal.SIGTERM)
     run.wait()
     sys.exit()
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.deployments.serving import Service, deployment_declaration, find_problems, serve
+from biasgrid.deployments.__main__ import parse_limits
+from biasgrid.deployments.serving import Service, _DatabaseWatch, deployment_declaration, find_problems, serve
 from biasgrid.flows.runs.prepare import open_lake
 from support.processes import BIASGRID, clean_environment, free_port, wait_until
 
@@ -37,7 +38,7 @@ def service(port: int, **changes: Any) -> Service:
 
 def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port):
     settings = {"models": ["simulated/fair"], "max_cost": 5.0, "samples": 2}
-    night = {"gate": "decided", "deadline": "6h", "confirm": False}
+    night = {"gate": "decided", "deadline": "6h", "confirm": False, "catch_up": "all"}
     asked = service(port, settings=settings, night=night)
     by_name = {one["name"]: one for one in deployment_declaration(asked)["deployments"]}
     on_demand = {"on-demand", "probe", "redteam", "interaction", "finetune"}
@@ -143,3 +144,38 @@ def _ours(folder: Path) -> list[str]:
         except OSError:
             continue
     return found
+
+
+def test_a_locked_database_is_reported_once_with_the_remedy(tmp_path):
+    log, reports = tmp_path / "server.log", list[str]()
+    log.write_text("an earlier server: database is locked\n")
+    watch = _DatabaseWatch(log, reports.append)
+    watch()
+    assert reports == []
+    with log.open("a") as out:
+        out.write("sqlite3.OperationalError: database is loc")
+        out.flush()
+        watch()
+        out.write("ked\nsqlite3.OperationalError: database is locked\n")
+    watch()
+    watch()
+    (report,) = reports
+    assert "PREFECT_SERVER_DATABASE_CONNECTION_URL=postgresql+asyncpg://" in report
+
+
+def test_only_a_server_of_its_own_without_a_database_is_on_sqlite(port, monkeypatch):
+    assert service(port).is_on_sqlite
+    monkeypatch.setenv("PREFECT_SERVER_DATABASE_CONNECTION_URL", "postgresql+asyncpg://prefect@db/prefect")
+    assert not service(port).is_on_sqlite
+    monkeypatch.delenv("PREFECT_SERVER_DATABASE_CONNECTION_URL")
+    monkeypatch.setenv("PREFECT_API_URL", "https://prefect.example.org/api")
+    assert not service(port).is_on_sqlite
+
+
+def test_a_limit_of_a_provider_that_does_not_exist_is_refused(tmp_path, monkeypatch):
+    models = {"models": {"openai/own": {"limits": {"concurrency": 2}}}}
+    (tmp_path / "models.yaml").write_text(json.dumps(models))
+    monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path))
+    assert parse_limits(["openai=32", "openai/own=2"]) == {"openai": 32, "openai/own": 2}
+    with pytest.raises(UserError, match=r"there is no provider `opnai`"):
+        parse_limits(["opnai=32"])

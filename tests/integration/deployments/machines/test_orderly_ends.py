@@ -90,7 +90,7 @@ def states(site: Site, flow_run_id: str) -> list[str]:
     return [one["name"] for one in site.server.ask(f"/flow_run_states/?flow_run_id={flow_run_id}")]
 
 
-def test_a_worker_that_is_asked_to_end_hands_its_shard_on(site):
+def test_a_worker_that_is_asked_to_end_passes_its_shard_on(site):
     site.endpoint.asked.clear()
     worker = site.machine.processes[0]
     begun = site.server.start("nightly/nightly")
@@ -122,7 +122,7 @@ def test_a_night_that_is_asked_to_end_goes_on_elsewhere(site):
     assert len(site.server.flow_runs("shard")) == 2
 
 
-def test_a_night_that_is_cancelled_raises_one_alarm_that_tells_so(site, alarms):
+def test_a_night_that_is_cancelled_raises_one_alarm_for_it(site, alarms):
     site.endpoint.asked.clear()
     begun = site.server.start("nightly/nightly")
     wait_until(lambda: len(site.endpoint.asked) > 8, patience_s=120, every_s=0.2)
@@ -175,5 +175,5 @@ def test_missed_nights_run_in_their_order_or_are_skipped(site, catch_up, expecte
     runs = wait_until(ended, patience_s=NIGHT_S, every_s=0.5)
     site.server.ask(schedule, method="DELETE")
     assert [run["state_name"] for run in runs] == expected
-    begun = [run["start_time"] for run in runs if run["state_name"] == "Completed"]
-    assert begun == sorted(begun)
+    over = [run["end_time"] for run in runs if run["state_name"] == "Completed"]
+    assert over == sorted(over)

@@ -1,5 +1,6 @@
 """Checks of the doctor: data, warehouse, runs, keys, settings, packages and Prefect."""
 
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -30,6 +31,7 @@ from biasgrid.flows.operations.reachability import (
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import begin_run
+from support.paths import ROOT
 
 SECRET = "sk-not-to-be-shown"
 
@@ -209,3 +211,11 @@ def test_a_server_that_does_not_answer_is_broken_and_its_password_is_not_shown()
 
 def test_an_address_is_shown_without_what_is_secret_in_it():
     assert without_credentials("https://u:p@host:4200/api?token=t#f") == "https://host:4200/api"
+
+
+def test_every_variable_that_the_documentation_names_is_known():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    named = {name for page in pages for name in re.findall(r"BIASGRID_[A-Z]\w+", page.read_text(encoding="utf-8"))}
+    assert len(named) > 5
+    unknown = [check for check in check_settings(dict.fromkeys(named, "1"), None) if check.state != "ok"]
+    assert unknown == []
