@@ -192,9 +192,8 @@ def _starts(
     yield lambda: _wait_until_healthy(service, processes, stopping)
     yield lambda: _deploy(service)
     yield lambda: processes.append(_worker(service, claim, SHARDS, service.at_once))
-    yield lambda: processes.append(
-        _worker(service, claim, NIGHTS)
-    )  # ends first: nightly runs go back into their pool
+    # ends first: nightly runs go back into their pool
+    yield lambda: processes.append(_worker(service, claim, NIGHTS))
     yield lambda: report(_welcome(service))
 
 

@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,11 +32,16 @@ PROCESSES = ("ps", "-A", "-o", "ppid=,pid=")
 
 async def work(worker: ProcessWorker, grace_s: float = GRACE_S, *, with_healthcheck: bool = False) -> None:
     """Takes runs until SIGTERM or SIGINT, and waits for the end of those under way; a second signal kills them."""
-    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
+    loop, stopping, taking = asyncio.get_running_loop(), asyncio.Event(), asyncio.Lock()
     take = worker.get_and_submit_flow_runs
 
     async def take_unless_stopping() -> Any:
-        return [] if stopping.is_set() else await take()
+        async with taking:
+            return [] if stopping.is_set() else await take()
+
+    def is_busy() -> bool:
+        # a run that is taken and has no process yet would stay Pending, and nobody would take it again
+        return taking.locked() or bool(worker._submitting_flow_run_ids)
 
     worker.get_and_submit_flow_runs = take_unless_stopping  # type: ignore[method-assign]
     working = asyncio.create_task(worker.start(with_healthcheck=with_healthcheck))
@@ -44,19 +50,19 @@ async def work(worker: ProcessWorker, grace_s: float = GRACE_S, *, with_healthch
     stopped = asyncio.create_task(stopping.wait())
     await asyncio.wait([working, stopped], return_when=asyncio.FIRST_COMPLETED)
     if stopping.is_set() and not working.done():
-        await _drain(working, grace_s)
+        await _drain(working, is_busy, grace_s)
     stopped.cancel()
     with suppress(asyncio.CancelledError):
         await working
 
 
-async def _drain(working: asyncio.Task[None], grace_s: float) -> None:
+async def _drain(working: asyncio.Task[None], is_busy: Callable[[], bool], grace_s: float) -> None:
     asked = set[int]()
     with suppress(TimeoutError):
         async with asyncio.timeout(grace_s):
-            while not working.done() and (runs := children(os.getpid())):
-                end_runs({*runs} - asked)
-                asked |= {*runs}
+            while not working.done() and ((runs := {*children(os.getpid())}) or is_busy()):
+                end_runs(runs - asked)
+                asked |= runs
                 await asyncio.sleep(LOOK_S)
             await asyncio.sleep(LOOK_S)  # the worker notes how they have ended
     working.cancel()

@@ -20,7 +20,7 @@ from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.context import Grid, run_tags
 from biasgrid.flows.runs.kinds import E, F, R, RunKind
 from biasgrid.flows.runs.options import RunOptions, flow_parameters
-from biasgrid.flows.runs.outcome import read_rows
+from biasgrid.flows.runs.outcome import read_rows, resume_command
 from biasgrid.flows.runs.prepare import Prepared, open_lake, prepared_before, refuse_unnamed
 from biasgrid.flows.runs.session import run_session, share_caps
 from biasgrid.flows.telemetry import observer as telemetry
@@ -117,7 +117,7 @@ async def run_kind(
             found = await conclude(lake, grid.run, kind, inspector)
         await (publish or kind.publish)(lake, found, prepared.resolved.name)
     if found.incomplete:
-        _alarm_incomplete(kind.name, prepared.resolved.name, grid.run.run_id, found)
+        _alarm_incomplete(f"{kind.name} {prepared.resolved.name}", lake, grid.run.run_id, found)
     return completed_state(found)
 
 
@@ -125,12 +125,11 @@ ALARM, RUN = "biasgrid.alarm.", "biasgrid.run."
 """Prefixes of the names of an alarm's event, and of a run's resource."""
 
 
-def _alarm_incomplete(kind: str, name: str, run_id: str, found: Any) -> None:
+def _alarm_incomplete(name: str, lake: Lake, run_id: str, found: Any) -> None:
     """Alarms about a run of a deployment that no terminal shows."""
     if deployment.id:
-        subject = f"biasgrid incomplete: {kind} {name}"
-        resume = f"biasgrid resume {run_id}"
-        emit_alarm(run_id, "incomplete", subject, f"run {run_id}: {found}\n\n{found.warning}\n\n{resume}")
+        body = f"run {run_id}: {found}\n\n{found.warning}\n\n{resume_command(run_id, lake.named)}"
+        emit_alarm(run_id, "incomplete", f"biasgrid incomplete: {name}", body)
 
 
 def emit_alarm(run_id: str, severity: str, subject: str, body: str) -> None:

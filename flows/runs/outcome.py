@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,11 @@ EXITS: Final[Mapping[int, str]] = {
     UNDECIDED: "nothing fails, and something is not proven",
 }
 """What the codes of ended runs mean."""
+
+
+def resume_command(run_id: str, data: str) -> str:
+    """The command that asks what has no reply."""
+    return shlex.join(["biasgrid", "resume", run_id, "--data", data])
 
 
 class Ended(ABC):

@@ -31,6 +31,7 @@ from biasgrid.flows.benchmark.summary import NightTables
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.runs.context import Grid, generate_stage, land_replies_of_other_runs, run_tags
 from biasgrid.flows.runs.driver import conclude, run_flow, scenario_name
+from biasgrid.flows.runs.outcome import resume_command
 from biasgrid.flows.runs.prepare import Prepared, open_lake, refuse_unnamed
 from biasgrid.flows.runs.session import Terminated, coordinate_run
 from biasgrid.flows.scheduled.alarms import Night, announce, known_causes, ping_well, raise_alarm
@@ -43,11 +44,11 @@ from biasgrid.flows.scheduled.confirmation import (
     skip_confirmation,
 )
 from biasgrid.flows.scheduled.dispatch import Lost, Round, describe_state, hand_out, refuse_unknown
-from biasgrid.flows.scheduled.gaps import AWAY, UNANSWERED, gap_rows, read_gaps, resume_command
+from biasgrid.flows.scheduled.gaps import AWAY, UNANSWERED, gap_rows, read_gaps
 from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions, read_deadline
 from biasgrid.flows.scheduled.outcome import BROKEN_NIGHT, Ended, causes_of, final_state
 from biasgrid.flows.scheduled.shards import Shard, shards, share_rest
-from biasgrid.flows.scheduled.turns import hand_on, take_turn
+from biasgrid.flows.scheduled.turns import hand_on, run_id_of, take_turn
 from biasgrid.flows.terminal.markdown import Markup
 from biasgrid.tasks.prompt.run_costs import read_run_costs
 from biasgrid.warehouse.expectations.process import Inspector, start_inspector
@@ -140,7 +141,7 @@ async def _break_off(given: NightOptions, error: Exception) -> State[Any]:
 
 
 async def _run_night(given: NightOptions) -> Outcome | State[Any]:
-    lake, run_id = open_lake(given.data), given.run_id or _interrupted_run()
+    lake, run_id = open_lake(given.data), given.run_id or run_id_of(flow_run.tags)
     source = find_run(lake, run_id).scenario_resolved if run_id else refuse_unnamed(given.scenario)
     own = BenchmarkOptions(**given.pick("max_cost", "max_requests")) if run_id else given
     prepared = Prepared(BENCHMARK.unsent(source, own))
@@ -157,12 +158,6 @@ async def _run_night(given: NightOptions) -> Outcome | State[Any]:
         if given.pictures:
             await publish_pictures(lake, grid.run.run_id, grid.resolved.name)
         return state
-
-
-def _interrupted_run() -> str | None:
-    """The run of this flow run if Prefect starts it again, to be resumed."""
-    tags: list[str] = flow_run.tags or []
-    return next((tag.partition(":")[2] for tag in tags if tag.startswith("run:")), None)
 
 
 async def _plan(grid: Grid) -> pl.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -80,11 +79,6 @@ def _gaps(cases: pl.DataFrame, answered: pl.DataFrame, failed: pl.DataFrame) -> 
         Gap(row["model"], row["word"], row["cases"], row["planned"], row["since"], row["error_message"] or "")
         for row in rows.iter_rows(named=True)
     ]
-
-
-def resume_command(run_id: str, data: str) -> str:
-    """The command that asks what has no reply."""
-    return shlex.join(["biasgrid", "resume", run_id, "--data", data])
 
 
 def gap_rows(gaps: Iterable[Gap]) -> list[tuple[str, ...]]:

@@ -19,9 +19,10 @@ from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
 from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.cells import cells_stage
 from biasgrid.flows.runs.driver import report_user_errors
+from biasgrid.flows.runs.outcome import resume_command
 from biasgrid.flows.runs.prepare import Prepared, open_lake
 from biasgrid.flows.runs.session import Terminated, run_part, share_caps
-from biasgrid.flows.scheduled.gaps import read_gaps, resume_command, shard_state
+from biasgrid.flows.scheduled.gaps import read_gaps, shard_state
 from biasgrid.flows.scheduled.shards import Shard, part_of
 from biasgrid.flows.scheduled.turns import hand_on
 from biasgrid.warehouse.storage.lake import Lake

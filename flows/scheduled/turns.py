@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NoReturn
 from uuid import UUID
@@ -67,7 +68,7 @@ async def take_turn(catch_up: CatchUp) -> State[Any] | None:
         return None
     async with get_client() as client:
         own = await client.read_flow_run(UUID(flow_run.id))
-        if not own.auto_scheduled or own.deployment_id is None or own.run_count > 1:
+        if not own.auto_scheduled or own.deployment_id is None or run_id_of(own.tags):
             return None  # it was asked for now, or has begun
         others = await _due_nights(client, own)
         if catch_up == "all":
@@ -81,6 +82,11 @@ async def take_turn(catch_up: CatchUp) -> State[Any] | None:
     if catch_up == "none" and datetime.now(UTC) - _due(own) > MISSED:
         return _skip(f"missed: it was due at {moment(_due(own))}")
     return None
+
+
+def run_id_of(tags: Iterable[str] | None) -> str | None:
+    """Id of the run that a flow run with these tags has begun."""
+    return next((tag.partition(":")[2] for tag in tags or () if tag.startswith("run:")), None)
 
 
 def _skip(message: str) -> State[Any]:

@@ -64,35 +64,55 @@ def storage(_s3: Any, place: Path) -> Iterator[Storage]:
         yield made
 
 
+@dataclass(frozen=True)
+class Postgres:
+    """A PostgreSQL server. It refuses to run as root: there it runs as the user that its package makes."""
+
+    programs: Path
+    folder: Path
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"postgresql+asyncpg://prefect@127.0.0.1:{self.port}/prefect"
+
+    def create(self) -> None:
+        self._do("initdb", "-D", self.folder / "data", "-U", "prefect", "-A", "trust", "-E", "UTF8")
+        self.start()
+        self._do("createdb", "-h", "127.0.0.1", "-p", self.port, "-U", "prefect", "prefect")
+
+    def start(self) -> None:
+        settings = f"-p {self.port} -h 127.0.0.1 -k {self.folder} -F"
+        self._do("pg_ctl", "-D", self.folder / "data", "-o", settings, "-l", self.folder / "log", "-w", "start")
+
+    def stop(self) -> None:
+        self._do("pg_ctl", "-D", self.folder / "data", "-m", "immediate", "-w", "stop")
+
+    def _do(self, program: str, *arguments: object) -> None:
+        command = [*as_postgres(), str(self.programs / program), *map(str, arguments)]
+        subprocess.run(command, check=True, capture_output=True, cwd="/tmp")
+
+
+def as_postgres() -> list[str]:
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+
+
 @pytest.fixture(scope="module")
-def postgres() -> Iterator[str | None]:
-    """The address of a PostgreSQL server with an empty database; None where this machine has none."""
+def postgres() -> Iterator[Postgres | None]:
+    """A PostgreSQL server with an empty database; None where this machine has none."""
     found = next((path for path in sorted(Path("/usr/lib/postgresql").glob("*/bin")) if path.is_dir()), None)
     initdb = shutil.which("initdb", path=str(found) if found else None)
     if initdb is None:
         yield None
         return
-    with ExitStack() as running:
-        yield _postgres(Path(initdb).parent, running)
-
-
-def _postgres(programs: Path, running: ExitStack) -> str:
-    """PostgreSQL refuses to run as root: there it runs as the user that its package makes."""
-    as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
-    folder = Path(subprocess.check_output([*as_user, "mktemp", "-d"], text=True, cwd="/tmp").strip())
-    running.callback(shutil.rmtree, folder, ignore_errors=True)
-    port = free_port()
-    data = folder / "data"
-    settings = f"-p {port} -h 127.0.0.1 -k {folder} -F"
-    for command in (
-        [programs / "initdb", "-D", data, "-U", "prefect", "-A", "trust", "-E", "UTF8"],
-        [programs / "pg_ctl", "-D", data, "-o", settings, "-l", folder / "log", "-w", "start"],
-        [programs / "createdb", "-h", "127.0.0.1", "-p", str(port), "-U", "prefect", "prefect"],
-    ):
-        subprocess.run([*as_user, *map(str, command)], check=True, capture_output=True, cwd="/tmp")
-    stop = [*as_user, str(programs / "pg_ctl"), "-D", str(data), "-m", "immediate", "-w", "stop"]
-    running.callback(subprocess.run, stop, check=True, capture_output=True, cwd="/tmp")
-    return f"postgresql+asyncpg://prefect@127.0.0.1:{port}/prefect"
+    made = subprocess.check_output([*as_postgres(), "mktemp", "-d"], text=True, cwd="/tmp").strip()
+    running = Postgres(Path(initdb).parent, Path(made), free_port())
+    try:
+        running.create()
+        yield running
+    finally:
+        running.stop()
+        shutil.rmtree(made, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -148,16 +168,16 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def server(place: Path, postgres: str | None) -> Iterator[Server]:
+def server(place: Path, postgres: Postgres | None) -> Iterator[Server]:
     """Prefect's server, on PostgreSQL where there is one."""
     environment = bare_environment(
         PREFECT_SERVER_API_AUTH_STRING=SECRET,
         PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY="PT5S",
         PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS="5",
-        **({"PREFECT_API_DATABASE_CONNECTION_URL": postgres} if postgres else {}),
+        **({"PREFECT_API_DATABASE_CONNECTION_URL": postgres.url} if postgres else {}),
     )
     with prefect_server(place / "server", environment) as started:
-        yield Server(started.api, started.home / "server.log", postgres)
+        yield Server(started.api, started.home / "server.log", postgres and postgres.url)
 
 
 @dataclass

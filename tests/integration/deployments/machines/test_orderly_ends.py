@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from biasgrid.flows.scheduled.turns import run_id_of
+from biasgrid.warehouse.storage.lake import Lake
 from support.flows import provider_at, requirement, write_yaml
 from support.http_server import Answer, address_of, listening
 from support.paths import ROOT
@@ -20,6 +22,8 @@ from support.processes import wait_until
 pytestmark = pytest.mark.drill
 NIGHT_S = 240.0
 LATENCY_MS, AT_ONCE = 1000, 4
+AWAY_S = 20.0
+"""For so long the database does not answer; a shard's last requests take a few seconds."""
 
 
 def scenario(templates: int = 4) -> dict[str, Any]:
@@ -139,15 +143,35 @@ def test_a_night_that_is_cancelled_raises_one_alarm_for_it(site, alarms):
     assert alarms == [f"biasgrid broken: {ended['parameters']['scenario']}: the night ended as Cancelled"]
 
 
-def miss_nights(site: Site, catch_up: str) -> Any:
-    """Three nights of the last hour, the next one minutes away; the schedule's path."""
+def test_a_database_that_is_away_at_a_shards_end_fails_nothing(site, place, postgres):
+    if postgres is None:
+        pytest.skip("PostgreSQL is not on this machine (install Debian's postgresql)")
+    site.endpoint.asked.clear()
+    begun = site.server.start("nightly/nightly")
+    wait_until(lambda: len(site.endpoint.asked) > 8, patience_s=120, every_s=0.2)
+    run_id = run_id_of(site.server.ask(f"/flow_runs/{begun}")["tags"])
+    planned = Lake(place / "lake").read("cases", run_id).height
+    wait_until(lambda: len(site.endpoint.asked) > planned - AT_ONCE, patience_s=120, every_s=0.1)
+    postgres.stop()
+    time.sleep(AWAY_S)
+    postgres.start()
+    ended = site.server.wait_for_end(begun, NIGHT_S)
+    assert ended["state_type"] == "COMPLETED", ended["state"]["message"]
+    shards = [run for run in site.server.flow_runs("shard") if f"run:{run_id}" in run["tags"]]
+    assert [run["state_name"] for run in shards] == ["Completed"]
+    assert {*states(site, shards[0]["id"])} == {"Scheduled", "Pending", "Running", "Completed"}
+    assert set(Counter(site.endpoint.asked).values()) == {1}
+
+
+def miss_nights(site: Site, catch_up: str, age: timedelta) -> Any:
+    """Three nights half an hour apart, the last one of this age, the next one minutes away; their schedule."""
     nightly = site.server.deployment("nightly/nightly")
     small = {"models": ["simulated/fair"], "catch_up": catch_up}
     path = f"/deployments/{nightly['id']}"
     site.server.ask(path, {"parameters": nightly["parameters"] | small}, method="PATCH")
     now = datetime.now(UTC)
-    anchor, begin = now - timedelta(minutes=10), now - timedelta(hours=1)
-    every = {"schedule": {"interval": 1200, "anchor_date": anchor.isoformat()}, "active": True}
+    anchor, begin = now - age, now - timedelta(minutes=85)
+    every = {"schedule": {"interval": 1800, "anchor_date": anchor.isoformat()}, "active": True}
     (made,) = site.server.ask(f"{path}/schedules", [every])
     window = {"start_time": begin.isoformat(), "end_time": now.isoformat(), "min_runs": 1}
     site.server.ask(f"{path}/schedule", window)
@@ -155,16 +179,21 @@ def miss_nights(site: Site, catch_up: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("catch_up", "expected"),
-    [("latest", ["Skipped", "Skipped", "Completed"]), ("all", ["Completed", "Completed", "Completed"])],
+    ("catch_up", "minutes", "expected"),
+    [
+        ("latest", 20, ["Skipped", "Skipped", "Completed"]),
+        ("all", 20, ["Completed", "Completed", "Completed"]),
+        ("none", 20, ["Skipped", "Skipped", "Skipped"]),
+        ("none", 5, ["Skipped", "Skipped", "Completed"]),
+    ],
 )
-def test_missed_nights_run_in_their_order_or_are_skipped(site, catch_up, expected):
+def test_missed_nights_run_in_their_order_or_are_skipped(site, catch_up, minutes, expected):
     before = {run["id"] for run in site.server.flow_runs("nightly")}
     for worker in [one for one in site.machine.processes if "biasgrid-nights" in one.args]:
         worker.send_signal(signal.SIGTERM)
         worker.wait(30)
         site.machine.processes.remove(worker)
-    schedule = miss_nights(site, catch_up)
+    schedule = miss_nights(site, catch_up, timedelta(minutes=minutes))
     site.machine.work("biasgrid-nights")
 
     def ended() -> Any:

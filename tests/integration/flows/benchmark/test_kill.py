@@ -62,6 +62,20 @@ def test_ctrl_c_keeps_what_arrived_and_states_how_to_go_on(shell, slow, asked):
     assert "genders-alike" in mine.finish("show", "--all")[1]
 
 
+def test_what_a_killed_run_left_in_its_journals_is_not_forecast_again(shell, slow, asked):
+    mine = shell("left")
+    process = mine.start("run", asked)
+    wait_for_requests(slow, 25, process)
+    kill_group(process)
+    kept = len(mine.arrived_replies())
+    assert mine.journals()
+    rest = mine.lake.read("cases").height - kept
+    code, _, err = mine.finish("resume")
+    assert code in (0, 1), err
+    assert f"{rest} requests" in err.splitlines()[0], err
+    assert len(slow.bodies) - rest <= kept + AT_ONCE
+
+
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize(("word", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_a_run_and_its_temporary_server_at_once(shell, slow, asked, word, code, times):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import orjson
 import pytest
@@ -14,6 +15,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.states import Running
 
+from biasgrid.flows.benchmark.flow import benchmark
 from biasgrid.flows.scheduled import dispatch
 from biasgrid.flows.scheduled.flow import nightly
 from biasgrid.flows.scheduled.shard import shard
@@ -220,6 +222,20 @@ async def test_one_model_of_three_that_is_refused_stops_at_once_and_no_other(pro
     (alarm,) = night.alarms
     assert alarm["subject"].startswith(f"biasgrid incomplete: small: {KEYED} key rejected × ")
     assert "wrong-key" not in orjson.dumps(alarm).decode()
+
+
+async def test_a_run_on_demand_without_all_replies_is_one_alarm_that_says_how_to_continue(
+    provider, scenario, tmp_path, monkeypatch
+):
+    provider.come()
+    monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__ID", str(uuid4()))
+    found = await benchmark(scenario([KEYED, THERE], templates=TEMPLATES), data=str(tmp_path), expectations=False)
+    await asyncio.to_thread(send_pending_events)
+    await await_until(lambda: _events("biasgrid.alarm.", found.run_id), patience_s=60, every_s=0.5)
+    (alarm,) = await _events("biasgrid.alarm.", found.run_id)
+    assert (alarm["severity"], alarm["subject"]) == ("incomplete", "biasgrid incomplete: benchmark small")
+    assert "KeyRejected" in alarm["body"]
+    assert alarm["body"].endswith(f"biasgrid resume {found.run_id} --data {tmp_path}")
 
 
 async def test_a_night_that_cannot_begin_is_one_alarm_as_broken(pool, tmp_path):
