@@ -159,7 +159,7 @@ def test_a_database_that_is_away_at_a_shards_end_fails_nothing(site, place, post
     assert ended["state_type"] == "COMPLETED", ended["state"]["message"]
     shards = [run for run in site.server.flow_runs("shard") if f"run:{run_id}" in run["tags"]]
     assert [run["state_name"] for run in shards] == ["Completed"]
-    assert {*states(site, shards[0]["id"])} == {"Scheduled", "Pending", "Running", "Completed"}
+    assert not {"Failed", "Crashed"} & {*states(site, shards[0]["id"])}
     assert set(Counter(site.endpoint.asked).values()) == {1}
 
 
@@ -203,6 +203,6 @@ def test_missed_nights_run_in_their_order_or_are_skipped(site, catch_up, minutes
 
     runs = wait_until(ended, patience_s=NIGHT_S, every_s=0.5)
     site.server.ask(schedule, method="DELETE")
-    assert [run["state_name"] for run in runs] == expected
+    assert [run["state_name"] for run in runs] == expected, [run["state"]["message"] for run in runs]
     over = [run["end_time"] for run in runs if run["state_name"] == "Completed"]
     assert over == sorted(over)

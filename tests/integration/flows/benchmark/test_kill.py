@@ -72,7 +72,7 @@ def test_what_a_killed_run_left_in_its_journals_is_not_forecast_again(shell, slo
     rest = mine.lake.read("cases").height - kept
     code, _, err = mine.finish("resume")
     assert code in (0, 1), err
-    assert f"{rest} requests" in err.splitlines()[0], err
+    assert f"left: {rest} prompts" in err.splitlines()[0], err
     assert len(slow.bodies) - rest <= kept + AT_ONCE
 
 
