@@ -40,7 +40,7 @@ async def work(worker: ProcessWorker, grace_s: float = GRACE_S, *, with_healthch
             return [] if stopping.is_set() else await take()
 
     def is_busy() -> bool:
-        # a run that is taken and has no process yet would stay Pending, and nobody would take it again
+        # a run that is taken and has no process yet would stay Pending, and no worker would take it again
         return taking.locked() or bool(worker._submitting_flow_run_ids)
 
     worker.get_and_submit_flow_runs = take_unless_stopping  # type: ignore[method-assign]

@@ -13,7 +13,6 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterDeploymen
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.responses import OrchestrationResult
 from prefect.client.schemas.sorting import FlowRunSort
-from prefect.events import emit_event
 from prefect.exceptions import Pause
 from prefect.runtime import flow_run
 from prefect.states import Completed, Scheduled
@@ -24,8 +23,6 @@ from biasgrid.tasks.report.figures import moment
 
 INTERRUPTED, QUEUED, SKIPPED = "Interrupted", "Queued", "Skipped"
 """States of flow runs that go back into their pool, and of nights that do not run."""
-PUT_BACK: Final = "biasgrid.flow-run.put-back"
-"""Event after the last heartbeat of a process that put its flow run back."""
 CANCELLED: Final = {StateType.CANCELLING, StateType.CANCELLED}
 """Cancelled states; a cancelled process counts as crashed until its worker notices its end."""
 OPEN: Final = {StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING}
@@ -61,9 +58,6 @@ async def _put_back(client: PrefectClient, name: str, message: str, wait_s: floa
     state: State[Any] = Scheduled(scheduled_time=at, name=name, message=message)
     answer: OrchestrationResult[Any] = await client.set_flow_run_state(UUID(flow_run.id), state)
     if answer.state is not None and answer.state.is_scheduled():
-        # the server's own event of this state may come before a heartbeat that this process sent earlier; then the
-        # run would count as lost while it waits
-        emit_event(PUT_BACK, {"prefect.resource.id": f"prefect.flow-run.{flow_run.id}"})
         raise Pause(message, state=answer.state)
 
 

@@ -21,7 +21,7 @@ FOLDER = Path(str(files("biasgrid.deployments")))
 FAILING = {"Regression", "Incomplete", "OverCost", "NotMet", "Undecided", "Broken"}
 """How a night may fail that raises its own alarm."""
 OF_SHARDS = {"Away", "Stopped", "Unanswered"}
-PUT_BACK = {"Interrupted", "Queued", "Skipped"}
+PUT_BACK = {"Interrupted", "Queued", "Skipped", "Late", "AwaitingConcurrencySlot", "Pending"}
 BLOCK = "2b8f3f5a-7c55-4a4e-9a39-0b6b8f1b9a11"
 
 

@@ -224,7 +224,7 @@ async def test_one_model_of_three_that_is_refused_stops_at_once_and_no_other(pro
     assert "wrong-key" not in orjson.dumps(alarm).decode()
 
 
-async def test_a_run_on_demand_without_all_replies_is_one_alarm_that_says_how_to_continue(
+async def test_a_run_on_demand_without_all_replies_is_one_alarm_with_the_command_that_continues(
     provider, scenario, tmp_path, monkeypatch
 ):
     provider.come()
