@@ -142,7 +142,7 @@ class Catalog:
             own_limits=_own_limits(provider, entry),
             batch=provider.batch,
             tunes=provider.tunes,
-            parameters=entry.parameters,
+            parameters=provider.parameters if entry.parameters is None else entry.parameters,
             structured=provider.structured if entry.structured is None else entry.structured,
         )
 

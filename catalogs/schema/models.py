@@ -10,6 +10,8 @@ from pydantic import Field
 from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.catalogs.schema.endpoints import Endpoint
 
+Parameter = Literal["temperature", "max_tokens", "seed"]
+
 
 class Prices(Frozen):
     """US dollars per million tokens."""
@@ -47,7 +49,7 @@ class Batching(Frozen):
 
 class Provider(Frozen):
     connector: str
-    """openai, azure, huggingface, replicate, http, transformers, simulated, replay, or an entry point
+    """openai, azure, anthropic, huggingface, replicate, http, transformers, simulated, replay, or an entry point
     `biasgrid.connectors`."""
     base_url: str | None = None
     base_url_env: str | None = None
@@ -68,6 +70,8 @@ class Provider(Frozen):
     """listed: only models named in this file, so that a misspelt one is found before the first call."""
     api_version: str | None = None
     """Azure's api-version."""
+    parameters: tuple[Parameter, ...] = ("temperature", "max_tokens", "seed")
+    """The parameters that its models accept, unless their entries list others."""
 
 
 class ModelEntry(Frozen):
@@ -80,8 +84,8 @@ class ModelEntry(Frozen):
     """Its own: each that is set holds for this model alone, in place of the provider's."""
     aliases: tuple[str, ...] = ()
     """Other names, LangBiTe's keys such as `OpenAIGPT4o` among them."""
-    parameters: tuple[Literal["temperature", "max_tokens", "seed"], ...] = ("temperature", "max_tokens", "seed")
-    """The parameters it accepts; others are not sent, and what was sent is stored."""
+    parameters: tuple[Parameter, ...] | None = None
+    """The parameters it accepts; others are not sent, and what was sent is stored. None: those of its provider."""
     structured: bool | None = None
     """Whether it replies by a JSON Schema; None: as its provider's models do."""
 

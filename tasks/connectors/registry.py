@@ -18,6 +18,7 @@ PROVIDERS = "biasgrid.tasks.connectors.providers"
 SHIPPED = {
     "openai": f"{PROVIDERS}.openai:connect",
     "azure": f"{PROVIDERS}.openai:connect_azure",
+    "anthropic": f"{PROVIDERS}.anthropic:connect",
     "huggingface": f"{PROVIDERS}.huggingface:connect",
     "replicate": f"{PROVIDERS}.replicate:connect",
     "http": f"{PROVIDERS}.http:connect",
