@@ -146,7 +146,8 @@ def _third_party_imports(path: Path) -> set[str]:
 
 def test_every_package_that_product_code_imports_is_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    stated = [*project["dependencies"], *project["optional-dependencies"]["finetune"]]
+    extras = project["optional-dependencies"]
+    stated = [*project["dependencies"], *extras["finetune"], *extras["anthropic"]]
     declared = {canonicalize_name(Requirement(one).name) for one in stated}
     imported = {
         name

@@ -9,11 +9,10 @@ select
     verdicts.outcome,
     verdicts.parsed_value,
     -- of a number with more than six decimals, what the column rounds away
-    if(
-        verdicts.outcome is null,
-        (try_cast(verdicts.parsed_text as decimal(38, 18)) - verdicts.parsed_value)::decimal(18, 12),
-        null
-    ) as parsed_rest,
+    case
+        when verdicts.outcome is null
+            then (try_cast(verdicts.parsed_text as decimal(38, 18)) - verdicts.parsed_value)::decimal(18, 12)
+    end as parsed_rest,
     verdicts.langbite_outcome,
     verdicts.langbite_value,
     verdicts.langbite_difference,
