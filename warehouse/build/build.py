@@ -101,7 +101,7 @@ def build(
         remove_partial_files(target.parent)
         superseded = find_superseded(lake) if target == lake.database else []
         landed = list_landed(lake)
-        increment = find_increment(_last_file(lake, target, full), ordered, landed)
+        increment = find_increment(lake, _last_file(lake, target, full), ordered, landed)
         refuse_damaged(lake, (file for own in increment.select(landed).values() for file in own))
         passed = gate or (lambda built: None)
         if increment.is_empty:

@@ -1,8 +1,9 @@
 """Finds the runs that a build must compute, and replaces their rows in a copy of the last file.
 
 The rows of a run are computed from its own files alone (models of scope `run`), so they stay as they are until one
-of these files changes. The DuckDB file has a mark of each run: a hash of the names, sizes and times of its files.
-Another mark is of the SQL, macros and code that computed the rows.
+of these files changes. The DuckDB file has a mark of each run: hashes of the names, sizes and times of its files,
+one of those of its events, which are recorded after the build that ends a run, and one of the others. Another mark is
+of the SQL, macros and code that computed the rows.
 """
 
 # ruff: noqa: S608 - names from our own models, values escaped
@@ -10,6 +11,7 @@ Another mark is of the SQL, macros and code that computed the rows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,16 +20,20 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from biasgrid.warehouse.build.attach_lake import Landed, run_of
+from biasgrid.warehouse.build.attach_lake import Landed, attach_lake, run_of
 from biasgrid.warehouse.build.materialize import STORAGE
 from biasgrid.warehouse.build.models import Model
 from biasgrid.warehouse.build.sql_quoting import literal, quote_all
 from biasgrid.warehouse.build.text_views import EXCEPTIONS, STORED
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.schemas import KINDS, OF_KINDS, SCHEMA_VERSION, UNITS
+from biasgrid.warehouse.storage.lake import Lake
 
 MARKS = f"{STORAGE}.run_marks"
 """Table of the marks: `run_id`, `mark`; the mark of what computed them has no run."""
+
+EVENT, RUNS = "runs", "staging.stg_runs"
+"""Table of the events of runs, and the only model that reads it."""
 
 PART = "part"
 """Name under which a file with the rows of some runs is attached."""
@@ -60,26 +66,49 @@ class Increment:
         return {table: [file for file in own if run_of(file) in self.changed] for table, own in landed.items()}
 
 
-def find_increment(last: Path | None, ordered: Sequence[Model], landed: Landed) -> Increment:
+def find_increment(lake: Lake, last: Path | None, ordered: Sequence[Model], landed: Landed) -> Increment:
     """What has changed since the file `last` was built; everything if there is none or it cannot be read."""
     marks = mark_runs(landed) | {None: _mark_models(ordered)}
     before = _read_marks(last) if last and _can_be_kept(ordered, landed) else {}
     runs = frozenset(run_id for run_id in marks if run_id)
-    if before.get(None) != marks[None]:
+    if last is None or before.get(None) != marks[None]:
         return Increment(marks, runs, is_whole=True)
-    changed = frozenset(run_id for run_id in runs if before.get(run_id) != marks[run_id])
+    differing = {run_id for run_id in runs if before.get(run_id) != marks[run_id]}
+    recorded = {run_id for run_id in differing if before.get(run_id, "").split()[:1] == marks[run_id].split()[:1]}
+    events = [file for file in landed[EVENT] if run_of(file) in recorded]
+    changed = frozenset(differing - _find_unchanged(lake, last, ordered, events))
     gone = frozenset(run_id for run_id in before if run_id) - runs
     return Increment(marks, changed, gone, is_whole=changed == runs)
 
 
 def mark_runs(landed: Landed) -> dict[str | None, str]:
-    """The mark of each run."""
-    seen: dict[str | None, list[str]] = {}
-    for table, own in sorted(landed.items()):
+    """The mark of each run: of its files but those of its events, and of these."""
+    events = _mark_files({EVENT: landed[EVENT]})
+    others = _mark_files({table: own for table, own in landed.items() if table != EVENT})
+    return {run_id: f"{others.get(run_id, '-')} {events.get(run_id, '-')}" for run_id in {**events, **others}}
+
+
+def _mark_files(landed: Landed) -> dict[str, str]:
+    seen: dict[str, list[str]] = {}
+    for table, own in landed.items():
         for file in own:
             stat = file.stat()
             seen.setdefault(run_of(file), []).append(f"{table} {file.name} {stat.st_size} {stat.st_mtime_ns}")
     return {run_id: content_hash(*sorted(marks)) for run_id, marks in seen.items()}
+
+
+def _find_unchanged(lake: Lake, last: Path, ordered: Iterable[Model], events: Sequence[Path]) -> set[str]:
+    """Runs of these files of events whose row in the file `last` still holds: no other model reads events."""
+    if not events:
+        return set()
+    runs = next(model for model in ordered if model.relation == RUNS)
+    columns = quote_all(runs.about.columns)
+    rows = f"select {columns} from ({runs.sql}) intersect select {columns} from last_file.{RUNS}"
+    with duckdb.connect() as session, suppress(duckdb.Error):  # damage, which the build names
+        attach_lake(session, lake, wanted=(), landed={EVENT: events})
+        session.execute(f"attach {literal(last)} as last_file (read_only)")
+        return {run_id for (run_id,) in session.execute(f"select run_id from ({rows})").fetchall()}
+    return set()
 
 
 def write_marks(warehouse: duckdb.DuckDBPyConnection, increment: Increment) -> None:
@@ -152,7 +181,7 @@ def without_other_kinds(warehouse: duckdb.DuckDBPyConnection, landed: Landed) ->
 def _can_be_kept(ordered: Iterable[Model], landed: Landed) -> bool:
     of_runs = {model.relation: model for model in ordered if model.is_kept and not model.is_of_history}
     are_apart = all("run_id" in model.about.columns for model in of_runs.values())
-    return are_apart and "staging.stg_runs" in of_runs and all(landed[table] for table in UNITS)
+    return are_apart and RUNS in of_runs and all(landed[table] for table in UNITS)
 
 
 def _read_marks(last: Path) -> dict[str | None, str]:

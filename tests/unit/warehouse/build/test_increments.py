@@ -5,6 +5,7 @@ import random
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -46,7 +47,7 @@ class History:
     def change(self) -> None:
         ways = [self.run, self.run, self.run_other_kind]
         of_runs = [self.resume, self.judge_again, self.overrule, self.land_twice, self.move_away, self.forget]
-        ways += [*of_runs, self.compact] if self.cells else []
+        ways += [*of_runs, self.compact, self.end] if self.cells else []
         self.chance.choice(ways)()
 
     def run(self) -> None:
@@ -113,6 +114,22 @@ class History:
 
     def compact(self) -> None:
         compact_run(self.lake, self._benchmark())
+
+    def end(self) -> None:
+        """A run is recorded as ended after the build that it ends with, and then compacted."""
+        run_id = self._benchmark()
+        self.record(run_id, "aggregating")
+        build(self.lake)
+        self.record(run_id, self.chance.choice(["completed", "incomplete"]))
+        if self.chance.random() < 0.5:
+            compact_run(self.lake, run_id)
+
+    def record(self, run_id: str, state: Any) -> None:
+        events = self.lake.read("runs", run_id)
+        at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=events.height)
+        event_id = f"9{events.height:025}"
+        row = events.tail(1).with_columns(event_id=pl.lit(event_id), state=pl.lit(state), recorded_at=pl.lit(at))
+        self.lake.write("runs", run_id, event_id, row)
 
     def _benchmark(self) -> str:
         return self.chance.choice(sorted(self.cells))
@@ -211,6 +228,25 @@ def test_a_build_without_changes_leaves_the_file_as_it_is(history):
     assert own.lake.database.stat().st_ino == before.st_ino
     build(own.lake, full=True)
     assert own.lake.database.stat().st_ino != before.st_ino
+
+
+def test_a_run_that_only_ended_is_not_computed_again(history):
+    own = history(7)
+    own.run()
+    (run_id,) = own.cells
+    own.record(run_id, "aggregating")
+    compact_run(own.lake, run_id)
+    build(own.lake)
+    before = own.lake.database.stat()
+    own.record(run_id, "completed")
+    compact_run(own.lake, run_id)
+    build(own.lake)
+    assert own.lake.database.stat().st_ino == before.st_ino
+    assert differences(own.lake) == []
+    own.record(run_id, "incomplete")
+    build(own.lake)
+    assert query(own.lake, "select state from staging.stg_runs").rows() == [("incomplete",)]
+    assert differences(own.lake) == []
 
 
 def test_a_damaged_file_is_built_anew(history):
