@@ -2,8 +2,8 @@
 
 The rows of a run are computed from its own files alone (models of scope `run`), so they stay as they are until one
 of these files changes. The DuckDB file has a mark of each run: hashes of the names, sizes and times of its files,
-one of those of its events, which are recorded after the build that ends a run, and one of the others. Another mark is
-of the SQL, macros and code that computed the rows.
+one of those of its events, which are recorded after the build that ends a run, and one of the others. Another mark
+is of the SQL, macros and code that computed the rows.
 """
 
 # ruff: noqa: S608 - names from our own models, values escaped
