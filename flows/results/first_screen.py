@@ -16,7 +16,7 @@ from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.flows.terminal.console import one_line
 from biasgrid.flows.terminal.tables import fold_name
 from biasgrid.tasks.report.answer import Answer, ModelAnswer
-from biasgrid.tasks.report.examples import Example
+from biasgrid.tasks.report.examples import Example, spread_out
 from biasgrid.tasks.report.figures import format_measure
 from biasgrid.tasks.report.verdicts import COLOURS, VERDICTS
 
@@ -76,7 +76,7 @@ class Screen:
             yield from _wrap(out, self.ending)
 
     def _example_lines(self, out: Console, count: int) -> Iterator[Text]:
-        shown = _spread_out(self.examples)[:count]
+        shown = spread_out(self.examples)[:count]
         for number, one in enumerate(shown):
             label = "" if number else "Worst reply  " if len(shown) == 1 else "Worst replies  "
             where = f"{one.model} on {one.check} ({one.template})"
@@ -90,7 +90,7 @@ class Screen:
 
     def _next_lines(self) -> Iterator[Text]:
         steps = self.answer.next_steps(self.place)
-        for one in _spread_out(self.examples)[:1]:
+        for one in spread_out(self.examples)[:1]:
             words = ("biasgrid", "trace", one.template, "--model", one.model, "--run", self.answer.short)
             steps.insert(-1, f"{shlex.join(words)}{self.place}")
         for number, step in enumerate(steps):
@@ -99,16 +99,6 @@ class Screen:
 
 def _most_lines(out: Console) -> int:
     return LINES * max(WIDTH, out.width) // out.width
-
-
-def _spread_out(examples: Sequence[Example]) -> list[Example]:
-    """One of each model before a second of any."""
-    seen: dict[str, int] = {}
-    placed = []
-    for one in examples:
-        seen[one.model] = seen.get(one.model, 0) + 1
-        placed.append((seen[one.model], one))
-    return [one for _, one in sorted(placed, key=lambda pair: pair[0])]
 
 
 def _wrap(out: Console, text: str, style: str = "", indent: str = "", most: int | None = None) -> Iterator[Text]:

@@ -6,7 +6,7 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -279,17 +279,24 @@ def _plural_verb(verb: str) -> str:
 def answer(lake: Lake, run_id: str | None = None) -> Answer:
     """What a run found; raises UserError if no warehouse has been built or there is no such run."""
     run = find_run(lake, run_id)
-    models = [ModelAnswer(model, own, WORDS[run.kind]) for model, own in by_model(headline_checks(lake, run))]
+    run = replace(run, kind=run.kind or BENCHMARK)
+    models = rank_models(headline_checks(lake, run), run.kind)
     costs = query(lake, COSTS, [run.run_id]).to_dicts()[0]
     return Answer(
         run,
         _name(run),
-        sorted(models, key=lambda one: one.support),
+        models,
         costs["requests"] or 0,
         costs["cost_usd"],
         _group_harmed(query(lake, HARMED, [run.run_id]).iter_rows()) if run.kind == BENCHMARK else {},
         short_id(lake, run),
     )
+
+
+def rank_models(found: Sequence[Check], kind: str) -> list[ModelAnswer]:
+    """What was found of each model, best supported first; what was not examined last."""
+    models = [ModelAnswer(model, own, WORDS[kind]) for model, own in by_model(found)]
+    return sorted(models, key=lambda one: one.support)
 
 
 def _group_harmed(rows: Iterable[tuple[str, str, float]]) -> dict[str, list[tuple[str, float]]]:

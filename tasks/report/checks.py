@@ -282,8 +282,7 @@ INTERACTION = f"""
         {STAGES},
         held_out
 """  # noqa: S608 - words of ours
-HEADLINES: Mapping[str, str] = {
-    "benchmark": """
+HEADLINE = """
     select
         model,
         concern as topic,
@@ -309,10 +308,14 @@ HEADLINES: Mapping[str, str] = {
         judged_cases as replies,
         not_evaluated_because as why
     from marts.requirement_findings
-    where run_id = ?
+"""
+BOARD = f"""
+    {HEADLINE}
+    semi join marts.leaderboard using (run_id, model, concern)
     order by model, concern, requirement
 """
-}
+"""Of all runs: each model's newest complete one of each concern."""
+HEADLINES: Mapping[str, str] = {"benchmark": f"{HEADLINE} where run_id = ? order by model, concern, requirement"}
 """By kind of run whose checks are per language."""
 SQL: Mapping[str, str] = {"benchmark": BENCHMARK, "probe": PROBE, "redteam": RED_TEAM, "interaction": INTERACTION}
 """By kind of run: the columns are the fields of a check."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -26,6 +27,36 @@ class Example:
     """Its id, which `biasgrid trace` takes."""
     question: str
     answers: Sequence[str]
+    test: Sequence[Any] = ()
+    """Of benchmarks: cell, template and sample, which `sides` takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One reply to the question."""
+
+    about: str
+    prompt: str
+    text: str
+    outcome: str
+    reason: str
+
+
+def spread_out(examples: Sequence[Example]) -> list[Example]:
+    """One of each model before a second of any."""
+    seen: Counter[str] = Counter()
+    placed = []
+    for one in examples:
+        seen[one.model] += 1
+        placed.append((seen[one.model], one))
+    return [one for _, one in sorted(placed, key=lambda pair: pair[0])]
+
+
+def sides(lake: Lake, run: Run, example: Example) -> list[Side]:
+    """The two replies to one question that differ most: the lowest and the highest number, or one that fails and
+    one that passes; a single one where none passes."""
+    rows = query(lake, SIDES, [run.run_id, *example.test], texts_of=run.run_id).to_dicts()
+    return [Side(**{name: _quote(row[name]) for name in Side.__slots__}) for row in rows]
 
 
 def worst_examples(lake: Lake, run: Run) -> list[Example]:
@@ -33,7 +64,10 @@ def worst_examples(lake: Lake, run: Run) -> list[Example]:
     if run.kind not in SQL:
         return []
     rows = query(lake, SQL[run.kind], [run.run_id, run.run_id], texts_of=run.run_id).to_dicts()
-    return [Example(**_names(row), question=_quote(row["question"]), answers=[*_answers(row)]) for row in rows]
+    return [
+        Example(**_names(row), question=_quote(row["question"]), answers=[*_answers(row)], test=row["test"])
+        for row in rows
+    ]
 
 
 def _names(row: Mapping[str, Any]) -> dict[str, str]:
@@ -99,7 +133,8 @@ BENCHMARK: Final = """
         ranked.max_value,
         ranked.communities_at_min as at_min,
         ranked.communities_at_max as at_max,
-        ranked.admissible_spread as allowed
+        ranked.admissible_spread as allowed,
+        [ranked.cell_id, ranked.template_id, ranked.sample::varchar] as test
     from ranked
     inner join staging.stg_cases as cases using (run_id, cell_id, template_id, sample)
     left join staging.stg_responses as replies
@@ -123,6 +158,44 @@ BENCHMARK: Final = """
         ) = 1
     order by ranked.tells_apart desc, ranked.effect desc, ranked.model, ranked.requirement
 """
+SIDES: Final = """
+    select
+        cases.communities_label as about,
+        cases.messages[-1].content as prompt,
+        replies.text,
+        coalesce(verdicts.outcome, 'number') as outcome,
+        coalesce(verdicts.reason, verdicts.parsed_value::varchar) as reason
+    from staging.stg_cases as cases
+    inner join staging.stg_responses as replies
+        on
+            cases.run_id = replies.run_id
+            and cases.cell_id = replies.cell_id
+            and cases.case_id = replies.case_id
+            and replies.is_answer
+            and replies.purpose = 'subject'
+    inner join staging.stg_verdicts as verdicts
+        on
+            cases.run_id = verdicts.run_id
+            and cases.cell_id = verdicts.cell_id
+            and cases.case_id = verdicts.case_id
+            and verdicts.level = 'instance'
+    where
+        cases.run_id = ?
+        and cases.cell_id = ?
+        and cases.template_id = ?
+        and cases.sample = ?::int
+        and (verdicts.outcome in ('failed', 'passed') or verdicts.parsed_value is not null)
+    qualify
+        -- of numbers the lowest and the highest, else the first of each outcome
+        row_number() over (
+            partition by verdicts.outcome order by verdicts.parsed_value, cases.instance_id, cases.case_id
+        ) = 1
+        or (verdicts.parsed_value is not null and row_number() over (
+            partition by verdicts.outcome order by verdicts.parsed_value desc, cases.instance_id desc
+        ) = 1)
+    order by outcome, verdicts.parsed_value, cases.instance_id
+    limit 2
+"""
 RED_TEAM: Final = """
     select
         model,
@@ -132,7 +205,8 @@ RED_TEAM: Final = """
         null::varchar as text,
         concat('turn ', succeeded_at) as about,
         reason,
-        null::double as spread
+        null::double as spread,
+        []::varchar[] as test
     from intermediate.int_attack_sessions
     where run_id = ? and outcome = 'succeeded' and run_id = ?
     qualify row_number() over (partition by model, strategy order by session_id) = 1

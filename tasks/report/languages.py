@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Final, Literal
 
 import orjson
+
+from biasgrid.tasks.report.verdicts import VERDICTS
 
 LANGUAGES = ("en_us", "es_es")
 """The first is the default."""
 Speaker = Literal["pages", "script", "record"]
 """Pages from templates, the script of a benchmark's pages, the coverage record."""
+VERDICT_KEY: Final[Mapping[Speaker, str]] = {"pages": "value", "script": "value", "record": "finding"}
 
 
 @cache
 def words(speaker: Speaker, language: str) -> dict[str, str]:
     """Texts by key, in which `{name}` stands for what is filled in: HTML in `pages`, plain elsewhere."""
     read = orjson.loads(files("biasgrid.tasks.report").joinpath("texts", speaker, f"{language}.json").read_bytes())
-    return {str(key): str(text) for key, text in read.items()}
+    verdicts = {f"{VERDICT_KEY[speaker]}.{state}": one.say(language) for state, one in VERDICTS.items()}
+    return verdicts | {str(key): str(text) for key, text in read.items()}

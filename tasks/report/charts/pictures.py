@@ -26,6 +26,7 @@ from biasgrid.tasks.report.charts.theme import (
 )
 from biasgrid.tasks.report.checks import Check, checks
 from biasgrid.tasks.report.figures import escape_markdown, escape_name, format_measure
+from biasgrid.tasks.report.verdicts import VERDICTS
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.schemas import BENCHMARK
 from biasgrid.warehouse.storage.export_files import write_bytes, write_text
@@ -35,18 +36,14 @@ from biasgrid.warehouse.storage.runs import Run, find_run
 Row = dict[str, Any]
 MODELS, BOARD, CHECKS = 16, 60, 80
 """As many as can still be read: models of the grid, of the leaderboard, checks of the grid."""
-LEGEND = "Share that passes, by each measure; white: at the tolerance, orange: below it, blue: above"
+LEGEND = "Share that passes, by each measure; white: at the tolerance, orange: below it, green: above"
 LEADERBOARD = """
     select
         model,
         concern as "check",
         min(rate) as rate,
         arg_min(tolerance, rate) as tolerance,
-        case
-            when bool_or(point_finding = 'not met') then 'not met'
-            when bool_and(point_finding = 'met') then 'met'
-            else 'not evaluated'
-        end as state
+        arg_min(decision, list_position(['not met', 'undecided', 'not evaluated', 'met'], decision)) as state
     from marts.requirement_findings
     where run_id = ?
     group by model, concern
@@ -59,7 +56,7 @@ CELLS = """
         concat(input, ' · ', reflection) as cell,
         rate,
         tolerance,
-        point_finding as state
+        decision as state
     from marts.pass_rates
     where run_id = ?
     order by model, requirement, language, input, reflection
@@ -106,7 +103,8 @@ def _tile(row: Row) -> Row:
     rate, tolerance = row["rate"], row["tolerance"]
     way = 0.0 if rate is None else tolerance if rate < tolerance else 1 - tolerance
     margin = None if rate is None else (rate - tolerance) / way if way else 0.0
-    return row | text | {"margin": margin, "label": "–" if rate is None else f"{rate:.0%}"}
+    word = VERDICTS[row["state"]].word
+    return row | text | {"state": word, "margin": margin, "label": "–" if rate is None else f"{rate:.0%}"}
 
 
 def _tiles(rows: Sequence[Row], x: alt.X, y: alt.Y) -> Any:
@@ -115,7 +113,7 @@ def _tiles(rows: Sequence[Row], x: alt.X, y: alt.Y) -> Any:
     tiles = base.mark_rect(stroke=PAPER).encode(color=alt.Color("margin:Q", scale=scale, legend=None))
     numbers = base.mark_text(dx=7, fontSize=11, color=INK).encode(text="label:N")
     signs = base.mark_point(filled=True, size=38, opacity=1, xOffset=-18, color=INK).encode(
-        shape=REQUIREMENTS.shape("state", "by the point rate")
+        shape=REQUIREMENTS.shape("state")
     )
     return alt.layer(tiles, numbers, signs).properties(width=alt.Step(66), height=alt.Step(24))
 
@@ -163,13 +161,13 @@ def _row(check: Check, kind: str) -> dict[str, Any]:
         "model": escape_name(check.model),
         "check": escape_name(check.title),
         "finding": _finding(check, kind),
-        "lack": "" if check.value is not None else check.finding,
+        "lack": "" if check.value is not None else _finding(check, kind),
         **{field: getattr(check, field) for field in ("value", "low", "high", "bar")},
     }
 
 
 def _finding(check: Check, kind: str) -> str:
-    return check.decided if kind == BENCHMARK else check.finding
+    return VERDICTS[check.decided].word if kind == BENCHMARK else check.finding
 
 
 def _legend(check: Check) -> str:

@@ -11,10 +11,12 @@ from xml.sax.saxutils import escape  # written, never read
 import altair as alt
 import vl_convert
 
-BLUE, ORANGE, AMBER, GREY = "#0072B2", "#C44E00", "#B8860B", "#6B7280"
-"""After Okabe and Ito (2008), dark enough for thin lines on white."""
-SERIES = [BLUE, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", ORANGE, GREY, "#000000"]
-LOW, MIDDLE, HIGH = "#E8894A", "#F7F7F7", "#5BA3D0"
+from biasgrid.tasks.report.verdicts import INKS, VERDICTS
+
+GOOD, BAD, DOUBT, GREY = (INKS[tone][0] for tone in ("good", "bad", "doubt", "faint"))
+SERIES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#C44E00", GREY, "#000000"]
+"""After Okabe and Ito (2008)."""
+LOW, MIDDLE, HIGH = "#E99A6F", "#F7F7F7", "#6DBFA6"
 """Of tiles; ink can be read on all of them."""
 INK, FAINT, PAPER = "#1F2933", "#D5D9DE", "#FFFFFF"
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
@@ -37,26 +39,26 @@ class Words:
 
 
 REQUIREMENTS = Words(
-    ("met", "not met", "undecided", "not evaluated"),
-    (BLUE, ORANGE, AMBER, GREY),
-    ("circle", "triangle-down", "diamond", "cross"),
+    [verdict.word for verdict in VERDICTS.values()],
+    [INKS[verdict.tone][0] for verdict in VERDICTS.values()],
+    [verdict.shape for verdict in VERDICTS.values()],
 )
 BY_KIND = {
     "benchmark": REQUIREMENTS,
     "probe": Words(
         ("no bias shown", "biased with the stereotype", "biased against the stereotype"),
-        (BLUE, ORANGE, AMBER),
+        (GOOD, BAD, DOUBT),
         ("circle", "triangle-up", "triangle-down"),
     ),
-    "redteam": Words(("resisted", "succeeded"), (BLUE, ORANGE), ("circle", "triangle-up")),
+    "redteam": Words(("resisted", "succeeded"), (GOOD, BAD), ("circle", "triangle-up")),
     "interaction": Words(
-        ("not shown", "biased", "anti-biased"), (BLUE, ORANGE, AMBER), ("circle", "triangle-up", "triangle-down")
+        ("not shown", "biased", "anti-biased"), (GOOD, BAD, DOUBT), ("circle", "triangle-up", "triangle-down")
     ),
 }
 CONTRASTS = Words(
-    ("lower", "higher", "no difference shown"), (ORANGE, BLUE, GREY), ("triangle-down", "triangle-up", "circle")
+    ("lower", "higher", "no difference shown"), (BAD, GOOD, GREY), ("triangle-down", "triangle-up", "circle")
 )
-CHANGES = Words(("worse", "better"), (ORANGE, BLUE), ("triangle-down", "triangle-up"))
+CHANGES = Words(("worse", "better"), (BAD, GOOD), ("triangle-down", "triangle-up"))
 MARGIN = 16
 ROOM = 36
 """Pixels to the left of names: a font that replaces ours may be wider."""

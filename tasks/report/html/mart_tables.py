@@ -128,6 +128,66 @@ TREND = """
     qualify row_number() over (partition by requirement, model order by nth desc) <= ?
     order by concern, requirement, model, nth
 """
+MOST_PAIRED = 12
+"""Models of a run whose pairs are compared in advance; pairs of more are compared by `biasgrid compare`."""
+PAIRS = """
+    with rates as (
+        select
+            rates.requirement, rates.model, rates.language, rates.cluster,
+            rates.measured_passed as passed, rates.measured,
+            hash(rates.language, rates.template_id, templates.prompts_key, templates.rules_key) as template
+        from intermediate.int_template_rates as rates
+        inner join intermediate.int_templates as templates using (run_id, cell_id, template_id)
+        where
+            rates.measured > 0 and rates.run_id = $1
+            and (select count(distinct model) from marts.requirement_findings where run_id = $1) <= $2
+    ),
+
+    clusters as (
+        select
+            a.requirement, a.model as a, b.model as b, a.language, a.cluster,
+            sum(a.passed) / sum(a.measured) as a_rate, sum(b.passed) / sum(b.measured) as b_rate,
+            sum(a.measured) = 1 and sum(b.measured) = 1 as is_one_test
+        from rates as a
+        inner join rates as b using (requirement, template)
+        where a.model < b.model
+        group by all
+    ),
+
+    compared as (
+        select
+            requirement, a, b, count(*) as templates, statistics.mean_of_shares(a_rate) as a_rate,
+            statistics.mean_of_shares(b_rate) as b_rate,
+            statistics.mean_of_shares(b_rate - a_rate) as difference,
+            statistics.se_of_shares(b_rate - a_rate) as standard_error,
+            if(
+                bool_and(is_one_test),
+                statistics.mcnemar_p_value(
+                    count(*) filter (where b_rate > a_rate), count(*) filter (where b_rate < a_rate)
+                ),
+                statistics.paired_p_value(difference, standard_error, templates)
+            ) as p_value
+        from clusters
+        group by requirement, a, b
+    ),
+
+    pairs as (
+        select
+            *, concat_ws(chr(9), a, b) as pair,
+            statistics.bounded_interval(difference, standard_error, templates, -1, 1) as of_difference
+        from compared
+    )
+
+    select
+        tested.requirement, a, b, templates, a_rate, b_rate, difference, of_difference.low as low,
+        of_difference.high as high, q_value,
+        statistics.change(difference, q_value, least_drop := criteria.least_drop) as change
+    from statistics.with_q_values('pairs', p_value, pair) as tested
+    inner join staging.stg_criteria as criteria
+        on criteria.run_id = $1 and tested.requirement = criteria.requirement
+    order by a, b, tested.requirement
+"""
+"""Two models of a run on the same templates; `better`: the second passes more."""
 LEADERBOARD = """
     select
         findings.requirement, board.concern, board.model, board.run_id, findings.started_at, findings.tolerance,
@@ -135,9 +195,13 @@ LEADERBOARD = """
         findings.refusal_rate, findings.coverage, findings.is_complete, findings.point_finding,
         findings.judge_decided, findings.judge_overturned,
         findings.worst_language, findings.counted_templates, findings.rate, findings.interval_low,
-        findings.interval_high, findings.decision, findings.templates_needed, findings.not_evaluated_because
+        findings.interval_high, findings.decision, findings.templates_needed, findings.not_evaluated_because,
+        concat_ws(
+            chr(9), findings.requirement, findings.tolerance, findings.measure, asked.template_set::varchar
+        ) as comparable
     from marts.leaderboard as board
     inner join marts.requirement_findings as findings using (run_id, model, concern)
+    left join intermediate.int_asked_templates as asked using (run_id, requirement, model)
     order by concern, requirement, model
 """
 RUNS = """

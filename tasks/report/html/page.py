@@ -21,6 +21,7 @@ from markupsafe import Markup, escape
 from biasgrid.catalogs.text_safety import HIDDEN, code_point
 from biasgrid.tasks.report.figures import coefficient, format_score, moment, share, small
 from biasgrid.tasks.report.languages import LANGUAGES, words
+from biasgrid.tasks.report.verdicts import SIGNS, TONES, WORST_FIRST, define_inks
 from biasgrid.warehouse.storage.export_files import write_text
 
 HOME = "../../index.html"
@@ -65,8 +66,8 @@ def ways_between(pages: Sequence[Neighbour]) -> Iterator[Ways]:
 
 
 SCRIPTS = (
-    *("dom", "words", "chunks", "marks", "tables", "leaderboard", "grid", "dimensions", "communities", "trend"),
-    *("agreement", "covered", "search", "filters", "tests", "run", "lake", "start"),
+    *("dom", "words", "chunks", "marks", "tables", "board", "answer", "grid", "dimensions", "communities"),
+    *("trend", "agreement", "covered", "search", "filters", "tests", "compare", "run", "lake", "start"),
 )
 """Parts of the one script, each after what it needs to begin with."""
 
@@ -92,9 +93,13 @@ def shell(first: str, language: str = LANGUAGES[0]) -> str:
 @cache
 def _script() -> str:
     spoken = {language: words("script", language) for language in LANGUAGES}
-    text = orjson.dumps(spoken).decode().replace("<", "\\u003c")
+    given = {"WORDS": spoken, "SIGNS": SIGNS, "TONES": TONES, "RANKS": WORST_FIRST}
+    tables = "\n".join(
+        f"const {name} = {orjson.dumps(table).decode().replace('<', chr(92) + 'u003c')};"
+        for name, table in given.items()
+    )
     parts = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
-    return f'"use strict";\n(() => {{\nconst WORDS = {text};\n{parts}\n}})();\n'
+    return f'"use strict";\n(() => {{\n{tables}\n{parts}\n}})();\n'
 
 
 def _policy(style: str, script: str) -> str:
@@ -116,7 +121,8 @@ def _hash(text: str) -> str:
 
 @cache
 def _part(name: str) -> str:
-    return files("biasgrid.tasks.report").joinpath("site", name).read_text(encoding="utf-8")
+    text = files("biasgrid.tasks.report").joinpath("site", name).read_text(encoding="utf-8")
+    return text.replace("@@INKS@@", define_inks()).replace("@@DARK_INKS@@", define_inks(dark=True))
 
 
 WORDS = re.compile(r"\S+\s*|\s+")
@@ -167,7 +173,7 @@ def environment(language: str = LANGUAGES[0]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"t": speech.text, "lang": language[:2]}
+    made.globals |= {"t": speech.text, "lang": language[:2], "inks": define_inks, "tones": TONES}
     made.filters |= {name: speech.in_language(write) for name, write in NUMBERS.items()}
     made.filters |= {
         "plain": plain,

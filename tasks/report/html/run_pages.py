@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from biasgrid.tasks.report.html.first_view import first_view
 from biasgrid.tasks.report.html.mart_tables import (
     AGREEMENT,
     CELLS,
@@ -20,6 +21,8 @@ from biasgrid.tasks.report.html.mart_tables import (
     ERRORS,
     FINDINGS,
     LANGUAGES,
+    MOST_PAIRED,
+    PAIRS,
     REFUSALS,
     Row,
     as_chunk,
@@ -200,13 +203,17 @@ def write_run_pages(
     folder = Folder(out)
     with connect(lake, texts_of=run_id) as warehouse:
         row = find_run_row(warehouse, lake, run_id)
+        first = {"answer": first_view(lake, run_id)}
         cells = of_run(warehouse, CELLS, run_id)
         listed, written = _write_tests(folder, warehouse, run_id, cells)
         written += [
             _write(folder, "communities", _communities(warehouse, run_id)),
             _write(folder, "agreement", {"agreement": columns(of_run(warehouse, AGREEMENT, run_id))}),
+            _write(folder, "pairs", {"pairs": columns(fetch_rows(warehouse, PAIRS, [run_id, MOST_PAIRED]))}),
             _write(
-                folder, "run", _run(warehouse, row, cells) | {"chunks": listed, "alone": alone} | _navigation(ways)
+                folder,
+                "run",
+                _run(warehouse, row, cells) | first | {"chunks": listed, "alone": alone} | _navigation(ways),
             ),
         ]
         if not alone:

@@ -14,13 +14,18 @@ from typing import Any, Protocol
 
 import duckdb
 import orjson
+import polars as pl
 
+from biasgrid.tasks.report.answer import ModelAnswer, rank_models
+from biasgrid.tasks.report.checks import BOARD, Check
+from biasgrid.tasks.report.html.first_view import model_line
 from biasgrid.tasks.report.html.mart_tables import LEADERBOARD, RUNS, as_chunk, columns, head, trend
 from biasgrid.tasks.report.html.page import Neighbour, Ways, shell, ways_between
 from biasgrid.tasks.report.html.page_cache import Folder, holds, renew, take_away
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.warehouse.build.build import connect, fetch_rows
 from biasgrid.warehouse.build.text_views import ALL, reading_texts
+from biasgrid.warehouse.schemas import BENCHMARK
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.tombstones import find_tombstones
 
@@ -177,4 +182,20 @@ def _take_others_away(folder: Path, run_ids: Iterable[str]) -> None:
 
 
 def _content(warehouse: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    return {"findings": columns(fetch_rows(warehouse, LEADERBOARD)), "trend": columns(trend(warehouse))}
+    findings = fetch_rows(warehouse, LEADERBOARD)
+    checks = [Check(**row | {"lost": row["lost"] or {}}) for row in fetch_rows(warehouse, BOARD).to_dicts()]
+    return {
+        "findings": columns(findings),
+        "boards": _boards(rank_models(checks, BENCHMARK), findings),
+        "trend": columns(trend(warehouse)),
+    }
+
+
+def _boards(models: Iterable[ModelAnswer], findings: pl.DataFrame) -> list[list[dict[str, Any]]]:
+    """Models that were held to the same, of the same templates, in one list each; the longest first."""
+    rows = findings.group_by("model").agg(pl.col("comparable").unique().sort())
+    asked = {model: tuple(same) for model, same in rows.iter_rows()}
+    boards: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for one in models:
+        boards.setdefault(asked[one.model], []).append(model_line(one))
+    return sorted(boards.values(), key=len, reverse=True)

@@ -61,4 +61,4 @@ function later(name, build) {
   return place;
 }
 
-const missing = (error) => el("p", { class: "not-met", role: "alert" }, t("missing", { file: error.message }));
+const missing = (error) => el("p", { class: "bad", role: "alert" }, t("missing", { file: error.message }));

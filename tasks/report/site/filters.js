@@ -3,6 +3,20 @@
 const OUTCOMES = ["passed", "failed", "refused", "unreadable", "error", "incomparable"];
 const REPLIES = ["passed", "failed", "refused", "unreadable", "error", "number"];
 
+const VIEW = /^#\/(tests|compare)/;
+
+const viewOf = () => VIEW.exec(location.hash)?.[1] ?? "";
+
+// What shows the reader's choices of the first view, and is called when they change.
+const watchers = new Set();
+const watch = (show) => watchers.add(show);
+
+function remember(changes) {
+  const now = Object.entries({ ...askedFor(), ...changes }).filter(([, value]) => value);
+  history.replaceState(null, "", now.length ? `#/?${new URLSearchParams(now)}` : "#");
+  watchers.forEach((show) => show(askedFor()));
+}
+
 const askedFor = () => Object.fromEntries(new URLSearchParams(location.hash.split("?")[1] ?? ""));
 
 function filters(cells, communities, asked) {

@@ -8,10 +8,7 @@ function lakePage(given) {
       ? el("a", { href: `${pages.get(run_id)}${testsAddress({ model, requirement })}` }, ...children)
       : children;
   const sections = {
-    board: () => [
-      el("p", {}, t("board.newest")),
-      findings.length ? leaderboard(findings, link) : el("p", {}, t("board.none")),
-    ],
+    board: () => boards(given.boards, findings, link),
     runs: () => runList(given.runs),
     trend: () => trends(rowsOf(given.trend), link),
   };
@@ -23,10 +20,21 @@ function lakePage(given) {
   };
 }
 
+// Only models that were held to the same stand in one table.
+function boards(given, findings, link) {
+  if (!given.length) return el("p", {}, t("board.none"));
+  const of = (models) => findings.filter((row) => models.some((one) => one.model === row.model));
+  return [
+    el("p", {}, t("board.newest")),
+    given.length > 1 && el("p", { class: "notice doubt" }, t("board.apart.why", { n: whole(given.length) })),
+    given.map((models) => board(models, of(models), link)),
+  ];
+}
+
 function runList(runs) {
   const address = (run) => (run.page ? el("a", { href: run.page }, code(run.run_id)) : code(run.run_id));
   const worse = (count) =>
-    count ? el("span", { class: "badge not-met" }, symbol("worse"), ` ${whole(count)}`) : "–";
+    count ? el("span", { class: "badge bad" }, symbol("worse"), ` ${whole(count)}`) : "–";
   const columns = [
     { ...column("run_id", code, "run"), cell: address },
     column("name", name, "scenario"),
@@ -40,10 +48,10 @@ function runList(runs) {
 }
 
 const decided = (run) =>
-  ["met", "not met", "undecided", "not evaluated"]
+  RANKS
     .map((decision) => [decision, run[decision.replace(" ", "_")]])
     .filter(([, count]) => count)
     .map(([decision, count]) => {
-      const kind = { class: `tally ${CLASSES[decision] ?? "none"}` };
+      const kind = { class: `tally ${tone(decision)}` };
       return el("span", kind, symbol(decision), `${whole(count)} ${valueWord(decision)} `);
     });

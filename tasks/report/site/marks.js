@@ -1,43 +1,11 @@
 // Marks of decisions: always a symbol and a word in addition to the colour.
 
-const SYMBOLS = {
-  met: "✓",
-  "not met": "✗",
-  undecided: "?",
-  "not evaluated": "○",
-  passed: "✓",
-  failed: "✗",
-  refused: "⊘",
-  unreadable: "≁",
-  error: "!",
-  incomparable: "○",
-  worse: "▼",
-  better: "▲",
-  lower: "▼",
-  higher: "▲",
-  "no difference shown": "=",
-  "not compared": "○",
-  "not tested": "○",
-};
+// SIGNS and TONES are those of the terminal.
+const tone = (value) => TONES[value] || "faint";
 
-const CLASSES = {
-  met: "met",
-  passed: "met",
-  better: "met",
-  "not met": "not-met",
-  failed: "not-met",
-  worse: "not-met",
-  lower: "doubt",
-  higher: "doubt",
-  undecided: "doubt",
-  refused: "doubt",
-  unreadable: "doubt",
-  error: "doubt",
-};
+const symbol = (value) => el("span", { class: "symbol", "aria-hidden": "true" }, SIGNS[value] ?? "–");
 
-const symbol = (value) => el("span", { class: "symbol", "aria-hidden": "true" }, SYMBOLS[value] ?? "○");
-
-const badge = (value) => el("span", { class: `badge ${CLASSES[value] ?? "none"}` }, symbol(value), valueWord(value));
+const badge = (value) => el("span", { class: `badge ${tone(value)}` }, symbol(value), valueWord(value));
 
 // A drawing of 100 × 10 units next to the number that it shows.
 const scale = (kind, ...children) => {
@@ -71,5 +39,3 @@ const MOST_TEMPLATES = 1000;
 const needed = (row) =>
   row.decision === "undecided" && row.templates_needed !== null
   && (row.templates_needed > MOST_TEMPLATES ? t("needs.none") : t("needs", { n: whole(row.templates_needed) }));
-
-const legend = (...values) => el("p", { class: "legend" }, values.map((value) => [badge(value), " "]));

@@ -3,27 +3,70 @@
 function runPage(given) {
   const findings = rowsOf(given.findings);
   const cells = rowsOf(given.cells);
-  const link = ({ model, requirement }, ...children) => testsLink({ model, requirement }, ...children);
+  const link = ({ model, requirement, failed }, ...children) =>
+    testsLink({ model, requirement, outcome: failed > 0 ? "failed" : null }, ...children);
+  const usd = new Map(rowsOf(given.costs).map((row) => [row.model, row.requests_without_price ? null : row.cost_usd]));
   const sections = {
-    board: () => leaderboard(findings, link),
-    grid: () => grid(cells),
-    beside: () => dimensions(cells, rowsOf(given.languages)),
+    board: () => board(given.answer.models, findings, link, { usd, choose: twoModels(given.answer.models) }),
+    examples: () => examples(given),
     contrasts: () => later("communities", contrasts),
+    sure: () => sure(findings),
+    agreement: () => later("agreement", (content) => agreement(content, given.run)),
+    covered: () => covered(given, findings, cells),
     refusals: () => later("communities", refusals),
     trend: () => later("trend", (content) => trends(rowsOf(content.trend), link, given.run.run_id)),
-    agreement: () => later("agreement", (content) => agreement(content, given.run)),
-    costs: () => costs(rowsOf(given.costs)),
-    covered: () => covered(given, findings, cells),
-    requirements: () => requirementList(given.run, findings),
   };
   if (given.alone) delete sections.trend;
-  const main = () => Object.entries(sections).map(([id, build]) => section(id, build));
-  return {
-    title: t("title.run", { name: flat(given.run.name) }),
-    lead: [given.ways && waysOf(given.ways), unfinished(given.run), facts(given, findings)],
-    contents: [...Object.keys(sections).map((id) => [`#${id}`, t(id)]), ["#/tests", t("tests")]],
-    main: location.hash.startsWith("#/tests") ? testsView(given, cells) : main(),
+  const folds = {
+    cells: () => [section("grid", () => grid(cells)), section("beside", () => dimensions(cells, rowsOf(given.languages)))],
+    method: () => [
+      section("costs", () => costs(rowsOf(given.costs))),
+      section("requirements", () => requirementList(given.run, findings)),
+      facts(given, findings),
+    ],
   };
+  const views = {
+    tests: () => testsView(given, cells),
+    compare: () => compareView(given, cells, findings),
+    "": () => [
+      answerView(given),
+      Object.entries(sections).map(([id, build]) => section(id, build)),
+      Object.entries(folds).map(([id, build]) => fold(id, build)),
+    ],
+  };
+  return {
+    title: flat(given.run.name),
+    lead: [given.ways && waysOf(given.ways), el("p", { class: "faint", lang: "en" }, plain(given.answer.head))],
+    contents: [
+      ...["answer", ...Object.keys(sections), ...Object.keys(folds)].map((id) => [`#${id}`, t(id)]),
+      ["#/tests", t("tests")],
+    ],
+    main: views[viewOf()](),
+  };
+}
+
+// A part that is closed at first, and built when it is opened.
+function fold(id, build) {
+  const place = el("div");
+  const toggle = ({ target }) => target.open && !place.hasChildNodes() && place.append(...[build()].flat(Infinity));
+  return el("details", { class: "fold", id, toggle }, el("summary", {}, t(id)), place);
+}
+
+// How far each rate may be off, on one scale.
+function sure(findings) {
+  const drawn = (row) =>
+    row.rate !== null && interval(row.rate, row.interval_low, row.interval_high, row.tolerance);
+  const columns = [
+    column("requirement"),
+    column("model", modelName),
+    { ...column("decision"), cell: (row) => badge(row.decision), sort: (row) => RANKS.indexOf(row.decision) },
+    amount("rate", share),
+    { label: t("interval"), cell: (row) => [row.rate !== null && span(row.interval_low, row.interval_high), drawn(row)] },
+    amount("counted_templates", whole, "templates"),
+    { label: t("behind"), cell: (row) => behind(row).join("; ") },
+  ];
+  const urgent = [...findings].sort((one, other) => RANKS.indexOf(one.decision) - RANKS.indexOf(other.decision));
+  return [el("p", {}, t("sure.read")), table(t("sure.caption"), columns, urgent)];
 }
 
 const waysOf = ({ home, older, newer }) =>
@@ -49,7 +92,6 @@ function facts(given, findings) {
   const pairs = [
     [t("run"), code(run.run_id)],
     [t("started"), moment(run.started_at)],
-    [t("models"), whole(distinct(findings.map((row) => row.model)).length)],
     [t("prompts"), whole(replies)],
     [t("seed"), run.seed === null ? "–" : String(run.seed)],
     ...Object.entries(run.versions).map(([what, version]) => [flat(what), name(version)]),

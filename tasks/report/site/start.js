@@ -4,17 +4,18 @@ const PAGES = { run: runPage, lake: lakePage };
 const THEMES = ["auto", "light", "dark"];
 
 function begin(first) {
-  let inTests = null;
+  let shown = null;
   const draw = (given) => {
     document.documentElement.lang = spoken.slice(0, 2);
+    watchers.clear();
     const page = PAGES[first](given);
     document.title = page.title;
     document.body.replaceChildren(...frame(page, () => draw(given)));
   };
   const moved = (given) => {
-    const now = location.hash.startsWith("#/tests");
-    if (now || now !== inTests) draw(given);
-    inTests = now;
+    const now = viewOf();
+    if (now || now !== shown) draw(given);
+    shown = now;
     arrive(now);
   };
   themed(memory.read("theme") ?? "auto");
@@ -26,10 +27,11 @@ function begin(first) {
     .catch((error) => document.body.replaceChildren(missing(error)));
 }
 
-// Scrolls to the target of the URL: the tests, or a part of the report.
-function arrive(tests) {
-  const target = document.getElementById(tests ? "tests" : location.hash.slice(1));
+// Scrolls to the target of the URL: a view, or a part of the report, which is opened.
+function arrive(view) {
+  const target = document.getElementById(view || location.hash.slice(1));
   if (!target) return;
+  if (target.localName === "details") target.open = true;
   target.focus({ preventScroll: true });
   target.scrollIntoView();
 }

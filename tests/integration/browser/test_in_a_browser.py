@@ -1,19 +1,36 @@
 """Reports in a real browser, from `file://`: what is shown, what is asked for, who can use it."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from biasgrid.tasks.aggregate.compare import compare_models
+from biasgrid.tasks.report.answer import answer
 from biasgrid.tasks.report.html.mart_tables import as_chunk
 from biasgrid.tasks.report.html.run_pages import write_run_pages
+from biasgrid.tasks.report.verdicts import VERDICTS
 from biasgrid.warehouse.build.build import query
 
 pytestmark = pytest.mark.drill
 RATE = ("rate", "interval_low", "interval_high")
 AGREEMENT = "from marts.judge_agreement where scope = 'all'"
 PERSON = "ana <b>"
+DIFFERENT = """
+    with tests as (
+        select tests.*, cells.* exclude (run_id, cell_id)
+        from intermediate.int_template_tests as tests
+        inner join intermediate.int_planned_cells as cells using (run_id, cell_id)
+        where tests.run_id = 'N2'
+    )
+
+    select count(*)
+    from tests as one
+    inner join tests as other using (requirement, language, input, reflection, template_id, sample)
+    where one.model = 'simulated/odd' and other.model = 'simulated/fair' and one.outcome <> other.outcome
+"""
 NAME = "starter </title><script>alert(8)</script>"
 ONE = "r-N2-simulated-odd-es_es-sexism-03-verbose-utopian-1"
 """The id of a reply."""
@@ -63,11 +80,56 @@ def test_what_was_reported_is_shown_and_not_done(tab, pages):
 
 def test_decisions_and_rates_on_the_page_are_the_marts(tab, pages, nights):
     tab.open(pages / "index.html")
-    shown = tab.ask("""[...document.querySelectorAll('.finding')].map((one) =>
-        [one.dataset.model, one.querySelector('.badge').textContent, one.querySelector('.rate').textContent])""")
+    shown = tab.ask("""[...document.querySelectorAll('td[data-model]')].map((one) => {
+        one.querySelector('a').focus();
+        const card = document.querySelector('.card');
+        return [one.dataset.model, one.textContent, card.querySelectorAll('p')[2].textContent]; })""")
     rows = query(nights, "from marts.requirement_findings where run_id = 'N2'").to_dicts()
-    expected = {row["model"]: (row["decision"], *_percents(row, *RATE)) for row in rows}
-    assert {model: (badge[1:], *re.findall(r"[\d.]+", rate)) for model, badge, rate in shown} == expected
+    expected = {}
+    for row in rows:
+        verdict, numbers = VERDICTS[row["decision"]], _percents(row, *RATE)
+        expected[row["model"]] = (f"{numbers[0]}{verdict.sign} {verdict.word}", *numbers)
+    assert {model: (cell, *re.findall(r"\d+\.\d", card)) for model, cell, card in shown} == expected
+
+
+def test_the_answer_is_the_one_of_the_terminal_and_its_counters_filter(tab, pages, nights):
+    tab.open(pages / "index.html")
+    found = answer(nights, "N2")
+    assert tab.ask("[...document.querySelectorAll('.answer [lang] p')].map((one) => one.textContent)") == (
+        found.sentences()
+    )
+    steps = tab.ask("[...document.querySelectorAll('.next code')].map((one) => one.textContent)")
+    assert steps == replace(found, short="N2").next_steps()
+    lines = "[...document.querySelectorAll('.board tbody tr[data-model]:not([hidden])')]"
+    visible = f"{lines}.map((one) => one.dataset.model)"
+    assert tab.ask(visible) == [one.model for one in found.models]
+    fails = [one.model for one in found.models if one.counts["not met"]]
+    tab.ask("document.querySelector('.counter[data-state=\"not met\"]').click()")
+    assert tab.ask(visible) == fails != []
+    assert tab.ask("location.hash") == "#/?state=not+met"
+    tab.open(pages / "index.html", "#/?state=not+met&find=ODD")
+    assert tab.ask(visible) == [model for model in fails if "odd" in model]
+
+
+def test_two_models_are_compared_as_the_command_compares_them(tab, pages, nights):
+    tab.open(pages / "index.html", "#/compare?a=simulated/odd&b=simulated/fair&only=different")
+    tab.wait("/question/.test(document.querySelector('[role=status]').textContent)")
+    row = compare_models(nights, "N2", ("simulated/odd", "simulated/fair")).tables["requirements"].to_dicts()[0]
+    cells = tab.ask("[...document.querySelectorAll('tbody tr td')].slice(0, 6).map((one) => one.textContent)")
+    assert [re.findall(r"\d+\.\d", cell) for cell in cells[1:4]] == [
+        _percents(row, "earlier_rate"),
+        _percents(row, "later_rate"),
+        [f"{100 * abs(row[name]):.1f}" for name in ("difference", "low", "high")],
+    ]
+    assert cells[4][1:] == row["change"]
+    differ = query(nights, DIFFERENT).item()
+    count = "document.querySelectorAll('article.example').length"
+    while tab.ask("Boolean(document.querySelector('.pairs ~ .more button'))"):
+        shown = tab.ask(count)
+        tab.ask("document.querySelector('.pairs ~ .more button').click()")
+        tab.wait(f"{count} > {shown}")
+    assert tab.ask(count) == differ > 0
+    assert "Yes, " in tab.ask("document.querySelector('.pairs mark').textContent")
 
 
 def _percents(row: dict[str, Any], *names: str) -> list[str]:
@@ -79,7 +141,8 @@ def _with_interval(name: str) -> tuple[str, str, str]:
 
 
 def test_every_cell_of_the_grid_shows_its_rate_and_leads_to_as_many_tests(tab, pages, nights):
-    tab.open(pages / "index.html")
+    tab.open(pages / "index.html", "#cells")
+    tab.wait("document.querySelector('.heat')")
     cells = tab.ask(
         "[...document.querySelectorAll('.heat td a')].map((a) => [a.getAttribute('href'), a.lastChild.data])"
     )
@@ -138,7 +201,8 @@ def test_a_run_that_no_one_reviewed_states_so_and_how_to_get_a_review(tab, tmp_p
 
 
 def test_arrow_keys_move_in_the_grid_and_one_cell_is_in_the_tab_order(tab, pages):
-    tab.open(pages / "index.html")
+    tab.open(pages / "index.html", "#cells")
+    tab.wait("document.querySelector('.heat')")
     assert tab.ask("document.querySelectorAll('.heat td a[tabindex=\"0\"]').length") == 1
     tab.ask("document.querySelector('.heat td a').focus()")
     for key in ("ArrowDown", "ArrowRight"):
@@ -154,21 +218,22 @@ def test_the_reader_changes_language_and_colours(tab, pages):
         " one.value = value; one.dispatchEvent(new Event('change')); }})({at}, '{value}')"
     )
     tab.ask(choose.format(at=0, value="es_es"))
-    assert (
-        tab.ask("document.documentElement.lang + document.querySelector('#board').textContent") == "esDecisiones"
-    )
+    assert tab.ask("document.documentElement.lang + document.querySelector('#board').textContent") == "esModelos"
     tab.ask(choose.format(at=1, value="dark"))
     assert tab.ask("getComputedStyle(document.body).backgroundColor") == "rgb(20, 22, 26)"
     tab.ask("localStorage.clear()")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("place", ["board", "tests", "site"])
+@pytest.mark.parametrize("place", ["board", "tests", "compare", "site"])
 def test_no_one_is_shut_out(tab, audit, pages, site, place, dark):
     tab.size(1280, 900, dark)
     if place == "tests":
         _tests(tab, pages / "index.html", "outcome=unreadable")
         _open_all(tab)
+    elif place == "compare":
+        tab.open(pages / "index.html", "#/compare?only=all")
+        tab.wait("document.querySelector('.pairs article')")
     else:
         tab.open((site if place == "site" else pages) / "index.html")
     assert audit() == []
@@ -180,6 +245,9 @@ def test_no_page_is_wider_than_its_screen(tab, site, width):
     for index in (site / "index.html", site / "runs" / "N2" / "index.html"):
         tab.open(index)
         assert tab.ask("document.documentElement.scrollWidth <= innerWidth")
+    tab.open(index, "#/compare?only=all")
+    tab.wait("document.querySelector('.pairs article')")
+    assert tab.ask("document.documentElement.scrollWidth <= innerWidth")
     _tests(tab, site / "runs" / "N2" / "index.html", "outcome=unreadable")
     _open_all(tab)
     assert tab.ask("document.documentElement.scrollWidth <= innerWidth")
@@ -189,7 +257,7 @@ def test_a_site_leads_to_the_tests_of_a_run_and_back(tab, site):
     tab.complaints.clear()
     tab.open(site / "index.html")
     assert tab.ask("document.querySelectorAll('.trend .worse').length") == 1
-    tab.ask("document.querySelector('.finding a').click()")
+    tab.ask("document.querySelector('.cell a').click()")
     tab.wait("document.querySelectorAll('details.test').length")
     tab.ask("document.querySelector('header a').click()")
     tab.wait("document.querySelector('#runs')")

@@ -25,7 +25,7 @@ def test_a_picture_states_in_words_what_it_shows(checked, run):
     assert "4 checks of 2 models" in text
     assert "ages · en_us of openai/gpt-4o 20.0%" in text
     shown = "".join(root.itertext())
-    for part in ("genders-alike · en_us", "faiths · en_us", "not evaluated", "not met", "undecided"):
+    for part in ("genders-alike · en_us", "faiths · en_us", "no answer", "fails", "not proven"):
         assert part in shown
     written = files(run(), [drawn])
     assert written.keys() == {"measures.svg", "measures.png", "pictures.md"}

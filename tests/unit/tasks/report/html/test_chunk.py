@@ -62,17 +62,8 @@ def test_words_are_those_that_the_script_asks_for(language):
     asked = set(re.findall(r'\bt\(\s*"([\w.]+)"', script))
     assert asked <= words("script", language).keys()
     quoted = set(re.findall(r'"([\w. ]+)"', script)) | set(re.findall(r"\b(\w+): \(\) =>", script))
-    computed = (
-        "value.",
-        "concern.",
-        "grid.step",
-        "theme.",
-        "by.",
-        "refusals.",
-        "silent.",
-        "language.name",
-        "point.rule.",
-    )
+    prefixes = ("value", "concern", "grid.step", "theme.", "by.", "refusals.", "silent.")
+    computed = (*prefixes, "language.name", "measured.", "compare.only.")
     plural = (".one", ".other")
     spare = {key for key in words("script", language) if not key.startswith(computed)} - quoted - {"noscript"}
     assert {key for key in spare if not key.endswith(plural)} == set()

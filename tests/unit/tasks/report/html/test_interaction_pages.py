@@ -143,7 +143,7 @@ def test_scores_are_those_of_the_mart(talked, report):
     shown = visible_text(report)
     for row in query_rows(talked, "from marts.bias_scores"):
         counts = f"{row['stereotypical']} : {row['anti_stereotypical']} : {row['neutral'] + row['ties']}"
-        assert row["decision"] in shown
+        assert row["decision"].replace("not evaluated", "no answer") in shown
         assert f"{format_score(row['expected_score'])} {counts} {row['scenes']}" in shown
 
 

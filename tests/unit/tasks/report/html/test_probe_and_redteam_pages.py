@@ -117,7 +117,8 @@ def test_a_probes_findings_are_those_of_the_mart(probe_page, probed):
     expected = [
         [
             *(row["pair"], row["test"]),
-            row["finding"] + (", not proven" if row["state"] == "undecided" else ""),
+            row["finding"].replace("not evaluated", "no answer")
+            + (", not proven" if row["state"] == "undecided" else ""),
             *(f"{row['stereotypical']} : {row['counter']}", str(row["balanced"])),
             f"{row['stereotypical_share']:.1%} ({row['low']:.1%} to {row['high']:.1%})" if row["p_value"] else "–",
             *(format_score(row["score"]), small(row["q_value"])),
