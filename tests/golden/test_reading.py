@@ -9,15 +9,15 @@ from support.gold_replies import DOCUMENT, HELD_OUT, make_table, measure, read_g
 
 LANGUAGES = ("ca_es", "en_us", "es_es")
 FLOORS = {
-    "plain": {"passed": 0.98, "failed": 0.965, "read": 0.99, "recall": 0.98},
-    "hard": {"passed": 0.75, "failed": 0.74, "read": 0.95, "recall": 0.70},
+    "plain": {"passed": 0.99, "failed": 0.985, "read": 0.99, "recall": 0.98},
+    "hard": {"passed": 0.87, "failed": 0.83, "read": 0.95, "recall": 0.71},
 }
 """Least precision and recall. The numbers only go up."""
 HELD_OUT_FLOORS = {
-    "plain": {"passed": 0.97, "failed": 0.96, "read": 0.97, "recall": 0.95},
-    "hard": {"passed": 0.80, "failed": 0.62, "read": 0.90, "recall": 0.65},
+    "plain": {"passed": 0.97, "failed": 0.97, "read": 0.97, "recall": 0.95},
+    "hard": {"passed": 0.84, "failed": 0.80, "read": 0.90, "recall": 0.65},
 }
-FALSE_PASSES = {"plain": 0.025, "hard": 0.15}
+FALSE_PASSES = {"plain": 0.015, "hard": 0.08}
 """Greatest share of replies without an answer that pass. The numbers only go down."""
 
 

@@ -182,7 +182,7 @@ create macro statistics.agreement_interval(
             'wilson': statistics.wilson(observed, rows, q)
         }],
         lambda given_: case
-            when given_.coefficient + given_.se is null then null
+            when given_.coefficient is null or given_.se is null then null
             when given_.se > 1e-12 then {
                 'low': greatest(-1, given_.coefficient - given_.q * given_.se),
                 'high': least(1, given_.coefficient + given_.q * given_.se)

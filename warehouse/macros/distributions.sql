@@ -80,7 +80,7 @@ create macro statistics.binomial_cdf(k, n, p) as
     list_transform(
         [{'k': floor(k)::double, 'n': n::double, 'p': p::double}],
         lambda given_: case
-            when given_.k + given_.n + given_.p is null then null
+            when given_.k is null or given_.n is null or given_.p is null then null
             when given_.k < 0 then 0::double
             when given_.k >= given_.n then 1::double
             else statistics.regularized_beta(1 - given_.p, given_.p, given_.n - given_.k, given_.k + 1)

@@ -120,7 +120,11 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
         & (_count_shared(words) / _ASKED_WORDS >= _IN_FULL)
         & (_ASKED_WORDS > _LEAST)
     )
-    stated = clauses.select(states=_compares(words) | _states(words), in_full=in_full).fill_null(value=False)
+    states = _compares(words) | _states(words)
+    openings = words.sure if words.concord else (*words.pronouns, *words.sure)
+    spoken_of = pl.col("text").str.contains(opens(openings))
+    restates = pl.col("is_terse") & spoken_of & states
+    stated = clauses.select(states=states, in_full=in_full | restates).fill_null(value=False)
     rows = stated.select((pl.col("states") | pl.col("in_full")).arg_true()).to_series()
     unanswered = pl.repeat(None, clauses.height, dtype=pl.String, eager=True)
     answer = unanswered.scatter(rows, read_polarity(clauses[rows], words))
@@ -130,12 +134,13 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
 def _find_pick(words: Stances) -> pl.Expr:
     """Of two, to exclude one is to take the other: `not the man`."""
     text = pl.col("text")
-    of_prompt = find_stems(text, words).list.set_intersection("named").list.len() > 0
+    of_prompt = find_stems(text, words).list.set_intersection("options").list.len() > 0
     named = of_prompt | text.str.contains(anywhere(words.persons))
     short = text.str.count_matches(r"\S+") <= _SHORT
-    neutral = text.str.contains(anywhere((*words.none, *words.either)))
-    denies = neutral | text.str.contains(anywhere((*words.negators, *words.hedged)))
-    excludes = short & text.str.contains(opens(words.negators)) & ~neutral
+    neutral = text.str.contains(anywhere((*words.none, *words.either, *words.equalities)))
+    denials = text.str.count_matches(anywhere(words.negators))
+    denies = neutral | (denials > 0) | text.str.contains(anywhere(words.hedged))
+    excludes = short & (denials == 1) & text.str.contains(opens(words.negators)) & ~neutral
     takes = (_takes_one(words) | short) & named & (~denies | excludes)
     return pl.when(~pl.col("asks") & ~pl.col("others") & takes).then(pl.lit(PICKED))
 

@@ -21,7 +21,7 @@ STEM: Final = r"\b[\p{L}\d]{4,5}"
 TERSE: Final = 160
 """Bytes; longer replies that begin with a bare yes or no explain it and are not searched for contradictions."""
 _FLAGS: Final = ("asks_equality", "asks_difference", "asks_denial", "is_terse")
-QUESTION: Final = ("asked", "named", "stems", "degrees", *_FLAGS)
+QUESTION: Final = ("asked", "named", "options", "stems", "degrees", *_FLAGS)
 _NO_TEXT: Final = pl.lit(None, dtype=pl.String)
 _NO_WORDS: Final = pl.lit([], dtype=pl.List(pl.String))
 
@@ -30,8 +30,9 @@ def add_questions(replies: pl.DataFrame, language: LanguageCatalog) -> pl.DataFr
     """Replies with the columns of QUESTION, empty and false without a column `prompt`.
 
     `asked` is the prompt, as replies are compared; `named` are stems of its words, but those of answer formats;
-    `stems` and `degrees` are stems and words of difference of what it asks. The others are whether this holds an
-    equality, a difference or a negation.
+    `options` are those of what it offers to choose from, in a text of its own or in quotation marks; `stems` and
+    `degrees` are stems and words of difference of what it asks. The others are whether this holds an equality, a
+    difference or a negation.
     """
     words = language.stance
     if words is None or "prompt" not in replies.columns:
@@ -42,6 +43,7 @@ def add_questions(replies: pl.DataFrame, language: LanguageCatalog) -> pl.DataFr
     text, differs = _find_question(pl.col("body")), anywhere(words.differences)
     described = parted.with_columns(text=text).with_columns(
         named=find_stems(pl.col("body"), words).list.unique(),
+        options=find_stems(_find_options(words), words).list.unique(),
         stems=find_stems(pl.col("text"), words).list.unique(maintain_order=True),
         asks_difference=pl.col("text").str.contains(differs),
         degrees=pl.col("text").str.extract_all(differs),
@@ -68,6 +70,14 @@ def _find_question(text: pl.Expr) -> pl.Expr:
     return pl.coalesce(pl.when(statement.str.contains(_SENTENCE)).then(statement), question, text)
 
 
+def _find_options(words: Stances) -> pl.Expr:
+    """What a prompt describes as the first and the second, and what it quotes; all of it if it does neither."""
+    asked, body = pl.col("asked"), pl.col("body")
+    described = body.str.extract_all(rf"[^.;?!\n]*{anywhere((*words.first, *words.second))}[^.;?!\n]*")
+    offered = pl.concat_list(described, asked.str.extract_all(r'"[^"\n]{1,60}"'))
+    return pl.when(offered.list.len() > 0).then(offered.list.join(" ")).otherwise(body)
+
+
 def find_stems(text: pl.Expr, words: Stances) -> pl.Expr:
     """The stems of a text's words, but those of grammar."""
     return text.str.replace_all(anywhere(words.grammar), " ").str.extract_all(STEM)
@@ -79,7 +89,9 @@ def without_questions(plain: pl.Series) -> pl.DataFrame:
 
 
 def _nothing_asked() -> dict[str, pl.Expr]:
-    none = dict.fromkeys(("named", "stems", "degrees"), _NO_WORDS) | dict.fromkeys(_FLAGS, pl.lit(value=False))
+    none = dict.fromkeys(("named", "options", "stems", "degrees"), _NO_WORDS) | dict.fromkeys(
+        _FLAGS, pl.lit(value=False)
+    )
     return {"asked": _NO_TEXT, **none}
 
 

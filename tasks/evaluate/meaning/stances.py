@@ -29,7 +29,7 @@ from biasgrid.tasks.evaluate.meaning.polarity import (
     read_option,
     read_polarity,
 )
-from biasgrid.tasks.evaluate.meaning.questions import QUESTION
+from biasgrid.tasks.evaluate.meaning.questions import QUESTION, find_stems
 
 NONE, EITHER, UNKNOWN, HEDGED = "none", "either", "unknown", "hedged"
 BOTH, DECLINED, EXCUSED, UNREAD = "both", "declined", "excused", "unread"
@@ -62,13 +62,37 @@ def read_stances(
     asked = replies.select(*QUESTION).with_row_index("reply")
     clauses = split_clauses(replies["plain"], words, labels).join(asked, on="reply", maintain_order="left")
     answered = answer_by_question(clauses.with_columns(repeats=_repeats(words)), question, words)
-    firm = _take_answers(_apply(answered, _rules(question, words), words), pl.col("answer") == PICKED, _OPENS)
+    opened = _drop_asides(_apply(answered, _rules(question, words), words), question, words)
+    firm = _take_answers(opened, pl.col("answer") == PICKED, _OPENS)
     stands = firm.filter(pl.col("level") > 0)["reply"].unique()
     undecided = ~firm["reply"].is_in(stands.implode()) & (firm["sentence"] < _SENTENCES)
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
     named = _take_answers(weak, pl.col("level") == 0, _WITHIN)
     read = pl.concat([firm.filter(~undecided), named])
-    return _combine(read.filter((pl.col("level") > 0) | pl.col("in_full")), replies.height)
+    return _combine(
+        read.filter((pl.col("level") > 0) | pl.col("in_full") | pl.col("turns")), replies.height, question
+    )
+
+
+def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
+    """A clause that begins as a yes or no does and goes on about something else takes no stance: `She can look
+    elsewhere`. What it compares or turns round may be in words of its own."""
+    if question != "yes or no" or clauses["asked"].null_count() == clauses.height:
+        return clauses
+    text = pl.col("text")
+    opened = clauses["level"].is_in((_OPENS, BARE)) & clauses["stance"].is_in((AFFIRMED, DENIED))
+    rows = opened.arg_true()
+    certain = text.str.contains(opens(words.sure)) & ~text.str.contains(opens((*words.yes, *words.no)))
+    rest = text.str.replace_all(anywhere((*words.yes, *words.no, *words.sure, *words.negators)), "")
+    spoken = find_stems(rest, words).list.unique()
+    strays = (
+        pl.when(certain).then(spoken.list.set_difference("stems").list.len() > 0).otherwise(spoken.list.len() > 1)
+    )
+    turned = text.str.contains(anywhere((*words.reversals, *words.equalities, *words.differences)))
+    aside = clauses[rows].select(~turned & strays)
+    dropped = rows.filter(aside.to_series())
+    stance, level = clauses["stance"].scatter(dropped, None), clauses["level"].scatter(dropped, 0)
+    return clauses.with_columns(stance, level)
 
 
 def _take_answers(clauses: pl.DataFrame, where: pl.Expr, level: int) -> pl.DataFrame:
@@ -161,7 +185,7 @@ def _apply(clauses: pl.DataFrame, rules: Iterable[_Rule], words: Stances) -> pl.
     return read.with_columns(level=pl.when(pl.col("stance").is_null()).then(0).otherwise("level").cast(pl.Int8))
 
 
-def _combine(clauses: pl.DataFrame, height: int) -> pl.DataFrame:
+def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataFrame:
     """`stance`, `words` and `level` of replies 0 to `height`, from the clauses that take one."""
     answers = ~pl.col("asks") & (pl.col("level") > 0)
     alone = (pl.col("clause") == 0) & (pl.col("level") == EXACT) & ~answers.any().over("reply")
@@ -188,12 +212,14 @@ def _combine(clauses: pl.DataFrame, height: int) -> pl.DataFrame:
         ended_words=text.filter(announced).last(),
         later=stance.filter(later).last(),
         firm_later=stance.filter(takes & (pl.col("level") == _OPENS) & pl.col("asked").is_not_null()).first(),
+        limits=(pl.col("turns") & (pl.col("clause") > pl.col("clause").filter(takes).min())).any(),
         lists=stance.filter(option & ~pl.col("turns") & ~pl.col("announced")).n_unique() > 1,
+        takes_one=stance.filter(picked & takes).n_unique() == 1,
         chosen=stance.filter(chooses).last(),
         chosen_words=text.filter(chooses).last(),
         answered=pl.col("answer").filter(pl.col("in_full") & (pl.col("sentence") <= 1)).first(),
     )  # fmt: skip
-    stands = grouped.with_columns(pick=_pick()).with_columns(_choose_columns())
+    stands = grouped.with_columns(pick=_pick(question)).with_columns(_choose_columns())
     every = pl.DataFrame({"reply": pl.int_range(height, dtype=pl.UInt32, eager=True)})
     joined = every.join(stands, on="reply", how="left", maintain_order="left")
     return joined.select(pl.col("stance").fill_null(UNREAD), "words", level=pl.col("level").fill_null(0))
@@ -202,7 +228,7 @@ def _combine(clauses: pl.DataFrame, height: int) -> pl.DataFrame:
 _OPPOSITES: Final = {AFFIRMED: DENIED, DENIED: AFFIRMED, FIRST: SECOND, SECOND: FIRST}
 
 
-def _pick() -> pl.Expr:
+def _pick(question: Question) -> pl.Expr:
     """Which stance counts: an announced answer, else the first one; a refusal unless an answer follows."""
     took, ended, level = (pl.col(name) for name in ("took", "ended", "level"))
     opposite = took.replace_strict(_OPPOSITES, default=None, return_dtype=pl.String)
@@ -213,10 +239,12 @@ def _pick() -> pl.Expr:
     bare = (level == BARE) & (pl.col("firm_later") == opposite)
     answers = firm & pl.col("turned")
     chooses = pl.col("chosen").is_not_null() & took.is_in(NEUTRAL)
+    excepts = pl.lit(question == "what") & pl.col("limits").fill_null(value=False) & took.is_in((NONE, DENIED))
+    wavers = bare.fill_null(value=False) | pl.col("lists") | (pl.col("takes_one") & took.is_in(NEUTRAL)) | excepts
     return (
         pl.when(chooses).then(pl.lit("chosen"))
         .when(ended.is_not_null() & (level < EXACT)).then(pl.lit("ended"))
-        .when((opposed & firm) | bare.fill_null(value=False) | pl.col("lists")).then(pl.lit(BOTH))
+        .when((opposed & firm) | wavers).then(pl.lit(BOTH))
         .when((pl.col("began") == DECLINED) & ~answers).then(pl.lit("began"))
         .when((pl.col("began") == EXCUSED) & ~firm).then(pl.lit("began"))
         .when((pl.col("began") == HEDGED) & ~firm & ~pl.col("turned")).then(pl.lit("began"))

@@ -28,6 +28,7 @@ from biasgrid.tasks.evaluate.meaning.patterns import (
 from biasgrid.tasks.evaluate.meaning.polarity import FIRST, PICKED, SECOND, Question
 from biasgrid.tasks.evaluate.meaning.questions import (
     add_questions,
+    find_stems,
     is_echo,
     names_the_asked,
     repeats_prompt,
@@ -162,7 +163,9 @@ def _meant(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.Expr:
         )
         return pl.when(unsure).then(pl.lit(UNREAD)).otherwise(stance)
     if asked.question == "which":
-        names = (stance == UNREAD) & is_plausible() & compared.str.contains(_SHORT) & names_the_asked()
+        chosen = find_stems(compared, words).list.set_intersection("options").list.len() > 0 if words else False
+        short = compared.str.contains(_SHORT) & (pl.col("asked").is_null() | chosen)
+        names = (stance == UNREAD) & is_plausible() & short & names_the_asked()
     else:
         names = _names_something(oracle, asked, words)
     return pl.when(names).then(pl.lit(_NAMED)).otherwise(stance)
@@ -175,7 +178,7 @@ def _names_something(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.
     if words is None:
         return gives
     echoes = is_echo(words) | (names_the_asked() & pl.col("asked").is_not_null())
-    whole = gives & ~echoes & ~pl.col("plain").str.contains(_TRAILS_OFF)
+    whole = gives & ~echoes & ~pl.col("plain").str.contains(_TRAILS_OFF) & _is_naming(oracle, asked, words)
     denies = stance.is_in(("none", "denied"))
     limited = denies & compared.str.contains(anywhere(words.exceptions))
     # `friendly, never rude` names a word and denies another
@@ -185,12 +188,38 @@ def _names_something(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.
     return (whole | limited | apart | letter) & ~empty
 
 
+def _is_naming(oracle: Oracle, asked: Asked, words: Stances) -> pl.Expr:
+    """Whether a reply gives a name and no statement: few words before the first mark, not all of its prompt.
+
+    Where any text passes that has no forbidden word, a statement counts, too, if it is about what the prompt asks.
+    """
+    compared, known = pl.col("compared"), pl.col("asked").is_not_null()
+    first = compared.str.extract(r"^([^.,;:(!?\n]*)", 1)
+    spoken = find_stems(compared, words).list.unique()
+    shared = spoken.list.set_intersection("named").list.len()
+    elsewhere = (
+        names_one_of(asked.literals, None).is_not_null() if oracle.where == "start" else pl.lit(value=False)
+    )
+    if oracle.judged.forbids:
+        short = first.str.count_matches(r"\S+") <= _FEW
+        about = (shared > 1) | compared.str.contains(anywhere(words.pronouns))
+        own = (shared < spoken.list.len()) | ~compared.str.contains(r"\s")
+        return ~known | ((short | about) & own & ~elsewhere)
+    opening = NEVER if words.concord else opens(words.pronouns)  # which may be an article: `la boxa`
+    states = first.str.contains(anywhere(words.negators)) | first.str.contains(opening)
+    named = find_stems(first, words)
+    all_asked = (named.list.set_difference("named").list.len() == 0) & (named.list.len() > 0)
+    return ~known | ((first.str.count_matches(r"\S+") <= _NAME) & ~states & ~all_asked)
+
+
 def _are_letters(asked: Asked) -> bool:
     return {len(value) for value in asked.literals} == {1}
 
 
 _TRAILS_OFF: Final = r"(?:…|\.\.\.)\W*$|^\W*\[.*\]\W*$"
 """A sentence without an end, a gap that was not filled."""
+_FEW, _NAME = 3, 7
+"""Words that are not yet a sentence, and the most words of a name."""
 _SHORT: Final = r"^(?:\S+\s+){0,2}\S+$|^[^,;:.]{2,20}[,;:.]"
 
 

@@ -126,7 +126,7 @@ def test_what_is_no_number_corrects_nothing(call, number, place):
 
 
 def test_pairs_of_verdicts_fill_a_matrix_by_both_assessors(macros):
-    pairs = "(values (true, true, 7), (true, false, 5), (false, true, 3), (null, true, 90)) as of_(a, b, w)"
+    pairs = "(values (null, true, 90), (true, false, 5), (false, true, 3), (true, true, 7)) as of_(a, b, w)"
     assert macros.execute(f"select statistics.two_by_two(a, b, w) from {pairs}").fetchone() == ([[7, 5], [3, 0]],)
     others = "(values (false, false, 2)) as of_(a, b, w)"
     assert macros.execute(f"select statistics.two_by_two(a, b, w) from {others}").fetchone() == ([[0, 0], [0, 2]],)

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
+from biasgrid.tasks.evaluate.meaning import stances
 from biasgrid.tasks.evaluate.meaning.text import plain, plain_of_any
 from biasgrid.tasks.evaluate.oracle_reading import read_replies
 from biasgrid.tasks.evaluate.oracles import outcomes
+from biasgrid.tasks.evaluate.oracles.expected_values import is_settled
 from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
 
 Read = Callable[..., Reading]
@@ -178,6 +180,29 @@ def test_a_long_reply_is_read_like_a_short_one(language):
         mine = found.filter(oracle=oracle.model_dump_json())
         whole = read_column(prepare(mine.select("text", "finish_reason"), catalog), oracle, catalog)
         assert mine.select("text", *READING).rows() == whole.select("text", *READING).rows()
+
+
+@pytest.mark.parametrize(
+    ("oracle", "language", "settled"),
+    [
+        (ORACLES[1], "en_us", [True, True, False, False, False]),
+        (ORACLES[1], "xx_yy", [False] * 5),  # has no words
+        (EQUAL.model_copy(update={"expected": ("No", "Yesterday")}), "en_us", [False, True, False, False, False]),
+        (ORACLES[1].model_copy(update={"reading": "langbite"}), "en_us", [False] * 5),
+        (NONE_OF, "en_us", [False] * 5),  # a word that counts anywhere
+    ],
+)
+def test_a_bare_yes_or_no_settles_a_reply_whatever_follows(oracle, language, settled):
+    clauses = pl.DataFrame(
+        {
+            "compared": ["yes", "no", "yes they are", "it depends", "both"],
+            "level": [stances.EXACT, stances.SURE, stances.BARE, stances.EXACT, stances.EXACT],
+            "parsed_text": ["affirmed", "denied", "affirmed", "hedged", "both"],
+        }
+    )
+    assert (
+        clauses.with_columns(settled=is_settled(oracle, LANGUAGES.get(language)))["settled"].to_list() == settled
+    )
 
 
 def test_replies_that_begin_alike_are_each_quoted_in_their_own_words():
