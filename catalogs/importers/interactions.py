@@ -7,7 +7,8 @@
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, Final, Self
 
 from pydantic import model_validator
 
-from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.errors import Problem, UserError, place
 from biasgrid.catalogs.importers.result import (
     Imported,
     NotTheFormat,
@@ -24,6 +25,7 @@ from biasgrid.catalogs.importers.result import (
     shorten,
     slug,
     validate_fields,
+    with_columns,
 )
 from biasgrid.catalogs.importers.scene_text import (
     NumberedLine,
@@ -43,7 +45,14 @@ from biasgrid.catalogs.schema.scenes import Character, People, Scene
 FILE: Final = "given_names.yaml"
 GENDER: Final = "gender"
 """The axis of catalogs/people whose names are also used."""
-TITLES: Final = ("dr", "mr", "mrs", "ms", "miss", "prof", "professor", "officer", "coach", "captain", "chef")
+TITLES: Final = (
+    *("dr", "doctor", "prof", "professor", "officer", "coach", "captain", "chef", "nurse", "judge", "teacher"),
+    *("sergeant", "detective", "engineer", "principal", "pastor", "senator", "agent", "manager", "director"),
+)
+TITLES_OF: Final = {
+    **dict.fromkeys(("mr", "mister", "sir", "uncle", "grandpa", "father", "dad"), "men"),
+    **dict.fromkeys(("mrs", "ms", "miss", "madam", "aunt", "grandma", "mother", "mom"), "women"),
+}
 
 
 class GivenNames(Frozen):
@@ -82,9 +91,36 @@ def genders(people: People | None) -> dict[str, str]:
 
 
 def gender_of(person: str, known: dict[str, str]) -> str | None:
-    """Gender group by the first given name; None if it is unknown or a title stands first."""
-    first = _plain(person.split()[0]) if person.split() else ""
-    return None if first.rstrip(".") in TITLES else known.get(first)
+    """Gender group by the whole name, a title that has one, or the given name; None if none shows it."""
+    words = [word.rstrip(".") for word in _plain(person).split()]
+    if not words or " ".join(words) in known:
+        return known.get(" ".join(words))
+    if words[0] in TITLES_OF:
+        return TITLES_OF[words[0]]
+    return known.get(words[1] if words[0] in TITLES and len(words) > 1 else words[0])
+
+
+def read_genders(text: str, file: str) -> dict[tuple[str, str], str]:
+    """Gender groups by scene (empty: all) and name, from a table with `name` and `gender`, or a sheet of an import
+    whose rows are confirmed. Raises UserError."""
+    table = with_columns(read_table(text, file), ("name", "gender"), "a table of genders")
+    found: dict[tuple[str, str], str] = {}
+    wrong: list[Problem] = []
+    for row in table.rows():
+        group = GENDERS.get(row.text("gender").lower())
+        if "confirmed" in table.header and row.text("confirmed").lower() not in YES:
+            continue
+        if group is None:
+            what = f"`{shorten(row.text('gender'))}` is no gender"
+            wrong.append(Problem(what, place(file, row.line), "write M or F"))
+        else:
+            found[row.text("scene"), _plain(row.text("name"))] = group
+    if wrong:
+        raise UserError(wrong)
+    return found
+
+
+YES: Final = ("yes", "y", "x", "1", "true", "sí", "si")
 
 
 def _names_of_axis(people: People | None) -> Iterator[tuple[str, str]]:
@@ -98,32 +134,46 @@ def _plain(name: str) -> str:
 
 
 GENDERS: Final = {
-    **dict.fromkeys(("male", "m", "man", "boy"), "men"),
-    **dict.fromkeys(("female", "f", "woman", "girl"), "women"),
+    **dict.fromkeys(("male", "m", "man", "men", "boy"), "men"),
+    **dict.fromkeys(("female", "f", "woman", "women", "girl"), "women"),
 }
-SEPARATOR: Final = re.compile(r"\s*(?:,|;|\n|&|\band\b)\s*")
+SEPARATOR: Final = re.compile(r"\s*(?:,|;|\n|&|\bas well as\b|\balong with\b|\band\b)\s*")
 ITEM_MARK: Final = re.compile(r"^(?:\d{1,2}[.)]|[-*•–])\s+")
 PERSON: Final = re.compile(r"(?P<name>[^\W\d_][^()\[\]:]*?)(?:\s*[(\[]\s*(?P<gender>[^()\[\]]*?)\s*[)\]])?")
 LONGEST_NAME: Final = 3
 """Maximum number of words in a name."""
 
 
-def characters(text: str, known: dict[str, str]) -> tuple[Character, ...]:
-    """People of a list; `known` maps names to groups. Raises UserError with all people of unknown gender."""
+def characters(text: str, known: dict[str, str], tasks: int = 0) -> tuple[Character, ...]:
+    """People of a list; `known` maps names to groups. Of as many people as tasks, half of each group, those whose
+    names show no gender are inferred. Raises UserError with all people of unknown gender."""
     items = [ITEM_MARK.sub("", item).strip() for item in SEPARATOR.split(text.strip().rstrip("."))]
-    found: list[Character] = []
+    found: list[tuple[str, str | None]] = []
     wrong: list[Problem] = []
     for item in filter(None, items):
         try:
             found.append(_character(item.rstrip(". "), known))
         except UserError as unread:
             wrong += unread.mistakes
+    rest = _group_of_the_rest([group for _, group in found], tasks)
+    if rest is None:
+        unclear = [name for name, group in found if group is None]
+        remedy = "write (M) or (F) behind it, or name a table of names by `--genders`"
+        wrong += [Problem(f"the gender of `{name}` is unknown", remedy=remedy) for name in unclear]
     if wrong:
         raise UserError(wrong)
-    return tuple(found)
+    return tuple(Character(name=name, group=group or rest or "", inferred=group is None) for name, group in found)
 
 
-def _character(item: str, known: dict[str, str]) -> Character:
+def _group_of_the_rest(groups: list[str | None], tasks: int) -> str | None:
+    """The group of people whose names show none, where half of the people are of each and one half is known."""
+    if len(groups) != tasks or tasks % 2:
+        return None
+    full = [group for group in ("men", "women") if groups.count(group) == tasks // 2]
+    return {"men": "women", "women": "men"}[full[0]] if len(full) == 1 else None
+
+
+def _character(item: str, known: dict[str, str]) -> tuple[str, str | None]:
     match = PERSON.fullmatch(item)
     if match is None or len(match["name"].split()) > LONGEST_NAME:
         raise refuse(f"`{shorten(item)}` is no name", "name each once, commas between")
@@ -131,9 +181,7 @@ def _character(item: str, known: dict[str, str]) -> Character:
     group = gender_of(name, known) if bracket is None else GENDERS.get(bracket.lower())
     if group is None and bracket is not None:
         raise refuse(f"`{shorten(item)}` names no gender in its brackets", "write (M) or (F)")
-    if group is None:
-        raise refuse(f"the gender of `{name}` is unknown", "write (M) or (F) behind it")
-    return Character(name=name, group=group)
+    return name, group
 
 
 SITUATIONS: Final = ("scenarios",)
@@ -145,7 +193,11 @@ SCENE: Final = "scene:"
 MOST_TASKS: Final = 4
 
 
-def read(text: str, file: str, language: str) -> Imported:
+Stated = Mapping[tuple[str, str], str]
+"""Gender groups that the user states, by scene (empty: all) and name."""
+
+
+def read(text: str, file: str, language: str, stated: Stated | None = None) -> Imported:
     """Scenes of a table, or assignments of JSON lines; raises NotTheFormat if it is neither."""
     if text.lstrip().startswith(("{", "[")):
         return _assignments(text, file, language)
@@ -153,7 +205,7 @@ def read(text: str, file: str, language: str) -> Imported:
     if not (set(SITUATIONS) <= set(found.header) or set(SCENES) <= set(found.header)):
         what = f"has no column `{SITUATIONS[0]}`, nor `{'` and `'.join(SCENES)}`"
         raise NotTheFormat(Problem(what, found.place, "name a table of scenes, or JSON lines of messages"))
-    return _scenes(found, file, language)
+    return _scenes(found, file, language, stated or {})
 
 
 def _assignments(text: str, file: str, language: str) -> Imported:
@@ -162,12 +214,27 @@ def _assignments(text: str, file: str, language: str) -> Imported:
     return convert(file, "examples", lines, made, lambda one: one.text[language].casefold())
 
 
-def _scenes(found: Table, file: str, language: str) -> Imported:
-    known = genders(load_catalog().people.get(GENDER))
+def _scenes(found: Table, file: str, language: str, stated: Stated) -> Imported:
+    known = _Genders(genders(load_catalog().people.get(GENDER)), stated)
     made = partial(_scene, stem=slug(Path(file).stem), language=language, known=known)
     # each row has its own number, or else its index from 0
     rows = ((row.line, (row.text("") or str(count), row)) for count, row in enumerate(found.rows()))
-    return convert(file, "scenes", rows, made, lambda scene: _text_of(scene, language))
+    read = convert(file, "scenes", rows, made, lambda scene: _text_of(scene, language))
+    unsure = sum(not scene.is_confirmed for scene in read.scenes)
+    notice = f"{unsure} scenes have people of inferred gender and are not played until you confirm them"
+    return replace(read, notices=(notice,)) if unsure else read
+
+
+@dataclass(frozen=True, slots=True)
+class _Genders:
+    """Gender groups by name: of catalogs, and those that the user states."""
+
+    shipped: dict[str, str]
+    stated: Stated
+
+    def of_scene(self, scene: str) -> dict[str, str]:
+        own = {name: group for (of, name), group in self.stated.items() if of in ("", scene)}
+        return self.shipped | own
 
 
 def _text_of(scene: Scene, language: str) -> str:
@@ -182,13 +249,15 @@ def _refuse_braces(*texts: str) -> None:
             raise refuse(f"holds a brace: `{shorten(text)}`", "remove it: it would open a placeholder")
 
 
-def _scene(numbered: tuple[str, Row], *, stem: str, language: str, known: dict[str, str]) -> Scene:
+def _scene(numbered: tuple[str, Row], *, stem: str, language: str, known: _Genders) -> Scene:
     number, row = numbered
     try:
         read = scene_text(row.text(SITUATIONS[0])) if SITUATIONS[0] in row.cells else _titled_scene(row)
-        people = characters(read.people, known)
+        name = f"{stem}-{slug(number)}"
+        # two people share four tasks in prose
+        people = characters(read.people, known.of_scene(name), 0 if read.in_prose else len(read.tasks))
         _refuse_braces(read.goal, *read.tasks)
-        return validate_fields(Scene, _fields(f"{stem}-{slug(number)}", read, people, language))
+        return validate_fields(Scene, _fields(name, read, people, language))
     except UserError as wrong:
         what = "; ".join(mistake.what for mistake in wrong.mistakes)
         raise refuse(f"row {shorten(number)}: {what}", wrong.mistakes[0].remedy) from wrong

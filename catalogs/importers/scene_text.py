@@ -100,7 +100,7 @@ def _refuse_spliced(text: str, reason: str) -> None:
 
 GOAL: Final = re.compile(r"scenario description(?: and goals?)?\s*:", re.IGNORECASE)
 TASKS: Final = re.compile(
-    r"(?:\byour tasks to assign characters to(?: these tasks)?|\btasks?(?: associated)?)\s*:", re.IGNORECASE
+    r"(?:\byour tasks to assign(?: characters to(?: these tasks)?)?|\btasks?(?: associated)?)\s*:", re.IGNORECASE
 )
 PEOPLE: Final = re.compile(r"\bcharacters(?: involved)?\s*:", re.IGNORECASE)
 HEADINGS: Final = {"goal": GOAL, "tasks": TASKS, "characters": PEOPLE}

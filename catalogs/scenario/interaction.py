@@ -119,6 +119,8 @@ def every_scene(catalog: Catalog) -> Iterator[SceneOf]:
 
 def _fits(domain: Domain, scene: Scene, file: InteractionFile) -> bool:
     own = file.interaction
+    if not scene.is_confirmed:
+        return False
     if isinstance(own.scenes, tuple):
         return scene.id in own.scenes
     wanted = domain.id in own.domains if own.domains else not (domain.held_out or domain.by_name)
@@ -140,7 +142,16 @@ def _resolve(draft: Draft, file: InteractionFile) -> ResolvedInteraction:
         judge=None,
         file=file.model_copy(update={"interaction": interaction}),
         players=players,
+        notices=tuple(_unconfirmed(draft.catalog)),
     )
+
+
+def _unconfirmed(catalog: Catalog) -> Iterator[str]:
+    """A notice of the scenes that are left out."""
+    left_out = [scene.id for _, scene in every_scene(catalog) if not scene.is_confirmed]
+    if left_out:
+        more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
+        yield f"left out, as genders in them are inferred and not confirmed: {', '.join(left_out[:3])}{more}"
 
 
 def _check_models(draft: Draft) -> None:

@@ -91,6 +91,8 @@ class Character(Frozen):
 
     name: Text
     group: Identifier
+    inferred: bool = Field(default=False, exclude_if=lambda given: not given)
+    """The group follows from the other people of the scene and is not confirmed: the scene is not played."""
 
 
 class Scene(Frozen):
@@ -134,6 +136,11 @@ class Scene(Frozen):
         if not self.languages:
             raise ValueError("is written in full in no language")
         return self
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the group of each person was stated, not inferred."""
+        return not any(person.inferred for person in self.characters)
 
     @property
     def groups(self) -> dict[str, int]:

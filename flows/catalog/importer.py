@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, position
-from biasgrid.catalogs.importers import bbq
+from biasgrid.catalogs.importers import bbq, interactions
 from biasgrid.catalogs.importers.formats import BENCHMARKS, FORMATS, Importer, looks_like
 from biasgrid.catalogs.importers.langbite import as_yaml
 from biasgrid.catalogs.importers.langbite import template_files as langbite_files
@@ -40,11 +40,18 @@ class Import:
 
 
 def import_files(
-    format_name: str, files: Sequence[Path], out: Path, language: str = "en_us", *, force: bool = False
+    format_name: str,
+    files: Sequence[Path],
+    out: Path,
+    language: str = "en_us",
+    *,
+    force: bool = False,
+    genders: Path | None = None,
 ) -> Import:
-    """Reads the files and writes the result into `out`. Raises UserError."""
+    """Reads the files and writes the result into `out`; `genders`: a table of the people in scenes. Raises
+    UserError."""
     _check_language(language)
-    importer = _importer(format_name, files)
+    importer = _importer(format_name, files) if genders is None else _with_genders(format_name, genders)
     sources = [file for file in files if not _is_metadata(format_name, file)]
     read = _unlike_each_other([_read(importer, format_name, file, language) for file in sources])
     if not read or all(one.is_empty for one in read):
@@ -76,6 +83,12 @@ def _importer(format_name: str, files: Sequence[Path]) -> Importer:
     for file in (file for file in files if _is_metadata(format_name, file)):
         targets |= bbq.read_targets(read_table_text(file), str(file))
     return partial(bbq.read, targets=targets) if targets else importer
+
+
+def _with_genders(format_name: str, path: Path) -> Importer:
+    if format_name != "interactions":
+        raise UserError(Problem("means something for `interactions` alone", "--genders", "leave it out"))
+    return partial(interactions.read, stated=interactions.read_genders(read_table_text(path), str(path)))
 
 
 def _is_metadata(format_name: str, file: Path) -> bool:
@@ -134,10 +147,25 @@ def _contents(format_name: str, name: str, out: Path, read: Sequence[Imported]) 
         contents = dict(_langbite(name, out, read))
     elif format_name == "interactions":
         contents = {out / path: text for path, text in catalog_files(name, read).items()}
+        inferred = _inferred_genders(read)
+        contents[out / f"{name}.genders.csv"] = inferred if inferred.height else None
     elif replies := [reply for one in read for reply in one.replies]:
         contents = {out / f"{name}.parquet": _as_recording(replies)}
     refused = _refused_rows(read)
     return contents | {out / f"{name}.refused.csv": refused if refused.height else None}
+
+
+def _inferred_genders(read: Sequence[Imported]) -> pl.DataFrame:
+    """The sheet of people whose gender was inferred, to be confirmed and given to `--genders`."""
+    rows = [
+        (scene.id, person.name, "M" if person.group == "men" else "F", "half of the people are of each", None)
+        for one in read
+        for scene in one.scenes
+        for person in scene.characters
+        if person.inferred
+    ]
+    columns = ("scene", "name", "gender", "because", "confirmed")
+    return defuse_formulas(pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row"))
 
 
 def _langbite(name: str, out: Path, read: Sequence[Imported]) -> dict[Path, Content]:
@@ -224,6 +252,8 @@ def _next(done: Import) -> Iterator[str]:
     for name, path in done.written.items():
         if path.name.endswith(".scenario.yaml"):
             yield f"run it: biasgrid run {path}"
+        elif path.name.endswith(".genders.csv"):
+            yield f"write `yes` under `confirmed` in {path}, then import again with --genders {path} --force"
         elif path.suffix == ".parquet":
             yield f"play it back: --model replay/{path}"
         elif name.startswith(CATALOG):

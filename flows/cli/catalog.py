@@ -144,13 +144,21 @@ def import_(
     out: Annotated[Path, typer.Option("--out", help="Directory to write into.", show_default=False)],
     language: Annotated[str, typer.Option("--language", help="What the files are in.")] = "en_us",
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    genders: Annotated[
+        Path | None,
+        typer.Option(
+            "--genders",
+            help="Of people in scenes: a table with `name` and `gender`, or a sheet whose rows you confirmed.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Bring in benchmarks and replies of others: a library and a scenario ready to run, a recording that
     `replay/FILE` plays back, or a catalog of scenes and assignments to tune on. Rows that cannot be brought over
     are listed with their reason."""
     from biasgrid.flows.catalog.importer import import_files, show_import
 
-    show_import(import_files(format.value, files, out, language, force=force))
+    show_import(import_files(format.value, files, out, language, force=force, genders=genders))
 
 
 app.command()(augment)

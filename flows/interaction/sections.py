@@ -44,7 +44,8 @@ def show_forecast(expected: InteractionForecast, resolved: ResolvedInteraction) 
     effort = f"about {whole.tokens:,} tokens, {total_money(whole)}, {duration(whole.seconds)}"
     total = f"in all: {expected.plays:,} plays, {whole.requests:,} requests; {effort}."
     table = Table((*headings(*about), *numbers(*counts)), rows, "plain")
-    show_sections([Section(table=table), Section(notes=[*models, total, *binding_caps(whole, resolved.settings)])])
+    caps = (*resolved.notices, *binding_caps(whole, resolved.settings))
+    show_sections([Section(table=table), Section(notes=[*models, total, *caps])])
 
 
 def announce(
@@ -56,7 +57,7 @@ def announce(
 ) -> None:
     """Prints cost and time per model on stderr and, for a whole run, binding caps."""
     whole = () if is_resumed else (f"{expected.plays:,} plays of scenes",)
-    caps = () if is_resumed else binding_caps(expected.whole, resolved.settings)
+    caps = () if is_resumed else (*resolved.notices, *binding_caps(expected.whole, resolved.settings))
     print_lines([*whole, *model_lines(expected.whole, is_resumed=is_resumed)], caps)
 
 

@@ -17,7 +17,7 @@ import orjson
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.scenes import Question
 from biasgrid.tasks.evaluate.readers.assignments.final import Step, latest_ties
-from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
+from biasgrid.tasks.evaluate.readers.assignments.marks import Marking, join_fields
 from biasgrid.tasks.evaluate.readers.assignments.text import Reader
 from biasgrid.tasks.evaluate.readers.assignments.words import (
     DENIES,
@@ -240,7 +240,7 @@ def _read_ties(spoken: str, bare: str, marking: Marking, question: Question) -> 
     values = read(spoken) if "{" in spoken or "[" in spoken else []
     if found := latest_ties([Step("list", tuple(ties)) for ties in values], tasks):
         return found, "JSON"
-    steps = Reader(marking).read(bare)
+    steps = Reader(marking).read(join_fields(bare, marking.stems))
     if question == "choice":
         steps = choice_steps(bare, marking, len(marking.names), steps)
     return latest_ties(steps, tasks), "text"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.importers import interactions
 from biasgrid.catalogs.importers.result import Imported, NotTheFormat
 from biasgrid.catalogs.loading.text_files import read_text
@@ -96,8 +97,8 @@ def _people(names: str) -> str:
 @pytest.mark.parametrize(
     ("cell", "why"),
     [
-        (_people("Robert, Alex, Peter, Linda"), "the gender of `Alex` is unknown"),
-        (_people("Mr. Brown, Susan, Peter, Linda"), "gender of `Mr. Brown`"),
+        (_people("Robert, Alex, Sam, Linda"), "the gender of `Alex` is unknown; the gender of `Sam` is unknown"),
+        (_people("Dr. Brown, Susan, Peter, Sam"), "gender of `Dr. Brown`"),
         (_people("Robert (cook), Susan, Peter, Linda"), "no gender in its brackets"),
         (_people("Robert, Susan, Peter"), "4 tasks, 2 men and 1 women"),
         (_people("Robert, Susan, Peter, Linda, Mary"), "4 tasks, 2 men and 3 women"),
@@ -265,3 +266,32 @@ def test_the_studys_own_rows_are_read_or_refused_one_by_one():
         read = interactions.read(read_text(file), file.name, "en_us")
         assert read.rows == len(read.scenes) + len(read.examples) + len(read.refused)
         assert all(mistake.what.startswith("row ") for mistake in read.refused)
+
+
+@pytest.mark.parametrize(
+    ("people", "inferred"),
+    [
+        ("Robert, Alex, Peter, Linda", {"Alex": "women"}),
+        ("Alex, Susan, Sam, Linda", {"Alex": "men", "Sam": "men"}),
+        ("Mr. Brown, Mrs. Grey, Peter, Linda", {}),
+        ("Dr. Robert, Nurse Susan, Peter as well as Linda", {}),
+        ("Mr. Brown, Susan, Peter, Dr. Okafor", {"Dr. Okafor": "women"}),
+    ],
+)
+def test_half_and_half_settles_whose_names_show_no_gender(people, inferred):
+    read = _situations(_people(people))
+    (scene,) = read.scenes
+    assert scene.groups == {"men": 2, "women": 2}
+    assert {one.name: one.group for one in scene.characters if one.inferred} == inferred
+    assert (scene.is_confirmed, bool(read.notices)) == (not inferred, bool(inferred))
+
+
+def test_who_is_named_in_a_table_of_genders_is_not_inferred():
+    row = f',Scenarios\n0,"{_people("Robert, Alex, Peter, Linda")}"\n'
+    sheet = "scene,name,gender,confirmed\nvillage-0,Alex,F,{}\nother-0,Peter,F,yes\n"
+    for confirmed, is_confirmed in (("", False), ("yes", True)):
+        stated = interactions.read_genders(sheet.format(confirmed), "sheet.csv")
+        (scene,) = interactions.read(row, "village.csv", "en_us", stated).scenes
+        assert (scene.is_confirmed, scene.groups) == (is_confirmed, {"men": 2, "women": 2})
+    with pytest.raises(UserError, match="`maybe` is no gender"):
+        interactions.read_genders("name,gender\nAlex,maybe\n", "names.csv")

@@ -174,3 +174,29 @@ def test_bbqs_metadata_reports_where_its_items_do_not(biasgrid, tmp_path):
     assert biasgrid(*words, items, metadata).code == 0
     [made] = load_catalog(tmp_path / "out" / "race_x_gender.jsonl").templates
     assert [choice.role for choice in made.oracle.choices] == ["counter", "biased", "unknown"]
+
+
+def test_inferred_genders_come_as_a_sheet_and_their_scenes_are_played_once_confirmed(
+    biasgrid, tmp_path, monkeypatch
+):
+    scene = "Scenario description and goal: Reopen the library. Tasks: Pump; Rewire; Dry; Bake Characters: {}"
+    people = ("Robert, Alex, Peter, Linda", "Robert, Susan, Peter, Linda")
+    rows = "".join(
+        f'{number},"{scene.format(one).replace("Bake", f"Bake {number}")}"\n' for number, one in enumerate(people)
+    )
+    (tmp_path / "village.csv").write_text(f",Scenarios\n{rows}", encoding="utf-8")
+    words = ("catalog", "import", "interactions", tmp_path / "village.csv", "--out", tmp_path / "mine")
+    assert "1 scenes have people of inferred gender" in biasgrid(*words).out
+    sheet = tmp_path / "mine" / "village.genders.csv"
+    assert pl.read_csv(sheet).select("scene", "name", "gender").rows() == [("village-0", "Alex", "F")]
+    monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path / "mine"))
+    (tmp_path / "talk.yaml").write_text(
+        "interaction: {models: [simulated/conforming], domains: [village], settings: [no_interaction]}"
+    )
+    plan = biasgrid("plan", tmp_path / "talk.yaml")
+    assert "left out, as genders in them are inferred and not confirmed: village-0" in flat(plan.out + plan.err)
+    sheet.write_text(sheet.read_text().replace("each,", "each,yes"))
+    confirmed = biasgrid(*words, "--genders", sheet, "--force")
+    assert (confirmed.code, "inferred" in confirmed.out) == (0, False)
+    plan = biasgrid("plan", tmp_path / "talk.yaml")
+    assert "left out" not in plan.out + plan.err
