@@ -221,7 +221,7 @@ def _scenes(found: Table, file: str, language: str, stated: Stated) -> Imported:
     rows = ((row.line, (row.text("") or str(count), row)) for count, row in enumerate(found.rows()))
     read = convert(file, "scenes", rows, made, lambda scene: _text_of(scene, language))
     unsure = sum(not scene.is_confirmed for scene in read.scenes)
-    notice = f"{unsure} scenes have people of inferred gender and are not played until you confirm them"
+    notice = f"scenes with people of inferred gender, not played until you confirm them: {unsure}"
     return replace(read, notices=(notice,)) if unsure else read
 
 

@@ -142,11 +142,11 @@ def _resolve(draft: Draft, file: InteractionFile) -> ResolvedInteraction:
         judge=None,
         file=file.model_copy(update={"interaction": interaction}),
         players=players,
-        notices=tuple(_unconfirmed(draft.catalog)),
+        notices=tuple(_list_unconfirmed(draft.catalog)),
     )
 
 
-def _unconfirmed(catalog: Catalog) -> Iterator[str]:
+def _list_unconfirmed(catalog: Catalog) -> Iterator[str]:
     """A notice of the scenes that are left out."""
     left_out = [scene.id for _, scene in every_scene(catalog) if not scene.is_confirmed]
     if left_out:
