@@ -274,7 +274,7 @@ class HostileServer:
             else:
                 writer.write(step)
                 await writer.drain()
-        return False
+        return self.is_sound
 
 
 def prompt_of(body: bytes) -> bytes:
