@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -297,6 +298,11 @@ class Template(TemplateFields):
     is_strict: bool = False
     """Asked in LangBiTe's words, in every language."""
 
+    @property
+    def cluster(self) -> str:
+        """The name that a template shares with its twin: both are drawn together."""
+        return min(self.id, self.twin or self.id)
+
 
 class TemplateFile(Frozen):
     """One file of `catalogs/templates/<language>/`: what its templates share stands once."""
@@ -353,6 +359,20 @@ class Requirement(Frozen):
     def asked_concerns(self) -> tuple[str, ...]:
         """Concerns whose templates it asks."""
         return self.concerns or (self.concern,)
+
+    def fits(self, template: Template, language: str) -> bool:
+        """Whether it asks this template in a language, were it drawn."""
+        return (
+            template.language == language
+            and template.concern in self.asked_concerns
+            and template.sector == self.sector
+            and template.input in self.inputs
+            and template.reflection in self.reflections
+        )
+
+    def count_clusters(self, templates: Iterable[Template], language: str) -> int:
+        """How many fit; twins count once."""
+        return len({template.cluster for template in templates if self.fits(template, language)})
 
 
 class JudgeSample(Frozen):

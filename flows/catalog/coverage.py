@@ -16,7 +16,6 @@ from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.flows.forecast.power import decision_chances
 from biasgrid.tasks.connectors.simulated.behaviour import template_pass_probability
-from biasgrid.tasks.generate.instantiate import twin_name
 
 RESPONDENTS: Final = {
     "constant_no": Respondent(id="constant-no", description="", answers="constant", constant="No"),
@@ -197,7 +196,7 @@ def _row(each: Counted, template: Template, catalog: Catalog) -> dict[str, Any]:
         **{name: getattr(template, name) for name in (*CELL, "sector", "reverse_keyed")},
         "instances": each.instances,
         "trouble": each.trouble,
-        "cluster": twin_name(template),
+        "cluster": template.cluster,
         "paraphrased": bool(template.paraphrases),
         "expected": template.oracle.type == "expected value",
         **passed,

@@ -13,7 +13,6 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.entries import Requirement
-from biasgrid.tasks.generate.instantiate import fitting_templates, twin_name
 
 TOPICS: Final = ("distributions", "quantiles", "intervals", "decisions", "power")
 """Macros that are needed, of `warehouse/macros`."""
@@ -63,7 +62,9 @@ def requirement_powers(resolved: ResolvedScenario, asked: pl.DataFrame) -> list[
     """Power of each requirement × language; `asked` has its instances."""
     samples = resolved.settings.samples
     pairs = [(one, language) for one in resolved.requirements for language in one.languages]
-    counts = {(row["requirement"], row["language"]): row for row in _count_clusters(asked).iter_rows(named=True)}
+    counts = {
+        (row["requirement"], row["language"]): row for row in _countcount_clusters(asked).iter_rows(named=True)
+    }
     nothing = {"templates": 0, "rows": 0.0, "instances_per_template": 0.0}
     counted = [counts.get((one.name, language), nothing) for one, language in pairs]
     plans = [
@@ -77,7 +78,7 @@ def requirement_powers(resolved: ResolvedScenario, asked: pl.DataFrame) -> list[
     ]
 
 
-def _count_clusters(asked: pl.DataFrame) -> pl.DataFrame:
+def _countcount_clusters(asked: pl.DataFrame) -> pl.DataFrame:
     """Clusters of each requirement × language, and the instances and judged rows of one of their templates."""
     key = ["requirement", "language"]
     compares = pl.col("oracle_type").first() == "same value"
@@ -144,16 +145,12 @@ def _remedy(requirement: Requirement, language: str, needed: int | None, catalog
     """The key that would make a requirement decidable."""
     if needed is None:
         return "lower `tolerance`: no number of templates shows it"
-    if _clusters(requirement, language, catalog) >= needed:
+    if requirement.count_clusters(catalog.templates, language) >= needed:
         return "raise `templates`"
     cells = {name: Requirement.model_fields[name].default for name in ("inputs", "reflections")}
-    if _clusters(requirement.model_copy(update=cells), language, catalog) >= needed:
+    if requirement.model_copy(update=cells).count_clusters(catalog.templates, language) >= needed:
         return "leave out `inputs` and `reflections`"
     return "name a `library` with more templates, or lower `tolerance`"
-
-
-def _clusters(requirement: Requirement, language: str, catalog: Catalog) -> int:
-    return len({twin_name(template) for template in fitting_templates(requirement, language, catalog)})
 
 
 def undecidable(powers: Iterable[Power]) -> list[Power]:

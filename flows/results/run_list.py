@@ -21,6 +21,7 @@ from biasgrid.warehouse.storage.run_lock import current_state
 from biasgrid.warehouse.storage.runs import Run, all_runs, short_ids
 from biasgrid.warehouse.storage.tombstones import find_tombstones
 
+WIDE: Final = 1000
 UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 VERDICTS_OF_MODELS: Final = """
     with states as (
@@ -49,10 +50,16 @@ def list_runs(lake: Lake) -> None:
         state = "forgotten" if run.run_id in forgotten else current_state(lake, run)
         name, models = _describe(run)
         row = (short[run.run_id], name, models, state, results.get(run.run_id, "–"), format_age(run.started_at))
-        table.add_row(*(Text(one_line(cell)) for cell in row))
+        table.add_row(
+            *(Text(one_line(cell), no_wrap=at in (1, 2), overflow="ellipsis") for at, cell in enumerate(row))
+        )
+    out = console()
     for column in (0, 3, 5):
         table.columns[column].no_wrap = True
-    console().print(table)
+    # a pipe has no width: names are cut on a terminal alone
+    if not out.is_terminal:
+        out.width = WIDE
+    out.print(table)
 
 
 def _results(lake: Lake) -> dict[str, str]:

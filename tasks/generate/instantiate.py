@@ -20,15 +20,7 @@ from biasgrid.warehouse.hashing import content_hash
 
 def fitting_templates(requirement: Requirement, language: str, catalog: Catalog) -> tuple[Template, ...]:
     """The templates that fit a requirement in one language, in natural order of their ids."""
-    found = (
-        template
-        for template in catalog.templates
-        if template.language == language
-        and template.concern in requirement.asked_concerns
-        and template.sector == requirement.sector
-        and template.input in requirement.inputs
-        and template.reflection in requirement.reflections
-    )
+    found = (template for template in catalog.templates if requirement.fits(template, language))
     return tuple(sorted(found, key=_natural_key))
 
 
@@ -42,16 +34,11 @@ def select_templates(
     drawn: dict[tuple[str, ...], list[Template]] = {}
     for template in sorted(
         fitting_templates(requirement, language, catalog),
-        key=lambda template: content_hash(settings.seed, requirement.name, twin_name(template)),
+        key=lambda template: content_hash(settings.seed, requirement.name, template.cluster),
     ):
         cell = (template.input, template.reflection) if settings.sampling == "cell" else ()
         drawn.setdefault(cell, []).append(template)
     return _sort_templates(template for cell in drawn.values() for template in cell[: settings.templates])
-
-
-def twin_name(template: Template) -> str:
-    """The name that a template shares with its twin: both are drawn together, and are one cluster."""
-    return min(template.id, template.twin or template.id)
 
 
 def _sort_templates(templates: Iterable[Template]) -> tuple[Template, ...]:
@@ -218,7 +205,7 @@ def _template_rows(
             *cell, *(wording.text for wording in worded), rules[0], *_item_identity(template)
         ),
         "template": template.id,
-        "cluster": twin_name(template),
+        "cluster": template.cluster,
         "sector": template.sector or template.part,
         "facets": orjson.dumps(template.facets).decode() if template.facets else None,
         "oracle_type": template.oracle.type,

@@ -6,12 +6,16 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
 import orjson
 
+from biasgrid.catalogs.errors import UserError
+from biasgrid.catalogs.loading.documents import read_document
+from biasgrid.catalogs.scenario.scenario import resolve, scenario_file
 from biasgrid.tasks.report.checks import Check, by_model, headline_checks
 from biasgrid.tasks.report.figures import MOST_TEMPLATES, format_measure
 from biasgrid.tasks.report.verdicts import VERDICTS, WORST_FIRST, State
@@ -115,6 +119,10 @@ class Answer:
     """By model the communities that fare worse, with the difference of their pass rate."""
     short: str
     """The run's id as far as it is its own."""
+    source: str | None = None
+    """The name by which `biasgrid run` finds the scenario from here; None where its file is elsewhere."""
+    available: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """Templates that the library has, by requirement and language; empty where it is not known."""
 
     @property
     def words(self) -> Words:
@@ -179,13 +187,18 @@ class Answer:
         return f" Its replies about {_and(groups)} pass less often than about others." if groups else ""
 
     def _describe_unproven(self, most: int) -> Iterator[str]:
-        own = [one for one in self.models if one.state == "undecided"]
-        for one in own[:most]:
+        unsure = [one for one in self.models if one.state == "undecided"]
+        for one in unsure[:most]:
             yield _explain_unproven(one, self.words)
-        if (more := len(own) - most) > 0:
+        if (more := len(unsure) - most) > 0:
             yield f"{more} more {'is' if more == 1 else 'are'} not proven."
         if self.settling:
             yield f"`templates: {self.settling}` would settle what is not proven, if the rates stay as they are."
+        lacking = {check.name: check for check in self._unsettled if not self._is_in_library(check)}
+        if lacking:
+            counts = ((name, self._library_size(check), check.needed) for name, check in lacking.items())
+            own = (f"{name} ({held} of {needed} templates)" for name, held, needed in counts)
+            yield f"This library cannot settle {list_names([*own])}: name a `library` with more templates."
 
     def _describe_silent(self) -> Iterator[str]:
         silent = [one for one in self.models if not one.is_examined]
@@ -200,12 +213,22 @@ class Answer:
         """The `templates:` that would settle what is not proven; None where that is no matter of templates."""
         asked = _scenario_settings(self.run).get("templates")
         short = [
-            check.needed / check.templates
-            for one in self.models
-            for check in one.checks
-            if check.decided == "undecided" and check.needed and check.templates and check.needed <= MOST_TEMPLATES
+            (check.needed or 0) / (check.templates or 1) for check in self._unsettled if self._is_in_library(check)
         ]
         return math.ceil(asked * max(short)) if asked and short else None
+
+    @property
+    def _unsettled(self) -> list[Check]:
+        """Checks that more templates would decide."""
+        checks = (check for one in self.models for check in one.checks if check.decided == "undecided")
+        return [check for check in checks if check.templates and 0 < (check.needed or 0) <= MOST_TEMPLATES]
+
+    def _library_size(self, check: Check) -> int | None:
+        return self.available.get((check.name, check.language))
+
+    def _is_in_library(self, check: Check) -> bool:
+        held = self._library_size(check)
+        return held is None or (check.needed or 0) <= held
 
     def next_steps(self, place: str = "") -> list[str]:
         """Commands to copy; `place` is the option that names the data, if it is needed."""
@@ -217,15 +240,15 @@ class Answer:
             f"biasgrid show {self.short} --all",
             f"biasgrid report {self.short} --open",
             *([both] if len(examined) == 2 and self.run.kind == BENCHMARK else []),
-            *([self._settle(self.settling)] if self.settling else []),
+            *([self._settle(self.source, self.settling)] if self.settling and self.source else []),
         ]
         return [f"{step}{place}" for step in steps]
 
-    def _settle(self, templates: int) -> str:
+    def _settle(self, source: str, templates: int) -> str:
         """The command that asks the models that are not proven as much as would settle it."""
         unsure = [word for one in self.models if one.state == "undecided" for word in ("--model", one.model)]
         flag = "--limit" if _scenario_settings(self.run).get("sampling") == "requirement" else "--templates"
-        return shlex.join(["biasgrid", "run", self.name, *unsure, flag, str(templates)])
+        return shlex.join(["biasgrid", "run", source, *unsure, flag, str(templates)])
 
 
 def _format_cost(usd: float) -> str:
@@ -282,6 +305,7 @@ def answer(lake: Lake, run_id: str | None = None) -> Answer:
     run = replace(run, kind=run.kind or BENCHMARK)
     models = rank_models(headline_checks(lake, run), run.kind)
     costs = query(lake, COSTS, [run.run_id]).to_dicts()[0]
+    is_unsure = run.kind == BENCHMARK and any(one.counts["undecided"] for one in models)
     return Answer(
         run,
         _name(run),
@@ -290,7 +314,27 @@ def answer(lake: Lake, run_id: str | None = None) -> Answer:
         costs["cost_usd"],
         _group_harmed(query(lake, HARMED, [run.run_id]).iter_rows()) if run.kind == BENCHMARK else {},
         short_id(lake, run),
+        _find_source(run) if is_unsure else None,
+        _count_library(run) if is_unsure else {},
     )
+
+
+def _find_source(run: Run) -> str | None:
+    with suppress(UserError):
+        if read_document(scenario_file(_name(run))).text == run.scenario_given:
+            return _name(run)
+    return None
+
+
+def _count_library(run: Run) -> dict[tuple[str, str], int]:
+    with suppress(UserError):
+        resolved = resolve(run.scenario_resolved)
+        return {
+            (requirement.name, language): requirement.count_clusters(resolved.catalog.templates, language)
+            for requirement in resolved.requirements
+            for language in requirement.languages
+        }
+    return {}
 
 
 def rank_models(found: Sequence[Check], kind: str) -> list[ModelAnswer]:

@@ -52,4 +52,6 @@ def make_answer(
     found = sorted(
         (ModelAnswer(name, own, WORDS[kind]) for name, own in models.items()), key=lambda one: one.support
     )
-    return Answer(run, "mine", found, 5000, 0.0, more.get("harmed", {}), "01M82WQ3")
+    known = {"source": "mine", "available": {}} | more
+    harmed = known.pop("harmed", {})
+    return Answer(run, "mine", found, 5000, 0.0, harmed, "01M82WQ3", **known)

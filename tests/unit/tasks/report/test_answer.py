@@ -108,6 +108,19 @@ def test_how_many_templates_would_settle_it_stands_in_words():
     )
 
 
+def test_a_library_with_too_few_templates_cannot_settle_it_and_no_command_proposes_that():
+    found = make_answer({"m/a": [UNPROVEN]}, available={("genders-alike", "en_us"): 30})
+    assert "This library cannot settle genders-alike (30 of 38 templates)" in found.sentences()[-1]
+    assert found.settling is None
+    assert make_answer({"m/a": [UNPROVEN]}, available={("genders-alike", "en_us"): 38}).settling == 10
+
+
+def test_no_command_names_a_scenario_whose_file_is_elsewhere():
+    found = make_answer({"m/a": [UNPROVEN]}, source=None)
+    assert found.settling == 10
+    assert not [step for step in found.next_steps() if step.startswith("biasgrid run")]
+
+
 def test_more_templates_are_no_remedy_where_the_rate_is_too_near():
     assert make_answer({"m/a": [replace(UNPROVEN, needed=12_000)]}).settling is None
 
