@@ -24,7 +24,7 @@ async def benchmark(given: BenchmarkOptions) -> Outcome:
 
     Each cell of the grid model × requirement × language × input × reflection is **prompted**, its replies are
     **evaluated**, and all verdicts are **aggregated** into the warehouse. Artifacts show how it ended: `summary`,
-    `findings`, and where there are earlier runs `regressions` and `trend`.
+    `findings`, `grid`, and where there are earlier runs `regressions` and `trend`, each with the scenario's name.
     """
     return await run_kind(BENCHMARK, given, _play, partial(_publish, pictures=given.pictures))
 

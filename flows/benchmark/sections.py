@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
+from biasgrid.flows.benchmark.grid_chart import grid_page
 from biasgrid.flows.benchmark.outcome import Outcome, describe_judge, explain_unqualified
 from biasgrid.flows.benchmark.previous_runs import EarlierRuns, compare_with_earlier
 from biasgrid.flows.benchmark.summary import NightTables, changed_page, summary
 from biasgrid.flows.forecast.confirmation import announce as announce
 from biasgrid.flows.forecast.view import show_forecast as show_forecast
 from biasgrid.flows.terminal.markdown import cell, plain
+from biasgrid.tasks.connectors.task import artifact_key
 from biasgrid.tasks.report.answer import answer
 from biasgrid.tasks.report.figures import MOST_TEMPLATES, describe_needed, share
 from biasgrid.tasks.report.model import (
@@ -137,17 +140,19 @@ async def publish(
     before = earlier
     if before is None:
         before = await asyncio.to_thread(compare_with_earlier, lake, found.run_id)
-    name, run = plain(scenario), f"run {found.run_id}"
-    await acreate_table_artifact([*map(_record, found.findings)], "findings", f"{name}: findings of {run}")
+    name, run, key = plain(scenario), f"run {found.run_id}", partial(artifact_key, about=scenario)
+    await acreate_table_artifact([*map(_record, found.findings)], key("findings"), f"{name}: findings of {run}")
     if before.changes:
         page = changed_page(before, found.run_id)
-        await acreate_markdown_artifact(page, "regressions", f"{name}: {run} against the one before")
+        await acreate_markdown_artifact(page, key("regressions"), f"{name}: {run} against the one before")
     if before.trend:
         page = trend_page(before.trend, "The last nights")
-        await acreate_markdown_artifact(page, "trend", f"{name}: pass rates up to {run}")
+        await acreate_markdown_artifact(page, key("trend"), f"{name}: pass rates up to {run}")
+    page = await asyncio.to_thread(grid_page, lake, found.run_id)
+    await acreate_markdown_artifact(page, key("grid"), f"{name}: pass rates of {run} by requirement and model")
     sentences = await asyncio.to_thread(lambda: answer(lake, found.run_id).sentences())
     page = summary(found, scenario, lake.named, before, night, sentences)
-    await acreate_markdown_artifact(page, "summary", f"{name}: summary of {run}")
+    await acreate_markdown_artifact(page, key("summary"), f"{name}: summary of {run}")
 
 
 def _record(finding: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from prefect.artifacts import acreate_markdown_artifact
 
 from biasgrid.flows.terminal.markdown import Markup, image, plain, table
+from biasgrid.tasks.connectors.task import artifact_key
 from biasgrid.tasks.report.figures import share
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -19,7 +20,9 @@ LARGEST = 1_000_000
 async def publish_pictures(lake: Lake, run_id: str, name: str) -> None:
     """Creates the artifact `pictures`; takes seconds because plotting libraries are loaded."""
     page = await asyncio.to_thread(pictures_page, lake, run_id)
-    await acreate_markdown_artifact(page, "pictures", f"{plain(name)}: pictures of run {run_id}")
+    await acreate_markdown_artifact(
+        page, artifact_key("pictures", name), f"{plain(name)}: pictures of run {run_id}"
+    )
 
 
 def pictures_page(lake: Lake, run_id: str) -> str:

@@ -25,6 +25,7 @@ from biasgrid.flows.terminal.markdown import plain, table
 from biasgrid.tasks.connectors.batch.fine_tuning import connect
 from biasgrid.tasks.connectors.client.retry import PollPolicy
 from biasgrid.tasks.connectors.keys import Secrets, find_key
+from biasgrid.tasks.connectors.task import artifact_key
 from biasgrid.tasks.finetuning.dataset import tuned_folder
 from biasgrid.tasks.finetuning.local import LocalOrder, tune_here
 from biasgrid.tasks.finetuning.order import Order
@@ -82,4 +83,5 @@ async def _publish(found: TuningOutcome) -> None:
     rows += [("why", found.why)] if found.why else []
     rows += [("files", found.folder)]
     page = "\n\n".join((f"# {plain(found.model or found.base)}", table(("", ""), rows), plain(found.how)))
-    await acreate_markdown_artifact(page, "finetune-summary", f"{plain(found.base)}: {found.state}")
+    key, about = artifact_key("finetune-summary", found.base), f"{plain(found.base)}: {found.state}"
+    await acreate_markdown_artifact(page, key, about)

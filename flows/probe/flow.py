@@ -32,7 +32,7 @@ from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.flows.runs.lease_pools import LeaseLedger
 from biasgrid.flows.runs.leases import Slots
 from biasgrid.flows.terminal.markdown import plain, table
-from biasgrid.tasks.connectors.task import Label
+from biasgrid.tasks.connectors.task import Label, artifact_key
 from biasgrid.tasks.evaluate.task import ReadyCells, read_trials
 from biasgrid.tasks.probe.loader import Loaded
 from biasgrid.tasks.probe.request import Earlier
@@ -82,7 +82,7 @@ async def _report_pairs(found: Sequence[Loaded], target: str, run_id: str) -> No
         if each.notice:
             report(each.notice)
     shown = f"{plain(target)}: what run {run_id} asks about"
-    await acreate_markdown_artifact(pairs_page(found, target), "probe-pairs", shown)
+    await acreate_markdown_artifact(pairs_page(found, target), artifact_key("probe-pairs", target), shown)
 
 
 ASKED = ("language", "pair", "axis", "favoured", "its attribute", "stigmatised", "its attribute", "why")

@@ -44,9 +44,9 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import record_planned
 
 
-async def batch_model(lake: Lake, run_id: str, cell_ids: Sequence[str], session: ModelSession) -> None:
+async def batch_model(grid: Grid, cell_ids: Sequence[str], session: ModelSession) -> None:
     """Processes one model's cells in batches until all replies and events are stored; marks stopped cells."""
-    target = session.target
+    target, lake, run_id = session.target, grid.lake, grid.run.run_id
     label = Label(f"batch · {target.model.partition('/')[2]}", (target.model, *run_tags(run_id)))
     state: State[Any] = await batch(  # type: ignore[misc]
         lake,
@@ -55,8 +55,11 @@ async def batch_model(lake: Lake, run_id: str, cell_ids: Sequence[str], session:
         session,
         BatchReports(_watch(), pause_reporter(), plain),
         label,
+        wait_for=grid.graph.after("generate"),
         return_state=True,
     )
+    for cell_id in cell_ids:
+        grid.graph.add("prompt", cell_id, state)
     if state.name == STOPPED:
         if watcher := progress_listener.get():
             watcher.on_stop(target.model, state.message or "")
@@ -232,7 +235,7 @@ def _evaluation_works(own: Pass, by_model: Sequence[Sequence[Cell]]) -> Iterator
 async def _batch_cells(own: Pass, target: Target, cells: Sequence[Cell]) -> None:
     grid = own.grid
     session = ModelSession(target, grid.model_pool, grid.resolved.settings.retries)
-    await batch_model(grid.lake, grid.run.run_id, [cell["cell_id"] for cell in cells], session)
+    await batch_model(grid, [cell["cell_id"] for cell in cells], session)
     await run_concurrently(_evaluate_cell(own, cell) for cell in cells)
 
 
@@ -250,8 +253,10 @@ async def _prompt_cell(grid: Grid, cell: Cell, under_way: CellSlots) -> None:
         ModelSession(grid.resolved.targets[cell["model"]], grid.model_pool, grid.resolved.settings.retries),
         under_way,
         cell_label("prompt", cell, grid.tags),
+        wait_for=grid.graph.after("generate", f"{cell['requirement']} {cell['language']}"),
         return_state=True,
     )
+    grid.graph.add("prompt", cell["cell_id"], state)
     if state.name == STOPPED:
         _report_stopped(cell["model"], state)
     elif not state.is_completed():
@@ -284,9 +289,14 @@ async def _judge_cell(own: Pass, cell: Cell) -> None:
         else None
     )
     evaluation = Evaluation(grid.evaluation_id, grid.catalog, judge, grid.rules)
-    await evaluate(
-        grid.lake, grid.run.run_id, cell["cell_id"], evaluation, cell_label("evaluate", cell, grid.tags)
+    label = cell_label("evaluate", cell, grid.tags)
+    state: State[int] = await evaluate(  # type: ignore[misc]
+        *(grid.lake, grid.run.run_id, cell["cell_id"], evaluation, label),
+        wait_for=grid.graph.after("prompt", cell["cell_id"]),
+        return_state=True,
     )
+    await state.aresult()
+    grid.graph.add("evaluate", cell["cell_id"], state)
 
 
 def begin_cells(grid: Grid, cells: pl.DataFrame, unit: str) -> dict[str, Cell]:

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 from uuid import UUID
 
 import polars as pl
@@ -17,7 +17,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.exceptions import MissingContextError
 from prefect.runtime import flow_run
-from prefect.utilities.annotations import quote
+from prefect.utilities.annotations import allow_failure, quote
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
@@ -80,6 +80,26 @@ def pause_reporter() -> Callable[[str], None]:
     return report
 
 
+MOST_EDGES = 500
+"""Edges that lead to one task run: each is in its record, and the UI draws no more that anybody could follow."""
+
+
+@dataclass(frozen=True)
+class TaskGraph:
+    """Ended task runs by verb and name, for the edges of the graph in Prefect's UI."""
+
+    states: dict[str, dict[str, State[Any]]] = field(default_factory=dict)
+
+    def add(self, verb: str, name: str, state: State[Any]) -> None:
+        self.states.setdefault(verb, {})[name] = state
+
+    def after(self, verb: str, name: str | None = None) -> list[Any]:
+        """`wait_for` of a task that follows the runs of a verb, or the one of that name, however they ended."""
+        ended = self.states.get(verb, {})
+        found = [*ended.values()][-MOST_EDGES:] if name is None else [ended[name]] if name in ended else []
+        return [allow_failure(state) for state in found]
+
+
 @dataclass(frozen=True)
 class Grid:
     """A run with the context that its stages share."""
@@ -94,6 +114,7 @@ class Grid:
     """Name of this process's part of a run split over several."""
     rules: pl.DataFrame | None = None
     """The oracles of a later evaluation, columns as biasgrid.tasks.evaluate.current_oracles.RULES."""
+    graph: TaskGraph = field(default_factory=TaskGraph)
 
     @property
     def requirements(self) -> tuple[Requirement, ...]:
@@ -155,6 +176,7 @@ async def _generate_plan(grid: Grid, requirement: Requirement, language: str, ga
     given = (requirement, language, grid.resolved.settings, grid.catalog, grid.lake, label)
     async with gate:
         state: State[str] = await generate(*given, return_state=True)  # type: ignore[misc]
+        grid.graph.add("generate", f"{requirement.name} {language}", state)
         return await state.aresult()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from inspect import signature
@@ -114,7 +114,7 @@ async def run_kind(
         with start_inspector(given.expectations) as inspector:
             await share_caps(kind, grid, partial(play, grid, prepared.resolved))
             await loading
-            found = await conclude(lake, grid.run, kind, inspector)
+            found = await conclude(lake, grid.run, kind, inspector, after=grid.graph.after("evaluate"))
         await (publish or kind.publish)(lake, found, prepared.resolved.name)
     if found.incomplete:
         _alarm_incomplete(f"{kind.name} {prepared.resolved.name}", lake, grid.run.run_id, found)
@@ -145,21 +145,28 @@ def run_resource(run_id: str) -> dict[str, str]:
 
 
 async def conclude(
-    lake: Lake, run: Run, kind: RunKind[R, F, E], inspector: Inspector | None = None, *, is_whole: bool = True
+    lake: Lake,
+    run: Run,
+    kind: RunKind[R, F, E],
+    inspector: Inspector | None = None,
+    *,
+    is_whole: bool = True,
+    after: Sequence[Any] = (),
 ) -> E:
-    """Aggregates a run, reads its outcome from the marts and records it; incomplete runs stay resumable."""
+    """Aggregates a run `after` its tasks, reads its outcome from the marts and records it; incomplete runs stay
+    resumable."""
     run.record(lake, "aggregating" if is_whole else "interrupted")
     await asyncio.to_thread(kind.settle, lake, run.run_id)
     if is_whole:
         await asyncio.to_thread(_compact, lake, run.run_id)
-    await build_warehouse(lake, run.run_id, inspector)
+    await build_warehouse(lake, run.run_id, inspector, after=after)
     found = kind.outcome(lake, run.run_id, is_checked=inspector is not None)
     if is_whole:
         run.record(lake, "incomplete" if found.incomplete else "completed")
         await asyncio.to_thread(_sign, lake, run.run_id)
         await asyncio.to_thread(_report_end, lake, run, "incomplete" if found.incomplete else "completed")
     if is_whole and found.incomplete:  # which only the marts know: recorded, and built once more with it
-        await build_warehouse(lake, run.run_id, inspector, "aggregate · marked as incomplete")
+        await build_warehouse(lake, run.run_id, inspector, "aggregate · marked as incomplete", after)
     return warn_of_gaps(found)
 
 
@@ -208,10 +215,12 @@ async def conclude_again(lake: Lake, run: Run, kind: RunKind[R, F, E], inspector
     return warn_of_gaps(found)
 
 
-async def build_warehouse(lake: Lake, run_id: str, inspector: Inspector | None, name: str = "aggregate") -> None:
-    """Rebuilds the warehouse and logs the duration."""
+async def build_warehouse(
+    lake: Lake, run_id: str, inspector: Inspector | None, name: str = "aggregate", after: Sequence[Any] = ()
+) -> None:
+    """Rebuilds the warehouse `after` the tasks whose rows it reads, and logs the duration."""
     started = time.monotonic()
-    await aggregate(lake, inspector, Label(name, tuple(run_tags(run_id))))
+    await aggregate(lake, inspector, Label(name, tuple(run_tags(run_id))), wait_for=after)
     checked, seconds = "built and checked" if inspector else "built", time.monotonic() - started
     get_run_logger().info("the warehouse is %s in %.1f s", checked, seconds)
     telemetry.report_build(run_id, seconds)

@@ -193,13 +193,14 @@ class RunKind(ABC, Generic[R, F, E]):
         from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 
         from biasgrid.flows.terminal.markdown import plain
+        from biasgrid.tasks.connectors.task import artifact_key
         from biasgrid.tasks.report.answer import answer
 
         (key, content), run = self.table, f"run {found.run_id}"
         records = self.part("sections:records")(found)
-        await acreate_table_artifact(records, key, f"{plain(name)}: {content} of {run}")
+        await acreate_table_artifact(records, artifact_key(key, name), f"{plain(name)}: {content} of {run}")
         page = [*map(plain, answer(lake, found.run_id).sentences()), self.part("sections:page")(found, name)]
-        key, content = f"{self.name}-summary", f"{plain(name)}: summary of {run}"
+        key, content = artifact_key(f"{self.name}-summary", name), f"{plain(name)}: summary of {run}"
         await acreate_markdown_artifact("\n\n".join(page), key, content)
 
     def sections(self, found: E) -> Iterable[Section]:

@@ -28,7 +28,7 @@ from prefect.states import Cancelled, Cancelling, Completed, Failed
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.runs.concurrency import run_concurrently
-from biasgrid.flows.runs.context import run_tags
+from biasgrid.flows.runs.context import TaskGraph, run_tags
 from biasgrid.flows.runs.session import TERMINATED
 from biasgrid.flows.scheduled.gaps import ASKED, AWAY
 from biasgrid.flows.scheduled.options import DEPLOYMENT as DEPLOYMENT
@@ -119,14 +119,18 @@ class Lost:
         return self.state not in ASKED
 
 
-async def hand_out(shards: Sequence[Shard], night: Round) -> list[Lost]:
+async def hand_out(shards: Sequence[Shard], night: Round, graph: TaskGraph | None = None) -> list[Lost]:
     """Dispatches and awaits all shards, and returns those that failed; cancellation cancels them too."""
+    graph = graph or TaskGraph()
+    after = graph.after("generate")
     poll_s = max(night.poll_s, len(shards) / AT_ONCE)
     async with watch_for_workers(night.deployment):
         ended: list[State[Any]] = await run_concurrently(
-            watch_shard(shard, night, poll_s, _label(shard, night), return_state=True)  # type: ignore[misc]
+            watch_shard(shard, night, poll_s, _label(shard, night), wait_for=after, return_state=True)  # type: ignore[misc]
             for shard in shards
         )
+    for shard, state in zip(shards, ended, strict=True):
+        graph.add("shard", shard.part, state)
     found = [await state.aresult(raise_on_failure=False) for state in ended]
     if wrong := next((one for one in found if isinstance(one, BaseException)), None):
         raise wrong

@@ -183,7 +183,7 @@ async def _plan(grid: Grid) -> pl.DataFrame:
 async def _hand_out(grid: Grid, resolved: ResolvedScenario, made: list[Shard], night: Round) -> list[Lost]:
     """Shards that did not complete, after what some left of the caps has gone to those that a cap stopped, and
     after a last pass over requests that failed."""
-    lost, before = await hand_out(made, night), 0
+    lost, before = await hand_out(made, night, grid.graph), 0
     while not _select_gone(lost) and (sent := read_run_costs(grid.lake, night.run_id, {}).requests) > before:
         before = sent
         capped = await asyncio.to_thread(share_rest, grid.lake, night.run_id, made, resolved)
@@ -191,10 +191,10 @@ async def _hand_out(grid: Grid, resolved: ResolvedScenario, made: list[Shard], n
             break
         parts = {shard.part for shard in capped}
         made = [*capped]
-        lost = [one for one in lost if one.shard.part not in parts] + await hand_out(capped, night)
+        lost = [one for one in lost if one.shard.part not in parts] + await hand_out(capped, night, grid.graph)
     failed = [one.shard for one in lost if one.state in (AWAY, UNANSWERED)]
     if failed:
-        again = await hand_out(failed, replace(night, nth=night.nth + 1, deadline=None))
+        again = await hand_out(failed, replace(night, nth=night.nth + 1, deadline=None), grid.graph)
         lost = [one for one in lost if one.shard not in failed] + again
     return lost
 
@@ -209,7 +209,8 @@ async def _conclude(
     lake, run, scenario = grid.lake, grid.run, grid.resolved.name
     if gone := _select_gone(lost):  # replies that they received before
         await asyncio.to_thread(recover, lake)
-    found = await conclude(lake, run, BENCHMARK, inspector, is_whole=not gone)
+    after = grid.graph.after("shard")
+    found = await conclude(lake, run, BENCHMARK, inspector, is_whole=not gone, after=after)
     over_cost = await asyncio.to_thread(is_over_cost, lake, run.run_id)
     confirmed = await _confirm(grid, given, inspector, night)
     gaps = await asyncio.to_thread(read_gaps, lake, run.run_id)
@@ -275,5 +276,6 @@ async def _ask_again(
         cells = await _plan(grid)
         own = replace(night, run_id=grid.run.run_id)
         lost = await _hand_out(grid, prepared.resolved, shards(cells, prepared.resolved, given.shard_by), own)
-        await conclude(lake, grid.run, BENCHMARK, inspector, is_whole=not _select_gone(lost))
+        after, is_whole = grid.graph.after("shard"), not _select_gone(lost)
+        await conclude(lake, grid.run, BENCHMARK, inspector, is_whole=is_whole, after=after)
         return grid.run.run_id

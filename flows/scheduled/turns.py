@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NoReturn
@@ -13,6 +14,7 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterDeploymen
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.responses import OrchestrationResult
 from prefect.client.schemas.sorting import FlowRunSort
+from prefect.events import emit_event
 from prefect.exceptions import Pause
 from prefect.runtime import flow_run
 from prefect.states import Completed, Scheduled
@@ -28,6 +30,11 @@ CANCELLED: Final = {StateType.CANCELLING, StateType.CANCELLED}
 OPEN: Final = {StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING}
 MISSED: Final = timedelta(minutes=15)
 """How much later than its time a night begins that was missed."""
+PUT_BACK: Final = "biasgrid.flow-run.put-back"
+"""Event of a run that waits in its pool, so that it is not taken for lost. Prefect's own event of its state comes
+a quarter of an hour late if the server scheduled the run."""
+SETTLE_S: Final = 5.0
+"""For the heartbeat of this process to be recorded before that event: the server takes several at once."""
 TURN_S: Final = 30.0
 """Seconds after which a queued night tries again; Prefect's interval for concurrency slots."""
 
@@ -58,6 +65,7 @@ async def _put_back(client: PrefectClient, name: str, message: str, wait_s: floa
     state: State[Any] = Scheduled(scheduled_time=at, name=name, message=message)
     answer: OrchestrationResult[Any] = await client.set_flow_run_state(UUID(flow_run.id), state)
     if answer.state is not None and answer.state.is_scheduled():
+        emit_event(PUT_BACK, {"prefect.resource.id": f"prefect.flow-run.{flow_run.id}"})
         raise Pause(message, state=answer.state)
 
 
@@ -75,6 +83,7 @@ async def take_turn(catch_up: CatchUp) -> State[Any] | None:
             earlier = [run for run in others if _due(run) < _due(own) and run.state and run.state.type in OPEN]
             if earlier:
                 first = min(map(_due, earlier))
+                await asyncio.sleep(SETTLE_S)
                 await _put_back(client, QUEUED, f"the night of {moment(first)} runs before", TURN_S)
             return None
     if later := [_due(run) for run in others if _due(run) > _due(own)]:

@@ -34,10 +34,11 @@ class Label:
             context.task_run.tags = [*self.tags]
 
 
-def artifact_key(kind: str, model: str) -> str:
-    """A Prefect key such as `progress-openai-gpt-4o`; a non-ASCII name ends with the start of its hash."""
-    plain = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")
-    mark = "" if model.isascii() else f"-{sha256(model.encode()).hexdigest()[:6]}"
+def artifact_key(kind: str, about: str) -> str:
+    """A Prefect key such as `progress-openai-gpt-4o`, about a model or a scenario; a non-ASCII name ends with the
+    start of its hash."""
+    plain = re.sub(r"[^a-z0-9]+", "-", about.lower()).strip("-")
+    mark = "" if about.isascii() else f"-{sha256(about.encode()).hexdigest()[:6]}"
     return f"{kind}-{plain}{mark}" if plain else f"{kind}{mark}"
 
 

@@ -46,6 +46,18 @@ def log_lines(caplog: pytest.LogCaptureFixture) -> Callable[[], list[tuple[str, 
     return take
 
 
+def graph_edges(flow_run_id: Any) -> dict[str, set[tuple[str, ...]]]:
+    """Verbs of the parents of each task run in the graph of Prefect's UI, by its own verb."""
+    with get_client(sync_client=True) as client:
+        nodes = dict(client.request("GET", f"/flow_runs/{flow_run_id}/graph-v2").json()["nodes"])
+    verbs = {key: node["label"].partition(" ")[0] for key, node in nodes.items()}
+    edges: dict[str, set[tuple[str, ...]]] = {}
+    for key, node in nodes.items():
+        parents = {parent["id"] for parent in node["parents"]}  # Prefect's answer repeats them
+        edges.setdefault(verbs[key], set()).add(tuple(verbs[parent] for parent in parents))
+    return edges
+
+
 async def newest() -> Any:
     async with get_client() as client:
         (found,) = await client.read_flow_runs(sort=FlowRunSort.START_TIME_DESC, limit=1)
@@ -60,7 +72,12 @@ async def test_two_nights_are_reported_in_names_tags_artifacts_and_a_few_lines(
     drift(0.0)
     first = await benchmark(asked, data=str(tmp_path / "data"))
     shown = recorded(first.run_id, task_runs=1 + 2 * CELLS + 1)
-    assert {"progress-simulated-drifting", "findings", "summary"} == set(shown.artifacts)
+    named = {"findings-small", "summary-small", "grid-small"}
+    assert {"progress-simulated-drifting", *named} == set(shown.artifacts)
+    edges = graph_edges(shown.flow_run.id)
+    assert edges["prompt"] == {("generate",)}
+    assert edges["evaluate"] == {("prompt",)}
+    assert edges["aggregate"] == {("evaluate",) * CELLS}
     assert shown.flow_run.state.message == f"run {first.run_id}: 0 of 1 requirements met, 1 by the point rate"
     assert {f"run:{first.run_id}", f"requirement:{ODD}", "simulated/drifting", "sexism"} <= set(
         shown.flow_run.tags
@@ -70,7 +87,7 @@ async def test_two_nights_are_reported_in_names_tags_artifacts_and_a_few_lines(
     assert all(f"run:{first.run_id}" in own for own in tags.values())
     assert {"simulated/drifting", "sexism", "en_us", f"requirement:{ODD}"} <= tags["prompt"]
 
-    (row,) = json.loads(shown.artifacts["findings"])
+    (row,) = json.loads(shown.artifacts["findings-small"])
     assert row["requirement"] == r"alike\_\*all\*\|x"
     begins, planned, through, built, ends = log_lines()
     cases = first.findings[0]["planned_cases"]
@@ -83,10 +100,11 @@ async def test_two_nights_are_reported_in_names_tags_artifacts_and_a_few_lines(
     drift(0.9)
     second = await benchmark(asked, data=str(tmp_path / "data"))
     shown = recorded(second.run_id, task_runs=1 + 2 * CELLS + 1)
-    assert set(shown.artifacts) == {"progress-simulated-drifting", "findings", "summary", "regressions", "trend"}
-    assert r"- **alike\_\*all\*\|x** of simulated/drifting passes" in shown.artifacts["regressions"]
-    assert "| **worse** |" in shown.artifacts["trend"]
-    assert f"biasgrid compare {first.run_id} {second.run_id} --data" in shown.artifacts["summary"]
+    named |= {"regressions-small", "trend-small"}
+    assert set(shown.artifacts) == {"progress-simulated-drifting", *named}
+    assert r"- **alike\_\*all\*\|x** of simulated/drifting passes" in shown.artifacts["regressions-small"]
+    assert "| **worse** |" in shown.artifacts["trend-small"]
+    assert f"biasgrid compare {first.run_id} {second.run_id} --data" in shown.artifacts["summary-small"]
 
     again = await evaluate_again(second.run_id, data=str(tmp_path / "data"))
     assert again.run_id == second.run_id

@@ -198,7 +198,7 @@ async def test_one_that_is_away_all_night_is_one_alarm_with_model_class_since_an
     assert f"scenario small, run {night.run_id}, models: {AWAY}, {THERE}" in alarm["body"]
     assert " UTC (the connection broke (ClientConnectorError); is it reachable?)" in alarm["body"]
     assert f"biasgrid resume {night.run_id} --data {tmp_path / 'data'}" in alarm["body"]
-    summary = await Artifact.aget("summary")
+    summary = await Artifact.aget("summary-small")
     assert "## Without a reply" in str(summary.data)
     assert replies(tmp_path, night.run_id).filter(model=AWAY)["cost_usd"].null_count() > 0
 
