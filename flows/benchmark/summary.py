@@ -63,6 +63,8 @@ class NightTables:
     """Name, outcome and link."""
     gaps: Sequence[Sequence[str]] = ()
     """Model, error, cases, since and reason of what has no reply."""
+    spending: Sequence[Sequence[str]] = ()
+    """Name, bars of the last nights, usual and this night's value of cost and duration."""
 
 
 def summary(
@@ -82,6 +84,8 @@ def summary(
     if night.gaps:
         resume = block([_command("resume", found.run_id, data=data)])
         parts += ["## Without a reply", table(("model", "error", "cases", "since", "reason"), night.gaps), resume]
+    if night.spending:
+        parts += ["## Cost and duration", table(("", "last nights", "usual", "this night"), night.spending)]
     if night.shards:
         parts += ["## Asked by", table(("shard", "ended", ""), night.shards)]
     earlier = before.changes[0]["earlier_run_id"] if before.changes else None

@@ -38,7 +38,7 @@ class ServeOptions(NightOptions):
 
 WORDS = (
     "scenario cron timezone models data gate library reuse samples seed max_age max_cost max_requests batch * "
-    "deadline confirm catch_up host port metrics_port at_once webhook_from"
+    "deadline confirm catch_up bound host port metrics_port at_once webhook_from"
 )
 
 
@@ -64,7 +64,7 @@ def serve(given: ServeOptions) -> None:
         scenario=scenario,
         data=Lake.at(data_place(given.data)).named,
         settings=settings,
-        night=given.pick("gate", "deadline", "confirm", "catch_up"),
+        night=given.pick("gate", "deadline", "confirm", "catch_up", "bound"),
         **given.pick("cron", "timezone", "host", "port", "metrics_port", "at_once", "webhook_from"),
     )
     if found := serving.find_problems(service):

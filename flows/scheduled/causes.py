@@ -12,8 +12,8 @@ from biasgrid.flows.terminal.markdown import cell
 from biasgrid.tasks.report.figures import moment, share
 from biasgrid.warehouse.hashing import content_hash
 
-BROKEN, WORSE, INCOMPLETE, BETTER = "broken", "worse", "incomplete", "better"
-SEVERITIES: Final = (BROKEN, WORSE, INCOMPLETE, BETTER)
+BROKEN, WORSE, INCOMPLETE, COSTLY, BETTER = "broken", "worse", "incomplete", "costly", "better"
+SEVERITIES: Final = (BROKEN, WORSE, INCOMPLETE, COSTLY, BETTER)
 """Of alarms, most severe first."""
 STEP: Final = 0.05
 """Further loss of a rate that is a cause of its own."""

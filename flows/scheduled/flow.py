@@ -48,6 +48,7 @@ from biasgrid.flows.scheduled.gaps import AWAY, UNANSWERED, gap_rows, read_gaps
 from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions, read_deadline
 from biasgrid.flows.scheduled.outcome import BROKEN_NIGHT, Ended, causes_of, final_state
 from biasgrid.flows.scheduled.shards import Shard, shards, share_rest
+from biasgrid.flows.scheduled.spending import read_spending
 from biasgrid.flows.scheduled.turns import hand_on, run_id_of, take_turn
 from biasgrid.flows.terminal.markdown import Markup
 from biasgrid.tasks.prompt.run_costs import read_run_costs
@@ -215,8 +216,11 @@ async def _conclude(
     confirmed = await _confirm(grid, given, inspector, night)
     gaps = await asyncio.to_thread(read_gaps, lake, run.run_id)
     command = resume_command(run.run_id, lake.named)
-    ended = Ended(found, confirmed, gone, gaps, given.gate, over_cost, run.started_at, command)
-    tables = NightTables(await shard_runs(run.run_id), gap_rows(gaps))
+    spending = await asyncio.to_thread(read_spending, lake, run, is_resumed=bool(given.run_id))
+    ended = Ended(
+        *(found, confirmed, gone, gaps, given.gate, over_cost, spending, given.bound, run.started_at, command)
+    )
+    tables = NightTables(await shard_runs(run.run_id), gap_rows(gaps), [series.row for series in spending])
     await publish(lake, found, scenario, confirmed.before, tables)
     state = final_state(ended)
     series = name_series(given.scenario) if given.scenario else scenario

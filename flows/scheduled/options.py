@@ -17,7 +17,7 @@ DEPLOYMENT = "shard/shard"
 """Where shards are handed in: its work pool gives them to workers."""
 PARAMETERS = (
     "scenario models gate max_cost max_requests samples seed reuse max_age batch library * expectations "
-    "pictures shard_by takeovers deadline confirm catch_up data run_id deployment"
+    "pictures shard_by takeovers deadline confirm catch_up bound data run_id deployment"
 )
 
 
@@ -76,6 +76,14 @@ class NightOptions(BenchmarkOptions):
         "--catch-up",
         "Which nights are made up for that were missed: the latest alone, all in their order, or none.",
         "which nights run that could not begin at their time: the `latest` alone, `all` in their order, or `none`",
+    )
+    bound: float = option(
+        2.0,
+        "--bound",
+        "Alarm if a night costs or takes so many times as much as usual; 0: never.",
+        "alarms if a night costs or takes more than so many times the median of the last nights of the same "
+        "scenario; 0: never",
+        min=0,
     )
     data: str | None = replace_option(
         RunOptions,

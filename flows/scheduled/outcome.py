@@ -26,6 +26,7 @@ from biasgrid.flows.scheduled.causes import (
 from biasgrid.flows.scheduled.confirmation import UNCONFIRMED, Confirmed, pair_of
 from biasgrid.flows.scheduled.dispatch import Lost
 from biasgrid.flows.scheduled.gaps import Gap, describe_gaps
+from biasgrid.flows.scheduled.spending import Series, spending_causes
 
 REGRESSION, INCOMPLETE_NIGHT, OVER_COST = "Regression", "Incomplete", "OverCost"
 NOT_MET_STATE, UNDECIDED_STATE = "NotMet", "Undecided"
@@ -47,6 +48,9 @@ class Ended:
     """What has no reply."""
     gate: NightGate = "regression"
     over_cost: bool = False
+    spending: Sequence[Series] = ()
+    bound: float = 0.0
+    """Of cost and duration, in times of the usual; 0: none."""
     started_at: datetime | None = None
     resume: str = ""
     """The command that continues."""
@@ -99,7 +103,7 @@ def causes_of(night: Ended) -> list[Cause]:
     since = night.started_at
     worse = [worse_cause(row, since, night.confirmed.notes.get(pair_of(row), "")) for row in night.before.worse]
     unmet = [unmet_cause(row, row["state"], since) for row in night.unmet]
-    return [*worse, *unmet, *_incomplete_causes(night)]
+    return [*worse, *unmet, *_incomplete_causes(night), *spending_causes(night.spending, night.bound, since)]
 
 
 def _incomplete_causes(night: Ended) -> Iterator[Cause]:

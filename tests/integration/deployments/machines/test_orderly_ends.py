@@ -201,7 +201,7 @@ def test_missed_nights_run_in_their_order_or_are_skipped(site, catch_up, minutes
         done = [run for run in runs if run["state_type"] in ("COMPLETED", "FAILED", "CRASHED")]
         return done if len(done) == len(expected) else None
 
-    runs = wait_until(ended, patience_s=NIGHT_S, every_s=0.5)
+    runs = wait_until(ended, patience_s=3 * NIGHT_S, every_s=0.5)
     site.server.ask(schedule, method="DELETE")
     assert [run["state_name"] for run in runs] == expected, [run["state"]["message"] for run in runs]
     over = [run["end_time"] for run in runs if run["state_name"] == "Completed"]
