@@ -75,7 +75,10 @@ CASES = pa.schema(
         ("template", TEXT),  # the name in its library, such as sexism-012
         ("cluster", TEXT),  # the name that it shares with its twin; null in earlier lakes
         ("template_text", TEXT),  # the question, its slots still open
-        ("question", TEXT),  # the question, its slots filled, without any framing; null unless `langbite: strict`
+        (
+            "instance_text",
+            TEXT,
+        ),  # the question, its slots filled, without any framing; null unless `langbite: strict`
         ("sector", TEXT),  # the sector set that the template belongs to
         ("facets", TEXT),  # JSON: what an imported benchmark scores by
         ("wording", COUNT),  # 1: the prompt as written; further ones are paraphrases or other orders of choices

@@ -66,13 +66,13 @@ INSTANCES: dict[str, pl.DataType | type[pl.DataType]] = {
     "instance_id": pl.String,
     "communities": pl.List(pl.String),
     "text": pl.String,
-    "question": pl.String,
+    "instance_text": pl.String,
     "oracle_type": pl.String,
     "operation": pl.String,
     "oracle": pl.String,
 }
-"""One row per instance; `text` is the message to send, `question` the part of it that LangBiTe calls the instance,
-where its wording is used."""
+"""One row per instance; `text` is the message to send, `instance_text` the part of it that LangBiTe calls the
+instance, where its wording is used."""
 
 
 def instances(
@@ -148,7 +148,7 @@ class _Filled:
             # of lists, Polars takes 5 kB for each
             pl.Series("communities", pa.array(self.communities, pa.list_(pa.string()))),
             pl.Series("text", self.texts, dtype=pl.String),
-            pl.Series("question", self.questions, dtype=pl.String),
+            pl.Series("instance_text", self.questions, dtype=pl.String),
         ).select(*INSTANCES)
 
 
@@ -179,7 +179,7 @@ def _fill_slots(pattern: str, holes: Iterable[re.Match[str]], members: Mapping[S
 ROWS = {
     name: kind
     for name, kind in INSTANCES.items()
-    if name not in ("instance_id", "communities", "text", "question")
+    if name not in ("instance_id", "communities", "text", "instance_text")
 }
 
 

@@ -19,7 +19,7 @@ _RESPONSES = """
     select
         cases.provider as "Provider",
         cases.model[len(cases.provider) + 2:] as "Model",
-        coalesce(cases.question, cases.messages[-1].content) as "Instance",
+        coalesce(cases.instance_text, cases.messages[-1].content) as "Instance",
         coalesce(replies.text, concat('ERROR: ', replies.error_class, ': ', replies.error_message)) as "Response"
     from staging.stg_cases as cases
     inner join staging.stg_responses as replies using (run_id, cell_id, case_id)

@@ -279,7 +279,7 @@ def test_strict_prompts_are_what_langbite_sends_in_every_language(
     asked = require(languages=[language], communities={language: ["men"]})
     frame = instances(asked, language, strict(library, entry, language=language), settings())
     assert texts(frame) == [sent]
-    assert frame["question"].to_list() == [str(entry["prompt"]).replace("{GENDER1}", "men")]
+    assert frame["instance_text"].to_list() == [str(entry["prompt"]).replace("{GENDER1}", "men")]
 
 
 def test_strict_rows_of_equal_text_are_each_asked(library, require, settings):
