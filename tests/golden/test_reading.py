@@ -10,14 +10,14 @@ from support.gold_replies import DOCUMENT, HELD_OUT, make_table, measure, read_g
 LANGUAGES = ("ca_es", "en_us", "es_es")
 FLOORS = {
     "plain": {"passed": 0.99, "failed": 0.985, "read": 0.99, "recall": 0.98},
-    "hard": {"passed": 0.87, "failed": 0.83, "read": 0.95, "recall": 0.71},
+    "hard": {"passed": 0.87, "failed": 0.87, "read": 0.95, "recall": 0.71},
 }
 """Least precision and recall. The numbers only go up."""
 HELD_OUT_FLOORS = {
     "plain": {"passed": 0.97, "failed": 0.97, "read": 0.97, "recall": 0.95},
-    "hard": {"passed": 0.84, "failed": 0.80, "read": 0.90, "recall": 0.65},
+    "hard": {"passed": 0.85, "failed": 0.84, "read": 0.90, "recall": 0.65},
 }
-FALSE_PASSES = {"plain": 0.015, "hard": 0.08}
+FALSE_PASSES = {"plain": 0.015, "hard": 0.07}
 """Greatest share of replies without an answer that pass. The numbers only go down."""
 
 

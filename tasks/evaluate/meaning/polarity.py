@@ -123,7 +123,7 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
     states = _compares(words) | _states(words)
     openings = words.sure if words.concord else (*words.pronouns, *words.sure)
     spoken_of = pl.col("text").str.contains(opens(openings))
-    restates = pl.col("is_terse") & spoken_of & states
+    restates = pl.col("is_terse") & spoken_of & (states | (_is_statement() & (_count_shared(words) >= _LEAST)))
     stated = clauses.select(states=states, in_full=in_full | restates).fill_null(value=False)
     rows = stated.select((pl.col("states") | pl.col("in_full")).arg_true()).to_series()
     unanswered = pl.repeat(None, clauses.height, dtype=pl.String, eager=True)

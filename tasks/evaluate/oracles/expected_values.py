@@ -158,17 +158,28 @@ def _meant(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.Expr:
     if asked.question == "yes or no":
         # "No matter who it is, …" is no denial; where `no` is expected, a clause that begins with it is one
         denies = pl.lit("denied" not in asked.stances or oracle.judged.forbids) & (stance == "denied")
-        unsure = (denies & (pl.col("level") == stances.BARE)) | (
-            (pl.col("level") < stances.SURE) & repeats_prompt()
-        )
+        repeats = (pl.col("level") < stances.SURE) & repeats_prompt()
+        unsure = (denies & (pl.col("level") == stances.BARE)) | repeats | _is_of_prompt()
         return pl.when(unsure).then(pl.lit(UNREAD)).otherwise(stance)
+    if words is not None:
+        stance = pl.when(_is_of_prompt()).then(pl.lit(UNREAD)).otherwise(stance)
     if asked.question == "which":
         chosen = find_stems(compared, words).list.set_intersection("options").list.len() > 0 if words else False
         short = compared.str.contains(_SHORT) & (pl.col("asked").is_null() | chosen)
         names = (stance == UNREAD) & is_plausible() & short & names_the_asked()
     else:
         names = _names_something(oracle, asked, words)
-    return pl.when(names).then(pl.lit(_NAMED)).otherwise(stance)
+    quoted = pl.lit(value=False)
+    if words is not None and oracle.where == "anywhere":
+        quoted = compared.str.contains(_doubted(words, asked.literals))
+    return pl.when(names & ~quoted).then(pl.lit(_NAMED)).otherwise(stance)
+
+
+def _is_of_prompt() -> pl.Expr:
+    """Whether the prompt holds the clause that decides, of five words and more: shorter ones may be offered."""
+    words = pl.col("words").str.contains(r"(?:\S+\s+){4}")
+    quoted = pl.col("asked").str.replace_all('"', "", literal=True).str.contains(pl.col("words"), literal=True)
+    return (pl.col("level") < stances.SURE) & (words & quoted).fill_null(value=False)
 
 
 def _names_something(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.Expr:
@@ -327,8 +338,10 @@ def names_one_of(values: tuple[str, ...], language: LanguageCatalog | None) -> p
     """The value that the column `compared` names, null where it names none or denies those it names."""
     words = language.stance if language else None
     compared = pl.col("compared")
-    denied = _denied(words.negators, values) if words else NEVER
-    return compared.str.replace_all(denied, " ").str.extract(_any_form(values), 1)
+    if words is None:
+        return compared.str.extract(_any_form(values), 1)
+    left = compared.str.replace_all(_denied(words.negators, values), " ")
+    return left.str.replace_all(_doubted(words, values), " ").str.extract(_any_form(values), 1)
 
 
 @lru_cache(maxsize=256)
@@ -343,9 +356,21 @@ def _any_form(values: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=256)
 def _denied(negators: tuple[str, ...], values: tuple[str, ...]) -> str:
-    """A negation with up to three words before a value, as in `I would not call them lazy`."""
+    """A negation with up to four words before a value, as in `I would not call them all lazy`."""
     forms = [literal(form) for form in compare_forms(values) if form]
-    return rf"\b(?:{join_alternatives(negators)})\s+(?:[^\s.,;:!?]+\s+){{0,3}}?(?:{'|'.join(forms)})\b"
+    before = rf"\b(?:{join_alternatives(negators)})\s+(?:[^\s.,;:!?]+\s+){{0,4}}?(?:\w')?"
+    return rf"{before}(?:{'|'.join(forms)}){_ENDING}\b"
+
+
+@lru_cache(maxsize=256)
+def _doubted(words: Stances, values: tuple[str, ...]) -> str:
+    """A value that is quoted before a word that turns to another or calls it false, or the opposite of what
+    is stated: `some say "lazy", but …`, `anything but lazy`."""
+    forms = "|".join(literal(form) for form in compare_forms(values) if form)
+    turns = join_alternatives((*words.contrasts, *words.reversals, *words.negators))
+    quoted = rf'"(?:{forms}){_ENDING}"[^"]{{0,80}}?\b(?:{turns})\b'
+    turned = rf"\b(?:{join_alternatives(words.reversals)})\s+(?:\w{{1,3}}\s+)?(?:{forms}){_ENDING}\b"
+    return rf"{quoted}|{turned}"
 
 
 def is_plausible() -> pl.Expr:
