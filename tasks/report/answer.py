@@ -245,8 +245,10 @@ class Answer:
         return [f"{step}{place}" for step in steps]
 
     def _settle(self, source: str, templates: int) -> str:
-        """The command that asks the models that are not proven as much as would settle it."""
-        unsure = [word for one in self.models if one.state == "undecided" for word in ("--model", one.model)]
+        """The command that asks as much as would settle it: of few models that are not proven, else of all."""
+        named = [one.model for one in self.models if one.state == "undecided"]
+        is_few = len(named) <= NAMED and len(named) < len(self.models)
+        unsure = [word for model in named if is_few for word in ("--model", model)]
         flag = "--limit" if _scenario_settings(self.run).get("sampling") == "requirement" else "--templates"
         return shlex.join(["biasgrid", "run", source, *unsure, flag, str(templates)])
 

@@ -36,6 +36,12 @@ def first_view(lake: Lake, run_id: str) -> dict[str, Any]:
     }
 
 
+def answer_values(lake: Lake, run_id: str) -> dict[str, Any]:
+    """For a page's template."""
+    found = page_answer(lake, run_id)
+    return {"answer": found, "verdicts": count_verdicts(found.models)}
+
+
 def count_verdicts(models: Sequence[ModelAnswer]) -> dict[str, int]:
     """How many checks of all models have which state, of every state."""
     counted = sum((one.counts for one in models), Counter[str]())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.tasks.report.findings import MITIGATIONS, SETTINGS, InteractionFindings, RunFacts, rows_of, run_facts
+from biasgrid.tasks.report.html.first_view import answer_values
 from biasgrid.tasks.report.html.page import Ways, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.tasks.transcripts.plays import LOST, Play, plays
@@ -72,7 +73,7 @@ def write_interaction_pages(
 ) -> list[Path]:
     """Writes `report.html` and, next to it, pages of plays. Raises UserError for an unknown run."""
     report = interaction_report(lake, run_id)
-    given = {"report": report, "run": report.run, "lost": LOST}
+    given = {"report": report, "run": report.run, "lost": LOST, **answer_values(lake, run_id)}
     first = write_page(out / "report.html", "interaction.html.j2", language, ways=ways, **given)
     return [first, *_write_plays(lake, report, out, language, ways)]
 

@@ -173,7 +173,7 @@ def environment(language: str = LANGUAGES[0]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"t": speech.text, "lang": language[:2], "inks": define_inks, "tones": TONES}
+    made.globals |= {"t": speech.text, "lang": language[:2], "inks": define_inks, "tones": TONES, "signs": SIGNS}
     made.filters |= {name: speech.in_language(write) for name, write in NUMBERS.items()}
     made.filters |= {
         "plain": plain,

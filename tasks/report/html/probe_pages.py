@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.tasks.report.findings import FINDINGS, RULES, RunFacts, run_facts
+from biasgrid.tasks.report.html.first_view import answer_values
 from biasgrid.tasks.report.html.page import Ways, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.tasks.transcripts.excerpt import LONGEST, Excerpt
@@ -88,7 +89,7 @@ def write_probe_page(
 ) -> list[Path]:
     """Writes `report.html`, one page that needs nothing else. Raises UserError for an unknown run."""
     report = probe_report(lake, run_id)
-    given = {"report": report, "run": report.run, "shown": SHOWN}
+    given = {"report": report, "run": report.run, "shown": SHOWN, **answer_values(lake, run_id)}
     return [write_page(out / "report.html", "probe.html.j2", language, ways=ways, **given)]
 
 

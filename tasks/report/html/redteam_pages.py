@@ -12,6 +12,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.attacks import IN_PAIRS
 from biasgrid.tasks.report.findings import RunFacts, mart, run_facts
+from biasgrid.tasks.report.html.first_view import answer_values
 from biasgrid.tasks.report.html.page import Ways, split_difference, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.tasks.transcripts.sessions import OUTCOMES, Exchange, Session, outcomes, sessions
@@ -54,6 +55,7 @@ def write_red_team_page(
     given = {
         "report": report,
         "run": report.run,
+        **answer_values(lake, run_id),
         "shown": SHOWN,
         "counts": COUNTS,
         "conclusive": CONCLUSIVE,

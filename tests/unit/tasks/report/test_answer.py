@@ -115,6 +115,15 @@ def test_a_library_with_too_few_templates_cannot_settle_it_and_no_command_propos
     assert make_answer({"m/a": [UNPROVEN]}, available={("genders-alike", "en_us"): 38}).settling == 10
 
 
+def test_a_command_names_few_models_and_none_where_all_are_meant():
+    def settle(**models):
+        return make_answer({f"m/{name}": checks for name, checks in models.items()}).next_steps()[-1]
+
+    unsure = {name: [UNPROVEN] for name in "abcd"}
+    assert settle(a=[UNPROVEN], b=[UNPROVEN]) == settle(**unsure, e=[MET]) == "biasgrid run mine --templates 10"
+    assert settle(a=[UNPROVEN], e=[MET]) == "biasgrid run mine --model m/a --templates 10"
+
+
 def test_no_command_names_a_scenario_whose_file_is_elsewhere():
     found = make_answer({"m/a": [UNPROVEN]}, source=None)
     assert found.settling == 10

@@ -20,7 +20,26 @@ from biasgrid.warehouse.storage.lake import Lake
 
 HARMLESS = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "h1", "h2", "h3"),
-    *("h4", "p", "b", "i", "code", "dl", "dt", "dd", "div", "span", "bdi", "mark", "a", "table", "thead", "tbody"),
+    *(
+        "h4",
+        "p",
+        "ul",
+        "li",
+        "b",
+        "i",
+        "code",
+        "dl",
+        "dt",
+        "dd",
+        "div",
+        "span",
+        "bdi",
+        "mark",
+        "a",
+        "table",
+        "thead",
+        "tbody",
+    ),
     *("tr", "th", "td", "svg", "rect", "line", "details", "summary"),
 }
 
