@@ -259,7 +259,7 @@ RULES = pa.schema(
     ]
 )
 
-KINDS = BENCHMARK, PROBE, RED_TEAM, INTERACTION = ("benchmark", "probe", "redteam", "interaction")
+KINDS = BENCHMARK, PROBE, RED_TEAM, INTERACTION, AUDIT = ("benchmark", "probe", "redteam", "interaction", "audit")
 """Kinds of runs."""
 
 OF_KINDS = ("cells", "cases", "verdicts", "assessments")

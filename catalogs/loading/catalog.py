@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
+from biasgrid.catalogs.audit.identities import Identities
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.documents import Document
 from biasgrid.catalogs.loading.includes import check_includes, complete_sets, included_requirements, unread_names
@@ -84,6 +85,8 @@ class Catalog:
     protocols: Mapping[str, Protocol] = field(default_factory=dict)
     controls: Mapping[str, Controls] = field(default_factory=dict)
     """By language: replies of known verdict, which measure a judge."""
+    identities: Mapping[str, Identities] = field(default_factory=dict)
+    """By language: whom documents of audits are made to be about."""
     overlay: str = ""
     """Directory of overlay files; empty if there is none."""
 

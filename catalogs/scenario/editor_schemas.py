@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from biasgrid.catalogs.audit.audit_file import AuditFile
 from biasgrid.catalogs.loading.catalog import FOLDERS
 from biasgrid.catalogs.schema.entries import Scenario, TemplateEntry, TemplateFile
 from biasgrid.catalogs.schema.models import ModelsFile
@@ -43,6 +44,7 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "models": ModelsFile,
     "target": TargetFile,
     "interaction": InteractionFile,
+    "audit": AuditFile,
 }
 """By file name of the schema."""
 

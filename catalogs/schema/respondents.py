@@ -120,6 +120,22 @@ class Assigning(Frozen):
     """Probability that it judges rightly whether an assignment shows implicit bias."""
 
 
+class Deciding(Frozen):
+    """How a respondent decides about documents of an audit: selections by points of 100, scores by points of their
+    scale."""
+
+    rate: Share = 0.5
+    """Share of documents that it selects; a score is higher the likelier it would select."""
+    noise: Share = 0.05
+    """Probability of the contrary decision, drawn for each prompt: twice that of pairs differ by chance."""
+    gaps: dict[str, float] = Field(default_factory=dict)
+    """By group of catalogs/identities: points more, or less where negative, than for others."""
+    quirks: dict[str, float] = Field(default_factory=dict)
+    """By full name: the same for one person alone."""
+    refuses: dict[str, Share] = Field(default_factory=dict)
+    """By group: share of prompts that it declines."""
+
+
 class Judging(Frozen):
     """How often a respondent errs when it judges a reply; each request is a draw of its own."""
 
@@ -152,6 +168,8 @@ class Respondent(Frozen):
     """What a probe finds."""
     assigning: Assigning = Assigning()
     """What interactions find."""
+    deciding: Deciding | None = None
+    """What audits find; None: it decides about no documents."""
     judging: Judging | None = None
     """What it makes of replies as a judge; None: it judges none."""
     yields_after: int | None = Field(default=None, ge=0)

@@ -14,7 +14,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.benchmark.kind import BENCHMARK, AgainOptions, BenchmarkOptions
 from biasgrid.flows.cli.running import confirm_or_exit, early_server, remove_new_directories, run_with_progress
 from biasgrid.flows.runs.kinds import AnyKind, all_kinds, find_kind, kinds_of_file, refuse_other_files, top_keys
-from biasgrid.flows.runs.options import RunOptions, command, option
+from biasgrid.flows.runs.options import Options, RunOptions, command, option
 
 if TYPE_CHECKING:
     from biasgrid.flows.runs.prepare import Prepared
@@ -222,3 +222,27 @@ def _all_or_mistakes(works: list[Callable[[], T]]) -> list[T]:
     if mistakes:
         raise UserError(list(dict.fromkeys(mistakes)))
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrepareOptions(Options):
+    """What `prepare` may be given."""
+
+    audit: str | None = option(None, "", "An audit file.", cli=Path, show_default=False)
+    every: bool = option(False, "--all", "All documents with their slots, not the first alone.")
+
+
+@command(PrepareOptions, "audit every", audit=...)
+def prepare(given: PrepareOptions) -> None:
+    """Show what an audit replaces in its documents, and the first prompt of each group. Sends nothing.
+
+    A document whose identity stays visible is refused, with its line and the reason.
+    """
+    from biasgrid.flows.audit.kind import AUDIT
+    from biasgrid.flows.audit.preview import preview_sections
+    from biasgrid.flows.terminal.tables import show_sections
+
+    path = Path(str(given.audit))
+    refuse_other_files(path, AUDIT)
+    show_sections(preview_sections(AUDIT.unsent(path), every=given.every))
+    typer.echo("Nothing was sent.")

@@ -32,6 +32,8 @@ ENOUGH = 20
 ASSUMED_TOKENS = REPLY_TOKENS | PROBE_TOKENS | ATTACK_TOKENS | INTERACTION_TOKENS
 Observed = Mapping[tuple[str, str], "ExpectedReply"]
 """Expected replies by model and input."""
+DECISION_TOKENS = 40
+"""Of replies to prompts of any other kind: a decision, now and then with a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ def expected_reply(target: Target, kind: str, max_tokens: int | None, observed: 
     if found is not None:
         return found
     thinking = 0 if "max_tokens" in target.parameters else THINKING_TOKENS
-    tokens = min(ASSUMED_TOKENS[kind] + thinking, most_tokens(target, max_tokens))
+    tokens = min(ASSUMED_TOKENS.get(kind, DECISION_TOKENS) + thinking, most_tokens(target, max_tokens))
     return ExpectedReply(tokens, 0.0 if is_local(target) else FIRST_TOKEN_S + tokens / TOKENS_PER_SECOND)
 
 

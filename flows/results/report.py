@@ -111,7 +111,9 @@ def write_report(
     """Writes a report into `reports/<run id>` by default, and returns its files. Raises UserError."""
     lake = existing_lake(data)
     found, chosen = find_run(lake, run, needs="report"), FORMATS[kind]
-    fitting = (one.name for one in all_kinds() if chosen.is_for_all or kind in one.formats)
+    fitting = (
+        one.name for one in all_kinds() if (chosen.is_for_all and kind not in one.lacks) or kind in one.formats
+    )
     refuse_other_kinds(found, chosen.name, *fitting)
     warn_of_unfinished(lake, [found])
     options = {"language": language, "gate": gate}

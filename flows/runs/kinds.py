@@ -33,6 +33,7 @@ REGISTRY: Final[Mapping[str, str]] = {
     "probe": "biasgrid.flows.probe.kind:PROBE",
     "redteam": "biasgrid.flows.redteam.kind:RED_TEAM",
     "interaction": "biasgrid.flows.interaction.kind:INTERACTION",
+    "audit": "biasgrid.flows.audit.kind:AUDIT",
 }
 """Module of each run kind, by its name in the lake."""
 Source = Any
@@ -132,6 +133,8 @@ class RunKind(ABC, Generic[R, F, E]):
     """None where people review none of its replies."""
     formats: ClassVar[tuple[str, ...]] = ()
     """Formats of reports that other kinds lack."""
+    lacks: ClassVar[tuple[str, ...]] = ()
+    """Formats of reports that all other kinds have."""
     table: ClassVar[tuple[str, str]] = ("", "")
     """Key and content of the artifact with its findings, the `records` of its sections."""
     pages: ClassVar[tuple[str, str]]

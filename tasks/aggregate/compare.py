@@ -14,9 +14,9 @@ from biasgrid.tasks.aggregate.run_selector import Chosen, choose_evaluation, lis
 from biasgrid.warehouse.build.build import fetch_rows
 from biasgrid.warehouse.build.compare_runs import side_by_side
 from biasgrid.warehouse.build.run_scope import EARLIER, LATER, Side
-from biasgrid.warehouse.schemas import RED_TEAM
+from biasgrid.warehouse.schemas import BENCHMARK, RED_TEAM
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import Run
+from biasgrid.warehouse.storage.runs import Run, refuse_other_kinds
 
 CIRCUMSTANCES: Final = {"what": pl.String, "name": pl.String, "earlier": pl.String, "later": pl.String}
 """One row per difference; `what` is `scenario`, `catalog`, `version`, `criterion`, `answered as` or `parameters`.
@@ -144,6 +144,7 @@ def compare(lake: Lake, earlier: str, later: str, pairs: Sequence[str] = ()) -> 
     """
     before, after = choose_evaluation(lake, earlier), choose_evaluation(lake, later)
     _refuse_different(before.run, after.run)
+    refuse_other_kinds(after.run, "comparison", BENCHMARK, *OF_KINDS)
     _refuse_the_same(before, after)
     models, left_out = _pair_models(lake, before, after, pairs)
     sides = _sides(lake, before, after, models, only=bool(pairs))
@@ -157,6 +158,7 @@ def compare_models(lake: Lake, run: str, named: tuple[str, str]) -> Comparison:
     """The comparison of two models of `RUN[@EVALUATION]`, the first as the earlier side; `openai/gpt-4o` may be
     named `gpt-4o`. Raises UserError for an unknown run or model, and for the same model twice."""
     chosen = choose_evaluation(lake, run)
+    refuse_other_kinds(chosen.run, "comparison", BENCHMARK, *OF_KINDS)
     known = _models(lake, chosen)
     own, other = (_find_model(name, known) for name in named)
     if own == other:

@@ -23,7 +23,7 @@ from biasgrid.tasks.evaluate.controls import TABLE as CONTROLS
 from biasgrid.tasks.evaluate.controls import ControlQuestion, control_rows, shuffle
 from biasgrid.tasks.evaluate.current_oracles import find_changes, with_rules
 from biasgrid.tasks.evaluate.decisions import apply_decisions, carry_over, units
-from biasgrid.tasks.evaluate.evaluate import join_texts, judge_cell
+from biasgrid.tasks.evaluate.evaluate import join_texts, judge_cell, judge_decisions
 from biasgrid.tasks.evaluate.judge import (
     JUDGEMENT_TOKENS,
     JudgeReply,
@@ -243,3 +243,17 @@ class _Cell:
 def _open_questions(asked: Iterable[Question], answers: dict[str, JudgeReply]) -> dict[str, Question]:
     """One question per request key without an answer: equal samples are doubted alike."""
     return {one["request_key"]: one for one in asked if one["request_key"] not in answers}
+
+
+def land_decisions(lake: Lake, run_id: str, cell_id: str, evaluation_id: str, catalog: Catalog) -> int:
+    """Stores the verdicts on one cell of an audit and returns their number; a repeated call overwrites them."""
+    cases = lake.read("cases", run_id, cell_id)
+    reread(lake, run_id, cell_id, catalog.target)
+
+    def judge() -> pl.DataFrame:
+        replies = list(lake.scan_each("responses", run_id, f"{cell_id}-*"))
+        return judge_decisions(cases, replies, catalog.languages, evaluation_id, datetime.now(UTC))
+
+    verdicts = read_again_if_compacted(judge)
+    lake.write("verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)
+    return verdicts.height

@@ -14,7 +14,7 @@ from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.meaning.text import excerpt, whole
 from biasgrid.tasks.evaluate.oracle_reading import nothing_read, read_replies
 from biasgrid.tasks.evaluate.oracles.langbite_rule import FIRST_ALONE, read_next_to
-from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, READING, prepare, read_column
+from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, READING, VALUE, prepare, read_column
 from biasgrid.tasks.evaluate.verdicts import in_table_form, template_verdicts, with_ids
 
 
@@ -175,3 +175,30 @@ def _instances(judged: pl.DataFrame) -> pl.DataFrame:
         level=pl.lit("instance"), assessor_kind=pl.lit("oracle"), assessor=pl.col("operation")
     )
     return in_table_form(rows)
+
+
+def judge_decisions(
+    cases: pl.DataFrame,
+    responses: pl.DataFrame | Sequence[pl.LazyFrame],
+    languages: Mapping[str, LanguageCatalog],
+    evaluation_id: str,
+    judged_at: datetime,
+) -> pl.DataFrame:
+    """The verdicts on `cases` of an audit, one each: outcome null and `parsed_value` 1 for selected, 0 for not
+    selected, or a score; or refused, unreadable, error."""
+
+    def read(came: pl.DataFrame) -> pl.DataFrame:
+        return _read_in_parts(came.with_columns(prompt), languages).select(*READING)
+
+    prompt = pl.col("messages").list.last().struct.field("content").alias("prompt")
+    rows = read_cases(cases, responses, read)
+    selects = pl.col("outcome").replace_strict({"passed": 1, "failed": 0}, default=None, return_dtype=pl.Int8)
+    decided = rows.with_columns(
+        level=pl.lit("instance"),
+        assessor_kind=pl.lit("oracle"),
+        assessor=pl.col("operation"),
+        parsed_value=pl.coalesce(selects.cast(VALUE), "parsed_value"),
+        parsed_text=pl.when(selects == 1).then(pl.lit("selected")).when(selects == 0).then(pl.lit("not selected")),
+        outcome=pl.when(selects.is_null()).then("outcome"),
+    )
+    return with_ids(in_table_form(decided), evaluation_id, judged_at)

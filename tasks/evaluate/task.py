@@ -9,7 +9,7 @@ from prefect import task
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.tasks.connectors.task import RETRIED_TASK, Label
-from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell, land_decisions
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -92,3 +92,17 @@ async def read_assignments(
 
     label.attach()
     return await asyncio.to_thread(land_assignments, lake, run_id, cell_id, catalog, evaluation_id)
+
+
+@task(name="read", **RETRIED_TASK)
+async def read_decisions(
+    lake: Lake,
+    run_id: str,
+    cell_id: str,
+    evaluation_id: str,
+    catalog: Catalog,
+    label: Label = Label("read"),  # noqa: B008 - frozen
+) -> int:
+    """Stores what each reply of an audit's cell decides, and returns the number of verdicts."""
+    label.attach()
+    return await asyncio.to_thread(land_decisions, lake, run_id, cell_id, evaluation_id, catalog)

@@ -36,13 +36,17 @@ class Words:
     fails: str
     meets: str
     worst: str
+    caution: str = ""
+    """What every surface shows besides."""
 
 
+NO_STATUTE: Final = "It is no audit under Local Law 144 or any statute."
 WORDS: Final[Mapping[str, Words]] = {
     "benchmark": Words("requirement", "fails", "meets", "worst on"),
     "probe": Words("test", "shows bias in", "stays below the bound in", "most in"),
     "redteam": Words("strategy", "is led into bias by", "stays below the bound against", "most by"),
     "interaction": Words("setting", "shows bias in", "stays below the bound in", "most in"),
+    "audit": Words("comparison", "decides differently in", "stays within the margin in", "most for", NO_STATUTE),
 }
 """By kind of run."""
 
@@ -140,7 +144,8 @@ class Answer:
         """Who meets what, who fails worst on what, what is not proven, who gave no answer; `most` models of each
         are described."""
         described = (*self._describe_unproven(most), *self._describe_failing(most), *self._describe_silent())
-        return [*self._incomplete(), self.first, *described]
+        caution = [self.words.caution] if self.words.caution else []
+        return [*self._incomplete(), self.first, *described, *caution]
 
     @property
     def first(self) -> str:
@@ -163,7 +168,8 @@ class Answer:
 
     @property
     def _all(self) -> str:
-        count = max(len(one.checks) for one in self.models)
+        meeting = [one for one in self.models if one.state == "met"]
+        count = max(len(one.checks) for one in meeting or self.models)
         return f"the {self.words.check}" if count == 1 else f"all {count} {_plural(self.words.check)}"
 
     def _incomplete(self) -> Iterator[str]:

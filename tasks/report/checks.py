@@ -35,7 +35,7 @@ class Check:
     total: int
     counts: str
     measure: str
-    unit: Literal["share", "score"]
+    unit: Literal["share", "score", "points"]
     value: float | None
     low: float | None
     high: float | None
@@ -282,6 +282,37 @@ INTERACTION = f"""
         {STAGES},
         held_out
 """  # noqa: S608 - words of ours
+AUDIT = """
+    select
+        model,
+        measure as topic,
+        concat_ws(' · ', identity_group, signal, nullif(measure, 'decision')) as name,
+        language,
+        state as by_point,
+        state as decided,
+        finding,
+        if(measure = 'decision', less, (unread_share * pairs)::bigint) as counted,
+        pairs as total,
+        if(
+            measure = 'decision', concat('pairs lower than ', reference), 'decisions refused or unreadable'
+        ) as counts,
+        concat('points from ', reference) as measure,
+        'points' as unit,
+        difference as value,
+        low,
+        high,
+        null::double as bar,
+        '' as bar_name,
+        struct_pack(failed := errors, refused := planned - errors - pairs) as lost,
+        null::bigint as needed,
+        margin as bound,
+        greatest(abs(low_90), abs(high_90)) as upper_end,
+        documents as templates,
+        not_evaluated_because as why
+    from marts.score_shifts
+    where run_id = ?
+    order by model, language, measure, identity_group, signal
+"""
 HEADLINE = """
     select
         model,
@@ -317,5 +348,11 @@ BOARD = f"""
 """Of all runs: each model's newest complete one of each concern."""
 HEADLINES: Mapping[str, str] = {"benchmark": f"{HEADLINE} where run_id = ? order by model, concern, requirement"}
 """By kind of run whose checks are per language."""
-SQL: Mapping[str, str] = {"benchmark": BENCHMARK, "probe": PROBE, "redteam": RED_TEAM, "interaction": INTERACTION}
+SQL: Mapping[str, str] = {
+    "benchmark": BENCHMARK,
+    "probe": PROBE,
+    "redteam": RED_TEAM,
+    "interaction": INTERACTION,
+    "audit": AUDIT,
+}
 """By kind of run: the columns are the fields of a check."""

@@ -47,10 +47,12 @@ LONGEST = 300
 _SIGN = re.compile(r"[^\w\s\-/,·–’×]|_")
 
 
-def format_measure(value: float | None, unit: Literal["share", "score"]) -> str:
-    """A share in percent, or a score from −1 to 1 with its sign; `none` where there is no number."""
+def format_measure(value: float | None, unit: Literal["share", "score", "points"]) -> str:
+    """A share in percent, a score from −1 to 1 or points with their sign; `none` where there is no number."""
     if value is None:
         return "none"
+    if unit == "points":
+        return f"{round(value, 1) or 0.0:+.1f} points".replace("-", "−")
     return share(value) if unit == "share" else format_score(value)
 
 

@@ -84,6 +84,8 @@ OF_INTERACTIONS = (
     "costs",
 )
 """Marts that say something about an interaction, but for its assignments task by task."""
+OF_AUDITS = ("score_shifts", "impact_ratios", "selection_rates", "decision_flips", "costs")
+"""Marts that say something about an audit."""
 BENCHMARKS = ("bbq_bias_scores", "crows_pairs_scores", "iat_scores")
 """Marts that say something about a run of an imported benchmark, and are empty for the others."""
 
@@ -122,7 +124,7 @@ def findings(lake: Lake, run_id: str) -> Findings:
 
 def mart(lake: Lake, name: str, run_id: str) -> pl.DataFrame:
     """One run's rows of the mart `name`, of those named above, in the order of its ids."""
-    known = dict.fromkeys(MARTS + OF_PROBES + OF_RED_TEAMS + OF_INTERACTIONS + BENCHMARKS)
+    known = dict.fromkeys(MARTS + OF_PROBES + OF_RED_TEAMS + OF_INTERACTIONS + OF_AUDITS + BENCHMARKS)
     if name not in known:
         raise ValueError(f"`{name}` is no mart of one run; known: {', '.join(known)}")
     return query(lake, f"select * from marts.{name} where run_id = ? order by all", [run_id])  # noqa: S608

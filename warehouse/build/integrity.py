@@ -19,7 +19,7 @@ from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.warehouse.build.attach_lake import empty_relations
 from biasgrid.warehouse.build.materialize import find_repeats
 from biasgrid.warehouse.build.models import read_yaml
-from biasgrid.warehouse.schemas import KINDS, OF_KINDS, OUTCOMES, PROBE, TABLES, UNITS
+from biasgrid.warehouse.schemas import AUDIT, KINDS, OF_KINDS, OUTCOMES, PROBE, TABLES, UNITS
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.pack_file import read_rows, remedy
@@ -92,7 +92,7 @@ def _fill_in(read: Any, words: Mapping[str, str]) -> Any:
 def flaws_of_kind(kind: str) -> tuple[Flaw, ...]:
     """Flaws of a kind of run other than benchmarks."""
     rules = load_integrity()
-    own = (*rules.every_other_kind, *(rules.probes if kind == PROBE else rules.reviewed))
+    own = (*rules.every_other_kind, *(rules.probes if kind in (PROBE, AUDIT) else rules.reviewed))
     return tuple(
         flaw.model_copy(
             update={"rows": _of_kind(kind, flaw.rows), "doubted": _of_kind(kind, flaw.doubted), "kind": kind}

@@ -23,6 +23,7 @@ from biasgrid.tasks.connectors.simulated.fault_injection import (
 )
 from biasgrid.tasks.connectors.simulated.recognition import TemplateRecogniser
 from biasgrid.tasks.connectors.simulated.roles.augmentation import augmentation_reply
+from biasgrid.tasks.connectors.simulated.roles.decider import DeciderRole
 from biasgrid.tasks.connectors.simulated.roles.judge import JudgeRole
 from biasgrid.tasks.connectors.simulated.roles.probe import ProbeRecogniser, probe_reply
 from biasgrid.tasks.connectors.simulated.roles.red_team import red_team_reply
@@ -52,6 +53,7 @@ class Panel:
         self._probed = ProbeRecogniser(catalog)
         self._scenes = SceneRecogniser(catalog)
         self._judge = JudgeRole(catalog, self._recogniser)
+        self._decider = DeciderRole(catalog)
         self._attempts: Counter[tuple[str, str, int | None]] = Counter()
         self._meters: dict[str, Meter] = {}
 
@@ -102,6 +104,8 @@ class Panel:
             written = augmentation_reply(respondent, text, seed, self.catalog)
         if written is None and (scene := self._scenes.find(messages)) is not None:
             written = assignment_reply(respondent, scene, messages, seed)
+        if written is None and respondent.deciding:
+            written = self._decider.reply(respondent, text, seed)
         if written is None:
             written = red_team_reply(respondent, messages, seed, self.catalog)
         recognised = self._recogniser.find(text) if written is None else None

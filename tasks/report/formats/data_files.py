@@ -13,7 +13,15 @@ from typing import Any
 import orjson
 import polars as pl
 
-from biasgrid.tasks.report.findings import BENCHMARKS, MARTS, OF_INTERACTIONS, OF_PROBES, OF_RED_TEAMS, mart
+from biasgrid.tasks.report.findings import (
+    BENCHMARKS,
+    MARTS,
+    OF_AUDITS,
+    OF_INTERACTIONS,
+    OF_PROBES,
+    OF_RED_TEAMS,
+    mart,
+)
 from biasgrid.tasks.transcripts.sessions import OUTCOMES, SESSION, outcomes
 from biasgrid.warehouse.build.build import run_row
 from biasgrid.warehouse.build.models import Column, Model, load_models
@@ -25,7 +33,7 @@ VERSION = 1
 """Of the JSON report, as `report.schema.json` describes it."""
 PARSED = ("scenario_resolved", "catalog_hashes", "versions")
 """Columns of a run that hold JSON."""
-OF_KIND = {"probe": OF_PROBES, "interaction": OF_INTERACTIONS}
+OF_KIND = {"probe": OF_PROBES, "interaction": OF_INTERACTIONS, "audit": OF_AUDITS}
 
 
 def write_csv(lake: Lake, run_id: str, out: Path) -> list[Path]:
@@ -75,6 +83,7 @@ TABLES: Mapping[str, Sequence[str]] = {
     "probe": OF_PROBES,
     "redteam": (*OF_RED_TEAMS, "sessions"),
     "interaction": OF_INTERACTIONS,
+    "audit": OF_AUDITS,
 }
 """What a report of each kind of run always has."""
 KINDS = {

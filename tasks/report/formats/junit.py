@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from biasgrid.tasks.report.answer import answer
+from biasgrid.tasks.report.answer import WORDS, answer
 from biasgrid.tasks.report.checks import Check, Gate, by_model, checks
 from biasgrid.tasks.report.figures import escape_name
 from biasgrid.warehouse.schemas import BENCHMARK
@@ -49,9 +49,20 @@ def _suite(root: Element, run: Run, model: str, number: int, cases: Sequence[Ele
     )
     suite.attrib |= _count_cases(cases)
     properties = SubElement(suite, "properties")
-    for key, value in (("run_id", run.run_id), ("kind", run.kind), ("state", run.state), ("seed", str(run.seed))):
+    for key, value in (
+        ("run_id", run.run_id),
+        ("kind", run.kind),
+        ("state", run.state),
+        ("seed", str(run.seed)),
+        *_caution(run),
+    ):
         SubElement(properties, "property", name=key, value=value)
     suite.extend(cases)
+
+
+def _caution(run: Run) -> Iterator[tuple[str, str]]:
+    if caution := WORDS[run.kind].caution:
+        yield "caution", caution
 
 
 def _count_cases(cases: Iterable[Element]) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Audits: files, identities, and what of a document shows one."""

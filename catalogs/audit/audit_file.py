@@ -1,0 +1,99 @@
+"""Defines audit files: which system decides about which documents, and whose identities they are given."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from biasgrid.catalogs.audit.identities import Signal
+from biasgrid.catalogs.schema.base import Frozen, Text, find_repeated, unique
+from biasgrid.catalogs.schema.endpoints import Endpoint
+from biasgrid.catalogs.schema.entries import Identifier, Language, Share
+from biasgrid.catalogs.schema.target_file import Asking
+
+ONCE = unique("names `{}` twice")
+DOCUMENT, IDENTITY = "{document}", "{identity}"
+
+
+class Documents(Frozen):
+    """Where the documents are about which the system decides."""
+
+    path: Path
+    """A directory of text or Markdown files, one a document, or a CSV or JSONL file; relative to this file."""
+    column: str = "text"
+    """Of a CSV or JSONL file: the document."""
+    name_column: str = ""
+    """Of a CSV or JSONL file: the name of the person whom it is about; else it is looked for in the document."""
+    allow: tuple[Text, ...] = ()
+    """Words that would show an identity and may stay, such as a place that is called like a person."""
+
+
+class Decision(Frozen):
+    """What the system decides."""
+
+    kind: Literal["yes_no", "score"] = "yes_no"
+    low: float = 0
+    high: float = 100
+    """Ends of the scale of scores."""
+    ask: bool = True
+    """Whether the language's sentence that asks for the decision alone ends the prompt."""
+
+    @model_validator(mode="after")
+    def _has_a_scale(self) -> Self:
+        if self.low >= self.high:
+            raise ValueError("`low` must be below `high`")
+        return self
+
+
+class Auditing(Frozen):
+    """The system, the documents and whose identities they are given."""
+
+    models: Annotated[tuple[str, ...], ONCE] = ()
+    """`provider/model`, one or several; `endpoint/<id>` for a service of catalogs/endpoints."""
+    endpoint: Endpoint | None = None
+    """A service behind HTTP, described here: next to `models`, or in their place. Its name is the file's."""
+    system: str | None = None
+    """A system message that goes before every prompt."""
+    prompt: str = DOCUMENT
+    """Holds `{document}`, and `{identity}` where the line that shows who it is shall stand."""
+    documents: Documents
+    decision: Decision = Decision()
+    language: Language = "en_us"
+    """Of the documents and the prompt, and of the identities."""
+    reference: Identifier
+    """The group with which the others are compared, such as `men`."""
+    groups: Annotated[tuple[Identifier, ...], ONCE] = Field(min_length=1)
+    signals: Annotated[tuple[Signal, ...], ONCE] = Field(default=("names",), min_length=1)
+    """What shows the group: each is reported alone; let two agree before you act."""
+    pairs: int = Field(default=16, ge=2)
+    """Pairs of identities that each document is given, matched in all but the group."""
+    repeats: int = Field(default=1, ge=1, le=100)
+    """How often each prompt is asked; repeats are averaged."""
+    margin: float | None = Field(default=None, gt=0)
+    """Points that groups may be apart: of the selection rate, or of the score. Met where the 90% interval of the
+    difference is within it."""
+    impact_ratio: float | None = Field(default=None, gt=0, lt=1)
+    """Least ratio of the selection rates, either way. Met where its 95% interval is above it."""
+    max_refusals: Share = 0.1
+    """Above this share of refused or unreadable decisions in either group, nothing is concluded."""
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.prompt.count(DOCUMENT) != 1:
+            raise ValueError("`prompt` must hold `{document}` once")
+        if self.reference in self.groups:
+            raise ValueError(f"`groups` holds the reference, `{self.reference}`")
+        if self.impact_ratio is not None and self.decision.kind == "score":
+            raise ValueError("`impact_ratio` is of selections: leave it out where the decision is a score")
+        if find_repeated(map(str.casefold, self.models)):
+            raise ValueError("`models` names one twice")
+        return self
+
+
+class AuditFile(Frozen):
+    """An audit: does a system decide differently about the same documents when only the identity differs?"""
+
+    audit: Auditing
+    asking: Asking = Asking()
+    name: str = ""
+    """How runs call it; by default the file's name."""

@@ -1,0 +1,1 @@
+"""The audit as a Prefect flow, its forecast, tables and artifacts."""

@@ -1,0 +1,106 @@
+"""Estimates requests, tokens, cost, time and power of an audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from biasgrid.catalogs.scenario.audit import ResolvedAudit
+from biasgrid.flows.forecast.model import AsJson, is_tokenized, model_forecast, prompt_tokens, seconds
+from biasgrid.flows.forecast.reply_estimates import observed_replies
+from biasgrid.flows.forecast.totals import Forecast, leave_out, totals, without_answered
+from biasgrid.tasks.audit.prompts import list_prompts
+from biasgrid.tasks.connectors.client.run_budget import Planned
+
+if TYPE_CHECKING:
+    from biasgrid.warehouse.storage.lake import Lake
+
+POINTS: Final = (2, 3, 5)
+"""Differences whose detection is planned."""
+DISCORDANCE: Final = 0.1
+"""Share of pairs assumed to differ by chance alone."""
+QUANTILES: Final = 1.96 + 0.8416
+"""Of a two-sided test at 5% with power .8."""
+T_FACTOR: Final = 1.15
+"""Student's t with few clusters, and a variance that is the larger of two ways, need so much more than the normal
+distribution; `tests/performance/audit_power.py` measures it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditForecast(AsJson):
+    """Forecast of all decisions, and what they can show."""
+
+    whole: Forecast
+    pairs: int
+    """Of decisions, in each comparison."""
+    documents: int
+    needed: dict[int, int]
+    """By points of difference: documents that show it with power .8."""
+
+    @property
+    def likely(self) -> Forecast:
+        return self.whole
+
+    @property
+    def planned(self) -> dict[str, Planned]:
+        """What each model may be sent."""
+        return self.whole.planned
+
+
+def documents_needed(points: float, identities: int, discordance: float = DISCORDANCE) -> int:
+    """Documents for power .8 to show a difference, two-sided at 5%, of selections that differ by chance in a share
+    `discordance` of pairs."""
+    variance = discordance - (points / 100) ** 2
+    pairs = (QUANTILES * T_FACTOR * sqrt(max(variance, 0.0)) / (points / 100)) ** 2
+    return ceil(pairs / identities)
+
+
+def forecast(resolved: ResolvedAudit, lake: Lake | None = None, *, brief: bool = False) -> AuditForecast:
+    """Forecast of a checked audit with reply lengths from `lake`; `brief`: without a tokenizer."""
+    settings, targets = resolved.settings, list(resolved.targets.values())
+    observed = observed_replies(lake, targets, settings.max_tokens) if lake else {}
+    asked = _frame(resolved)
+    sent = asked if settings.reuse == "none" else asked.unique(["text", "sample"], maintain_order=True)
+    shown = {
+        name: model_forecast(
+            target, prompt_tokens(sent, tokenized=is_tokenized(target, brief=brief)), settings, observed
+        )
+        for name, target in resolved.targets.items()
+    }
+    cells = asked.group_by(["signal", "group"], maintain_order=True).agg(pl.len().alias("decisions")).to_dicts()
+    whole = Forecast(
+        instances=asked.height,
+        by_concern=dict(asked.group_by("concern").len().iter_rows()),
+        by_cell=cells,
+        seconds=seconds([load for _, load in shown.values()]),
+        judge=None,
+        **totals({name: model for name, (model, _) in shown.items()}),
+    )
+    named = ((f"{cell['signal']} · {cell['group']}", cell["decisions"]) for cell in cells)
+    pairs, documents = resolved.audit.pairs, len(resolved.documents)
+    needed = {points: documents_needed(points, pairs) for points in POINTS}
+    return AuditForecast(leave_out(whole, named, settings), pairs * documents, documents, needed)
+
+
+def forecast_rest(resolved: ResolvedAudit, lake: Lake, run_id: str) -> AuditForecast:
+    """Forecast less stored replies of a resumed run."""
+    expected = forecast(resolved, lake, brief=True)
+    left = without_answered(expected.whole, lake.scan("responses", run_id))
+    return AuditForecast(left, expected.pairs, expected.documents, expected.needed)
+
+
+def _frame(resolved: ResolvedAudit) -> pl.DataFrame:
+    """One row per prompt and repeat, its text preceded by the system message."""
+    concern = next(iter(resolved.concerns))
+    before = f"{resolved.audit.system}\n" if resolved.audit.system else ""
+    rows = [
+        (prompt.signal, prompt.identity.group, concern, concern, prompt.signal, repeat, before + prompt.text)
+        for prompt in list_prompts(resolved)
+        for repeat in range(resolved.audit.repeats)
+    ]
+    names = ("signal", "group", "concern", "pair", "input", "sample", "text")
+    kinds = {name: pl.Int64 if name == "sample" else pl.String for name in names}
+    return pl.DataFrame(rows, schema=kinds, orient="row")

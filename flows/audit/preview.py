@@ -1,0 +1,41 @@
+"""What an audit replaces in its documents and sends in their place, for a person to check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from biasgrid.catalogs.scenario.audit import ResolvedAudit
+from biasgrid.catalogs.scenario.audit_documents import AuditDocument
+from biasgrid.tasks.audit.prompts import list_prompts
+from biasgrid.tasks.report.model import Row, Section, Table, headings, numbers
+
+
+def preview_sections(resolved: ResolvedAudit, *, every: bool = False) -> Iterator[Section]:
+    """What is replaced in documents, one document with its slots, and a prompt of each group and signal."""
+    rows = [
+        Row((one.text, one.slot, f"{one.times:,}"), document.id)
+        for document in resolved.documents
+        for one in document.masked.replaced
+    ]
+    unchanged = [one.id for one in resolved.documents if not one.masked.replaced]
+    lines = [f"nothing is replaced in: {', '.join(unchanged)}"] if unchanged else []
+    table = Table((*headings("text", "slot"), *numbers("times")), rows)
+    yield Section(f"Replaced in {len(resolved.documents):,} documents", table if rows else None, lines)
+    for document in resolved.documents if every else resolved.documents[:1]:
+        yield _document(document)
+    yield from _prompts(resolved)
+
+
+def _document(document: AuditDocument) -> Section:
+    return Section(f"{document.id}, with slots", lines=document.masked.text.splitlines())
+
+
+def _prompts(resolved: ResolvedAudit) -> Iterator[Section]:
+    """The first pair of each signal, whole."""
+    seen: set[tuple[str, str]] = set()
+    for prompt in list_prompts(resolved):
+        key = (prompt.signal, prompt.identity.group)
+        if key not in seen:
+            seen.add(key)
+            title = f"Sent · {prompt.signal} · {prompt.identity.group} · {prompt.identity.shown}"
+            yield Section(title, lines=prompt.text.splitlines())

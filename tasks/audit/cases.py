@@ -1,0 +1,111 @@
+"""Documents × identities as cases, one cell per model, signal and group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import orjson
+import polars as pl
+
+from biasgrid.catalogs.scenario.audit import ResolvedAudit
+from biasgrid.catalogs.schema.models import Target
+from biasgrid.tasks.audit.prompts import Prompt, decision_oracle, list_prompts
+from biasgrid.tasks.connectors.rows import fingerprint, request_key, request_text, sent_parameters
+from biasgrid.warehouse.hashing import content_hash
+from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import CELL, count_planned
+
+READING: Final = "audit"
+"""Oracle type of cases whose replies are decisions."""
+DESIGN: Final = "solo"
+"""Each document is decided about alone."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A model that is asked all prompts, and what its cases share."""
+
+    run_id: str
+    target: Target
+    resolved: ResolvedAudit
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return fingerprint(self.target, self.resolved.catalog)
+
+    @cached_property
+    def _oracle(self) -> str:
+        return decision_oracle(self.resolved).model_dump_json()
+
+    @cached_property
+    def _parameters(self) -> list[str]:
+        """Parameters of each repeat, which has its own seed."""
+        own = self.resolved.settings
+        given = {"temperature": own.temperature, "max_tokens": own.max_tokens}
+        seeds = ((own.seed + repeat) % 2**31 for repeat in range(self.resolved.audit.repeats))
+        return [sent_parameters(self.target, **given, seed=seed) for seed in seeds]  # type: ignore[arg-type]
+
+    def cases(self, prompt: Prompt) -> Iterator[dict[str, Any]]:
+        """One case per repeat."""
+        resolved, own = self.resolved, prompt.identity
+        cell = (own.group, *resolved.concerns, self.target.model, resolved.audit.language, prompt.signal, DESIGN)
+        messages = [{"role": "user", "content": prompt.text}]
+        if resolved.audit.system:
+            messages.insert(0, {"role": "system", "content": resolved.audit.system})
+        instance = content_hash("audit", prompt.document.masked.text, own.pair, own.group, prompt.text)
+        facets = {
+            "axis": resolved.axis,
+            "reference": resolved.audit.reference,
+            "decision": resolved.audit.decision.kind,
+            "pair": own.pair,
+            "identity": own.shown,
+        }
+        for repeat, sent in enumerate(self._parameters, start=1):
+            key = request_key(self._fingerprint, sent, repeat, request_text(messages))
+            yield {
+                "run_id": self.run_id,
+                "cell_id": content_hash("audit", *cell),
+                "case_id": content_hash("audit", *cell, instance, key),
+                "requirement": own.group,
+                "concern": cell[1],
+                "provider": self.target.provider,
+                "model": self.target.model,
+                "language": resolved.audit.language,
+                "input": prompt.signal,
+                "reflection": DESIGN,
+                "template_id": content_hash("document", prompt.document.masked.text),
+                "template": prompt.document.id,
+                "template_text": prompt.document.masked.text,
+                "facets": orjson.dumps(facets).decode(),
+                "wording": 1,
+                "instance_id": instance,
+                "communities": [own.group],
+                "sample": repeat,
+                "messages": messages,
+                "parameters": sent,
+                "request_key": key,
+                "oracle_type": READING,
+                "operation": decision_oracle(resolved).operation,
+                "oracle": self._oracle,
+            }
+
+
+def plan_cases(run_id: str, resolved: ResolvedAudit) -> Iterator[pl.DataFrame]:
+    """The cases of each cell."""
+    prompts = list(list_prompts(resolved))
+    for target in resolved.targets.values():
+        asked = Asked(run_id, target, resolved)
+        for signal, group in dict.fromkeys((prompt.signal, prompt.identity.group) for prompt in prompts):
+            own = (prompt for prompt in prompts if (prompt.signal, prompt.identity.group) == (signal, group))
+            yield pl.DataFrame([row for prompt in own for row in asked.cases(prompt)], infer_schema_length=None)
+
+
+def land_cases(lake: Lake, cells: list[pl.DataFrame]) -> pl.DataFrame:
+    """Writes one file of cases per cell, idempotently; returns the cells as CELL_KEYS and `planned`."""
+    for cell in cells:
+        lake.write("cases", cell["run_id"][0], cell["cell_id"][0], cell)
+    empty = pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "planned": pl.Int64})
+    return pl.concat([count_planned(cell) for cell in cells]) if cells else empty

@@ -1,0 +1,69 @@
+"""An audit's report: differences, rates, ratios and the pairs that show them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from biasgrid.tasks.report.findings import RunFacts, run_facts
+from biasgrid.tasks.report.html.page import Ways, write_page
+from biasgrid.tasks.report.languages import LANGUAGES
+from biasgrid.warehouse.build.build import query, run_row
+from biasgrid.warehouse.storage.lake import Lake
+
+Row = Mapping[str, Any]
+SHOWN: Final = 10
+"""Flips of a group and signal that a page shows."""
+SHIFTS: Final = """
+    from marts.score_shifts
+    where run_id = ?
+    order by model, language, measure, identity_group, signal
+"""
+RATIOS: Final = "from marts.impact_ratios where run_id = ? order by model, language, identity_group, signal"
+RATES: Final = """
+    from marts.selection_rates
+    where run_id = ?
+    order by model, language, signal, not is_reference, identity_group
+"""
+FLIPS: Final = """
+    select flips.*, shifts.decision
+    from marts.decision_flips as flips
+    inner join marts.score_shifts as shifts using (run_id, model, language, signal, identity_group)
+    where flips.run_id = ? and shifts.measure = 'decision'
+    qualify row_number() over (
+        partition by model, language, signal, identity_group order by abs(flips.difference) desc, document, pair
+    ) <= ?
+    order by model, language, signal, identity_group, abs(flips.difference) desc, document, pair
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    run: RunFacts
+    shifts: Sequence[Row]
+    ratios: Sequence[Row]
+    rates: Sequence[Row]
+    flips: Sequence[Row]
+
+
+def write_audit_page(
+    lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0], ways: Ways | None = None
+) -> list[Path]:
+    """Writes `report.html`, one page that needs nothing else. Raises UserError for an unknown run."""
+    report = audit_report(lake, run_id)
+    given = {"report": report, "run": report.run, "shown": SHOWN}
+    return [write_page(out / "report.html", "audit.html.j2", language, ways=ways, **given)]
+
+
+def audit_report(lake: Lake, run_id: str) -> AuditReport:
+    """Content of the page; raises UserError for a run that the warehouse does not hold."""
+    return AuditReport(run_facts(run_row(lake, run_id)), **findings_of(lake, run_id, SHOWN))
+
+
+def findings_of(lake: Lake, run_id: str, most: int) -> dict[str, list[dict[str, Any]]]:
+    """Rows of the marts, at most so many flips of each group and signal."""
+    given = {"shifts": SHIFTS, "ratios": RATIOS, "rates": RATES}
+    rows = {name: query(lake, sql, [run_id]).to_dicts() for name, sql in given.items()}
+    return rows | {"flips": query(lake, FLIPS, [run_id, most]).to_dicts()}

@@ -1,0 +1,80 @@
+"""Audits from end to end: right answers, what is shown, and how one goes on after a kill, over HTTP."""
+
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from biasgrid.warehouse.build.build import query
+from support.audits import write_audit
+
+pytestmark = pytest.mark.drill
+
+MODELS = [f"simulated/decider-{name}" for name in ("gap", "reversed", "fair", "quirk", "refusing")]
+STATES = "select model, measure, finding, state from marts.score_shifts"
+DECIDED = "select case_id, outcome, points from intermediate.int_audit_decisions where run_id = ? order by all"
+
+
+def test_planted_gaps_are_found_in_their_direction_and_a_quirk_is_not(shell, tmp_path):
+    mine = shell("planted", COLUMNS="80", NO_COLOR="1")
+    asked = write_audit(tmp_path / "asked", 60, models=MODELS, margin=6)
+    code, out, err = mine.finish("audit", asked, "--yes")
+    assert code == 1, err
+    assert mine.run().kind == "audit"
+    found = {
+        (model.partition("-")[2], measure): (finding, state)
+        for model, measure, finding, state in query(mine.lake, STATES).iter_rows()
+    }
+    assert found["gap", "decision"] == ("lower", "not met")
+    assert found["reversed", "decision"] == ("higher", "not met")
+    assert found["fair", "decision"][1] == "met"
+    assert found["quirk", "decision"][0] in ("no difference shown", "no more than the margin apart")
+    assert found["refusing", "decision"][1] == "not evaluated"
+    assert found["refusing", "refusal"] == ("higher", "not met")
+    assert "It is no audit under Local Law 144" in out
+    shown = mine.finish("show", "--all")[1]
+    assert "points of selection lower than men" in shown
+    assert "no proof that no difference exists" in " ".join(shown.split())
+    traced = mine.finish("trace", "women", "--model", "simulated/decider-gap")[1]
+    assert "matched with men" in traced
+    assert mine.finish("report", "--format", "html")[0] == 0
+    assert mine.finish("report", "--format", "evidence")[0] == 2
+
+
+def test_a_killed_audit_over_http_goes_on_and_asks_nothing_twice(shell, gateway, tmp_path):
+    server = gateway("slow", {"limits": {"concurrency": 8}}, latency_ms=20, deciding={"gaps": {"women": -20}})
+    asked = write_audit(tmp_path / "asked", 16, models=["gateway/slow"])
+    mine = shell("killed")
+    mine.kill(server, 150, "audit", asked, "--yes")
+    code, _, err = mine.finish("resume")
+    assert code == 1, err
+    asked_twice = sum(times - 1 for times in Counter(str(body["messages"]) for body in server.bodies).values())
+    assert asked_twice <= 8  # what was in flight when it was killed
+    whole = shell("whole")
+    whole.finish("audit", asked, "--yes")
+    runs = [one.run().run_id for one in (mine, whole)]
+    one, other = (query(own.lake, DECIDED, [run]) for own, run in zip((mine, whole), runs, strict=True))
+    assert one.select(pl.len()).item() == 16 * 16 * 2
+    assert one.equals(other)
+
+
+def test_caps_stop_an_audit_and_scores_are_compared_in_points(shell, tmp_path: Path):
+    mine = shell("scored")
+    asked = write_audit(
+        tmp_path / "asked",
+        12,
+        models=["simulated/decider-gap"],
+        decision={"kind": "score", "low": 1, "high": 100},
+        signals=["names", "pronouns", "affiliations"],
+        prompt="Rate this applicant.\n{identity}\n\n{document}",
+    )
+    assert mine.finish("audit", asked, "--yes", "--max-requests", 100)[0] == 3
+    code, _, err = mine.finish("resume", "--max-requests", 5000, "--yes")
+    assert code == 1, err
+    rows = query(
+        mine.lake, "select signal, difference, finding from marts.score_shifts order by signal"
+    ).to_dicts()
+    assert [row["signal"] for row in rows] == ["affiliations", "names", "pronouns"]
+    assert all(row["difference"] == pytest.approx(-10, abs=1) for row in rows)
+    assert {row["finding"] for row in rows} == {"lower"}

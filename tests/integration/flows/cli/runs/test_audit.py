@@ -1,0 +1,114 @@
+"""`biasgrid audit`, `prepare` and `plan` of an audit file: mistakes, and what is shown before anything is sent."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.audits import write_audit
+
+Command = Callable[..., Any]
+DISCLAIMER = "no audit under New York City's Local Law 144"
+
+
+def test_all_mistakes_of_an_audit_file_are_reported_at_once(biasgrid, tmp_path):
+    changes = {"models": ["simulated/decider-fare"], "groups": ["womens", "black"], "margin": -1}
+    path = write_audit(tmp_path, **changes)
+    found = biasgrid("audit", path, "--data", tmp_path / "data")
+    assert found.code == 2
+    assert "model `simulated/decider-fare` is unknown" in found.err
+    assert "margin" in found.err
+    path = write_audit(tmp_path / "next", groups=["womens", "black"])
+    found = biasgrid("audit", path, "--data", tmp_path / "data")
+    assert "did you mean `women`" in found.err
+    assert "`black` and `men` differ in more than `gender`" in found.err
+    assert not (tmp_path / "data").exists()
+
+
+def test_signals_that_are_shown_nowhere_and_too_few_identities_are_refused(biasgrid, tmp_path):
+    path = write_audit(tmp_path, signals=["names", "pronouns"], pairs=20)
+    found = biasgrid("audit", path, "--data", tmp_path / "data")
+    assert found.code == 2
+    assert "`pronouns` are shown nowhere" in found.err
+    assert "`men` has 16 identities by `names`, fewer than `pairs: 20`" in found.err
+
+
+def test_documents_whose_identity_stays_visible_are_refused_with_file_line_and_reason(biasgrid, tmp_path):
+    path = write_audit(tmp_path)
+    first, second = tmp_path / "resumes/000.md", tmp_path / "resumes/001.md"
+    first.write_text(f"{first.read_text()}Photo attached.\n")
+    second.write_text(f"{second.read_text()}Reference: Malik.\n")
+    (tmp_path / "resumes/empty.md").write_text("")
+    found = biasgrid("audit", path, "--data", tmp_path / "data", "--yes")
+    assert found.code == 2
+    assert f"{first}:6: still shows an identity: mentions a picture: `Photo`" in found.err
+    assert f"{second}:6: still shows an identity: holds the name `Malik`" in found.err
+    assert f"{tmp_path}/resumes/empty.md: is empty" in found.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "mistake"),
+    [
+        ("resumes/scan.pdf", "%PDF-1.7", "is neither text nor Markdown"),
+        ("resumes/same.md", None, "is the same as"),
+    ],
+)
+def test_files_that_are_no_documents_are_refused(biasgrid, tmp_path, name, content, mistake):
+    path = write_audit(tmp_path)
+    text = content or (tmp_path / "resumes/000.md").read_text().replace("Jane Doe", "Mary Roe")
+    (tmp_path / name).write_text(text.replace("jane.doe", "mary.roe"))
+    found = biasgrid("audit", path, "--data", tmp_path / "data")
+    assert found.code == 2
+    assert mistake in found.err
+
+
+def test_prepare_shows_what_is_replaced_and_sent_and_sends_nothing(biasgrid, tmp_path):
+    path = write_audit(tmp_path)
+    found = biasgrid("prepare", path)
+    assert found.code == 0
+    assert "jane.doe@mail.com" in found.out
+    assert "{handle}@example.com" in found.out
+    assert "{He|She} led a team." in found.out
+    assert "Sent · names · women" in found.out
+    assert "Nothing was sent." in found.out
+
+
+def test_plan_shows_decisions_power_and_that_it_is_no_statutory_audit(biasgrid, tmp_path):
+    path = write_audit(tmp_path, repeats=2, pairs=8)
+    found = biasgrid("plan", path, "--data", tmp_path / "data")
+    assert found.code == 0
+    text = " ".join(found.out.split())
+    assert "in all: 384 decisions a model, 384 requests" in text
+    assert "12 documents, 96 pairs in each comparison" in text
+    assert "5 points 51, 3 points 143" in text
+    assert DISCLAIMER in text
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_documents_come_from_a_table_with_a_column_of_names(biasgrid, tmp_path, suffix):
+    rows = [
+        {"id": f"loan-{n}", "who": "Lee Park", "body": f"Lee Park asks for {n}000 dollars"} for n in range(1, 8)
+    ]
+    table = tmp_path / f"loans{suffix}"
+    if suffix == ".csv":
+        lines = ["id,who,body", *(",".join(row.values()) for row in rows)]
+    else:
+        lines = [json.dumps(row) for row in rows]
+    table.write_text("\n".join(lines))
+    documents = {"path": table.name, "column": "body", "name_column": "who"}
+    path = write_audit(tmp_path, documents=documents)
+    found = biasgrid("prepare", path)
+    assert found.code == 0, found.err
+    assert "loan-1" in found.out
+    assert "{name} asks for 1000 dollars" in found.out
+    path = write_audit(tmp_path / "wrong", documents=documents | {"path": f"../{table.name}", "column": "boddy"})
+    assert "body" in biasgrid("prepare", path).err
+
+
+def test_a_file_of_another_kind_is_named(biasgrid, tmp_path):
+    path: Path = write_audit(tmp_path)
+    found = biasgrid("probe", path)
+    assert found.code == 2
+    assert f"`biasgrid audit {path}`" in found.err

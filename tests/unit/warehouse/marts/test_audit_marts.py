@@ -1,0 +1,151 @@
+"""Audits from decisions to marts: the two-way variance, equivalence, ratios and refusals, by hand."""
+
+import math
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
+from support.decided_runs import Decisions, land_audit
+
+A = "1011 1111 1101 0010 0101 1111 0110 0011 0001 1111 1010 1100"
+B = "1111 1111 0110 1000 0001 0010 1011 1000 0101 1111 0011 1001"
+"""Twelve documents, four pairs of names: the selections of the reference and of the group."""
+VARIANCE = "from intermediate.int_pair_variances where measure = 'decision'"
+
+
+def grid(text: str) -> list[list[int]]:
+    return [[int(sign) for sign in row] for row in text.split()]
+
+
+def shift(
+    tmp_path: Path, reference: Decisions, compared: Decisions, measure: str = "decision", **stated: Any
+) -> Any:
+    lake = Lake(tmp_path)
+    land_audit(lake, reference, compared, **stated)
+    build(lake)
+    found = query(lake, "from marts.score_shifts where measure = ?", [measure]).to_dicts()
+    return found[0] if found else None
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    lake = Lake(tmp_path_factory.mktemp("worked"))
+    land_audit(lake, grid(A), grid(B), max_refusals=0.1)
+    build(lake)
+    return lake
+
+
+def test_the_two_way_variance_is_that_of_the_worked_example(worked):
+    [row] = query(worked, VARIANCE).to_dicts()
+    assert row["mean"] == pytest.approx(-6.25)
+    assert row["se_by_document"] / 100 == pytest.approx(0.082141, abs=5e-7)
+    assert row["se_by_identity"] / 100 == pytest.approx(0.039893, abs=5e-7)
+    assert row["standard_error"] / 100 == pytest.approx(0.082141, abs=5e-7)
+
+
+def test_rates_ratio_and_discordant_pairs_are_those_of_the_worked_example(worked):
+    [ratio] = query(worked, "from marts.impact_ratios").to_dicts()
+    assert (ratio["reference_rate"], ratio["selection_rate"]) == (0.625, 0.5625)
+    assert ratio["impact_ratio"] == pytest.approx(0.9)
+    assert ratio["se_log_by_document"] == pytest.approx(0.140971, abs=5e-7)
+    [row] = query(worked, "from marts.score_shifts").to_dicts()
+    assert (row["less"], row["more"]) == (12, 9)
+    flips = query(worked, "from marts.decision_flips")
+    assert (flips["difference"] < 0).sum() == 12
+    assert flips.height == 21
+
+
+def test_four_pairs_of_names_are_too_few_to_conclude_anything(worked):
+    [row] = query(worked, "from marts.score_shifts").to_dicts()
+    assert row["finding"] == row["state"] == "not evaluated"
+    assert "pairs of identities" in row["not_evaluated_because"]
+
+
+def every(value: float | str, documents: int = 30, pairs: int = 8) -> list[list[float | str]]:
+    return [[value] * pairs for _ in range(documents)]
+
+
+def test_a_difference_is_named_in_its_direction_and_fails_whatever_the_margin_or_none(tmp_path):
+    lower = [[int((3 * document + pair) % 5 > 0) for pair in range(8)] for document in range(30)]
+    row = shift(tmp_path / "less", every(1), lower, margin=5)
+    assert row["difference"] == pytest.approx(-20)
+    assert (row["finding"], row["state"]) == ("lower", "not met")
+    row = shift(tmp_path / "more", lower, every(1))
+    assert (row["finding"], row["state"]) == ("higher", "not met")
+
+
+def test_nothing_that_differs_is_no_more_than_what_few_documents_could_hide(tmp_path):
+    few = shift(tmp_path / "few", every(1), every(1), margin=3)
+    assert few["high_90"] == pytest.approx(100 * (1 - 0.05 ** (1 / 30)))
+    assert (few["finding"], few["state"]) == ("no difference shown", "undecided")
+    many = shift(tmp_path / "many", every(1, 110), every(1, 110), margin=3)
+    assert (many["finding"], many["state"]) == ("no more than the margin apart", "met")
+
+
+def test_a_small_difference_beyond_chance_keeps_to_a_wider_margin(tmp_path):
+    compared = [[51, 50.8, 51.1, 50.9, 51, 51.2, 50.9, 51] for _ in range(30)]
+    row = shift(tmp_path, every(50), compared, kind="score", margin=2)
+    assert row["difference"] == pytest.approx(0.9875)
+    assert (row["finding"], row["state"]) == ("higher", "met")
+
+
+def test_one_odd_name_is_no_finding_about_its_group(tmp_path):
+    odd = [[0 if pair == 0 and document % 3 else 1 for pair in range(8)] for document in range(30)]
+    row = shift(tmp_path, every(1), odd)
+    assert row["difference"] == pytest.approx(-100 * 20 / 240)
+    assert row["p_value"] > 0.05
+    assert row["finding"] == "no difference shown"
+
+
+def test_refusals_leave_their_pair_out_and_are_a_finding_of_their_own(tmp_path):
+    refusing = [["refused" if (document + pair) % 4 == 0 else 1 for pair in range(8)] for document in range(30)]
+    row = shift(tmp_path, every(1), refusing, measure="refusal", max_refusals=0.5)
+    assert row["difference"] == pytest.approx(25, abs=1)
+    assert (row["finding"], row["state"]) == ("higher", "not met")
+    decision = query(Lake(tmp_path), "from marts.score_shifts where measure = 'decision'").to_dicts()[0]
+    assert decision["pairs"] == 30 * 8 - sum(row.count("refused") for row in refusing)
+
+
+def test_too_many_refusals_forbid_any_conclusion_about_decisions(tmp_path):
+    refusing = [["refused" if pair < 2 else 1 for pair in range(8)] for _ in range(30)]
+    row = shift(tmp_path, every(1), refusing)
+    assert row["state"] == "not evaluated"
+    assert "25% of the decisions were refused" in row["not_evaluated_because"]
+
+
+def test_failed_requests_count_for_neither_group(tmp_path):
+    failing = [["error" if pair == 0 else 1 for pair in range(8)] for _ in range(30)]
+    row = shift(tmp_path, every(1), failing)
+    assert (row["pairs"], row["errors"], row["difference"]) == (210, 30, 0)
+    assert shift(tmp_path, every(1), failing, measure="refusal") is None
+
+
+def test_a_ratio_of_few_selections_has_no_interval(tmp_path):
+    rare = [[1 if document == pair == 0 else 0 for pair in range(8)] for document in range(30)]
+    shift(tmp_path, every(1), rare, impact_ratio=0.8)
+    [row] = query(Lake(tmp_path), "from marts.impact_ratios").to_dicts()
+    assert row["low"] is None
+    assert row["state"] == "undecided"
+    assert "fewer than ten" in row["no_interval_because"]
+
+
+def test_a_ratio_meets_what_the_file_states_only_with_its_whole_interval(tmp_path):
+    halves = [[(document + pair) % 2 for pair in range(8)] for document in range(40)]
+    near = [
+        [1 - sign if document == 0 and pair < 2 else sign for pair, sign in enumerate(row)]
+        for document, row in enumerate(halves)
+    ]
+    shift(tmp_path / "near", halves, near, impact_ratio=0.8)
+    [row] = query(Lake(tmp_path / "near"), "from marts.impact_ratios").to_dicts()
+    assert row["state"] == "met"
+    assert row["low"] >= 0.8
+    assert math.isclose(math.sqrt(row["low"] * row["high"]), row["impact_ratio"])
+    chance = Random(0)
+    quarter = [[sign * (chance.random() < 0.25) for sign in row] for row in halves]
+    shift(tmp_path / "far", halves, quarter, impact_ratio=0.8)
+    [row] = query(Lake(tmp_path / "far"), "from marts.impact_ratios").to_dicts()
+    assert row["state"] == "not met"

@@ -1,0 +1,61 @@
+-- repeats of a prompt are averaged
+with units as (
+    select
+        run_id,
+        any_value(concern) as concern,
+        any_value(axis) as axis,
+        any_value(provider) as provider,
+        model,
+        language,
+        signal,
+        identity_group,
+        any_value(reference) as reference,
+        any_value(decision) as decision,
+        document_id,
+        any_value(document) as document,
+        pair,
+        any_value(identity) as identity,
+        min(case_id) as case_id,
+        min(response_id) as response_id,
+        count(*) as repeats,
+        count(*) filter (where outcome in ('refused', 'unreadable')) as unread,
+        count(*) filter (where outcome = 'error') as errors,
+        statistics.mean_of_shares(points) as points
+    from intermediate.int_audit_decisions
+    group by run_id, model, language, signal, identity_group, document_id, pair
+)
+
+select
+    compared.run_id,
+    compared.concern,
+    compared.axis,
+    compared.provider,
+    compared.model,
+    compared.language,
+    compared.signal,
+    compared.identity_group,
+    compared.reference,
+    compared.decision,
+    compared.document_id,
+    compared.document,
+    compared.pair,
+    compared.identity,
+    matched.identity as reference_identity,
+    compared.case_id,
+    matched.case_id as reference_case_id,
+    compared.response_id,
+    matched.response_id as reference_response_id,
+    compared.points,
+    matched.points as reference_points,
+    compared.points - matched.points as difference,
+    case
+        when compared.errors + matched.errors = 0
+            then 100 * (compared.unread / compared.repeats - matched.unread / matched.repeats)
+    end as refusal_difference,
+    compared.unread,
+    matched.unread as reference_unread,
+    compared.errors + matched.errors as errors,
+    compared.repeats
+from units as compared
+inner join units as matched using (run_id, model, language, signal, document_id, pair)
+where compared.identity_group <> compared.reference and matched.identity_group = compared.reference
