@@ -1,6 +1,6 @@
--- `question` is another thing of a benchmark's case; a run that was killed during planning has stored its cases twice
+-- a run that was killed during planning has stored its cases twice
 select
-    * exclude (question),
+    *,
     template as scene,
     oracle_type as question,
     operation as protocol,
