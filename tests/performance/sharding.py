@@ -31,7 +31,7 @@ from rig.runs import home_environment
 from rig.scenario import Written, write_scenario
 from rig.table import at_least, table
 
-from biasgrid.deployments.processes import Process, end_in_order, start_process
+from biasgrid.deployments.processes import Claim, Process, end_in_order, hold_claim, start_process
 from biasgrid.deployments.work_pools import NIGHTS, SHARDS
 from support.prefect_server import PrefectServer, prefect_server
 
@@ -46,6 +46,7 @@ class Site:
     server: PrefectServer
     written: Written
     folder: Path
+    claim: Claim
 
     @property
     def environment(self) -> dict[str, str]:
@@ -57,13 +58,16 @@ class Site:
 
     def do(self, *words: str) -> None:
         subprocess.run(
-            [sys.executable, "-m", *words], env=os.environ | self.environment, check=True, capture_output=True
+            [sys.executable, "-P", "-m", *words],
+            env=os.environ | self.environment,
+            check=True,
+            capture_output=True,
         )
 
     def worker(self, pool: str, nth: int, *words: str) -> Process:
         name = f"{pool}-{nth}"
-        start = ["prefect", "worker", "start", "--pool", pool, "--name", name, *words]
-        return start_process(name, start, self.folder / f"{name}.log", self.environment)
+        start = ["biasgrid.deployments.worker", "--pool", pool, "--name", name, *words]
+        return start_process(name, start, self.folder / f"{name}.log", self.environment, self.claim)
 
     def ask(self, path: str, body: Any = None) -> Any:
         asked = urllib.request.Request(f"{self.server.api}{path}", headers={"Content-Type": "application/json"})
@@ -79,9 +83,9 @@ def site(prompts: int) -> Iterator[Site]:
         folder = Path(name)
         written = write_scenario(folder / "asked", endpoint.base_url, prompts, CONCURRENCY, coverage=0.5)
         _equal_models(written)
-        with prefect_server(folder / "home") as server:
-            made = Site(server, written, folder)
-            made.do("deployments")
+        with prefect_server(folder / "home") as server, hold_claim(folder / "claim") as claim:
+            made = Site(server, written, folder, claim)
+            made.do("biasgrid.deployments")
             made.do("prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(_declaration(made)))
             yield made
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from base64 import b64decode
 from collections import Counter
 from typing import Any
 
@@ -217,4 +218,5 @@ def test_the_prefect_ui_shows_a_findings_table_and_a_summary(shown, starter):
     summary = shown.artifacts["summary-starter"]
     assert starter.outcome.run_id in summary
     assert "| simulated/refuser | 0 | 0 | 8 |" in summary
-    assert "sexism" in shown.artifacts["grid-starter"]
+    drawn = shown.artifacts["grid-starter"].partition("base64,")[2].partition(")")[0]
+    assert "<title>genders-treated-equally · en_us, simulated/fair: 100.0%</title>" in b64decode(drawn).decode()
