@@ -219,7 +219,7 @@ Characters Involved: Robert, """
 
 
 def test_imported_scenes_and_assignments_are_a_catalog(tmp_path):
-    rows = f',Scenarios\r\n0,"{SCENE}Susan."\r\n1,"{SCENE}Alex."\r\n'
+    rows = f',Scenarios\r\n0,"{SCENE}Susan."\r\n1,"{SCENE.replace("Robert", "Sam")}Alex."\r\n'
     (tmp_path / "village.csv").write_bytes(b"\xef\xbb\xbf" + rows.encode())
     messages = [
         {"role": "user", "content": ": Robert rewires the lights, Susan bakes.\n"},
@@ -239,7 +239,9 @@ def test_imported_scenes_and_assignments_are_a_catalog(tmp_path):
     (example,) = catalog.tuning["interactions"].examples
     assert example.presence == "present"
     refused = pl.read_csv(own / "interactions.refused.csv").to_dicts()
-    assert [(row["line"], row["reason"]) for row in refused] == [(9, "row 1: the gender of `Alex` is unknown")]
+    assert [(row["line"], row["reason"]) for row in refused] == [
+        (9, "row 1: the gender of `Sam` is unknown; the gender of `Alex` is unknown")
+    ]
     before = {path: path.read_bytes() for path in done.written.values()}
     import_files("interactions", [tmp_path / "village.csv", tmp_path / "tune.jsonl"], own, force=True)
     assert {path: path.read_bytes() for path in done.written.values()} == before
