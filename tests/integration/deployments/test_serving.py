@@ -38,7 +38,7 @@ def service(port: int, **changes: Any) -> Service:
 
 def test_the_night_that_is_declared_is_the_one_that_was_asked_for(port):
     settings = {"models": ["simulated/fair"], "max_cost": 5.0, "samples": 2}
-    night = {"gate": "decided", "deadline": "6h", "confirm": False, "catch_up": "all"}
+    night = {"gate": "decided", "deadline": "6h", "confirm": False, "catch_up": "all", "bound": 3.0}
     asked = service(port, settings=settings, night=night)
     by_name = {one["name"]: one for one in deployment_declaration(asked)["deployments"]}
     on_demand = {"on-demand", "probe", "redteam", "interaction", "finetune"}

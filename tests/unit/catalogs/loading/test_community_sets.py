@@ -115,8 +115,8 @@ NAMES = tuple(f"Noname{number}" for number in range(6))
 def test_a_name_of_both_genders_indicates_nothing():
     known = genders(None)
     assert gender_of("María López", known) == "women"
-    assert gender_of("JOHN", known) == "men"
-    assert {gender_of(name, known) for name in ("Alex", "Sam", "Chris", "Dr. John", "")} == {None}
+    assert {gender_of(name, known) for name in ("JOHN", "Dr. John")} == {"men"}
+    assert {gender_of(name, known) for name in ("Alex", "Sam", "Chris", "")} == {None}
 
 
 def test_names_of_the_catalogs_people_are_known_unless_they_contradict():

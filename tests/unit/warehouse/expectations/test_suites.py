@@ -8,10 +8,11 @@ from biasgrid.warehouse.expectations.suites import all_suites, unit_ranges
 from biasgrid.warehouse.schemas import KEYS, OUTCOMES, SHOWN, TABLES
 
 MARTS = [model for model in load_models() if model.schema == "marts"]
-NEVER_REVIEWED = ("probe_assessments", "interaction_assessments")
+NEVER_REVIEWED = ("probe_assessments", "interaction_assessments", "audit_assessments")
 OTHERS = {name: table for name, (table, _) in SHOWN.items() if name != table and name not in NEVER_REVIEWED}
 """Relations of runs other than benchmarks, and their tables."""
-UNBOUNDED = {"", "the template's scale", "share", "D"}
+UNBOUNDED = {"", "the template's scale", "share", "D", "points", "logarithm"}
+UNBOUNDED |= {"points, or a logarithm", "points, or a ratio"}
 """Units without bounds."""
 
 
