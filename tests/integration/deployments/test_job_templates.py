@@ -29,6 +29,9 @@ prepared.prepare_for_flow_run(FlowRun(id=uuid.UUID(int=7), flow_id=uuid.UUID(int
 print(json.dumps(prepared.model_dump(mode="json")))
 """
 
+RUNS_ONE = "python -P -m biasgrid.deployments.worker --job"
+"""Runs the flow run that its environment names, and passes a SIGTERM to it."""
+
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -68,7 +71,7 @@ def test_a_shard_becomes_a_job_with_its_settings_secrets_and_limits(packages):
     variables = {one["name"]: one.get("value") for one in container["env"]}
     assert variables["BIASGRID_DATA"] == "s3://mine/lake"
     assert variables["PREFECT_API_URL"] == "http://server:4200/api"
-    assert container["args"][:2] == ["prefect", "flow-run"]
+    assert container["args"] == RUNS_ONE.split()
     assert container["resources"] == {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "3Gi"}}
     assert [next(iter(one)) for one in container["envFrom"]] == ["configMapRef", "secretRef", "secretRef"]
     assert pod["metadata"]["labels"]["biasgrid.dev/reports"] == "true"
@@ -89,5 +92,5 @@ def test_a_shard_becomes_a_container_with_the_lake_and_a_limit(packages):
     assert given["volumes"] == ["biasgrid-lake:/lake"]
     assert (given["mem_limit"], given["privileged"], given["networks"]) == ("3g", False, ["biasgrid"])
     assert given["env"]["BIASGRID_DATA"] == "/lake"
-    assert given["command"].startswith("prefect flow-run execute")
+    assert given["command"] == RUNS_ONE
     assert "{{" not in json.dumps(given)
