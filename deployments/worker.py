@@ -14,7 +14,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -22,12 +21,12 @@ from prefect.logging.configuration import setup_logging
 from prefect.workers.process import ProcessWorker
 
 from biasgrid.flows.cli import main
+from biasgrid.flows.operations.parent_watch import children
 
 GRACE_S = 90.0
 """Seconds for runs to store replies in flight; those that are left are then killed."""
 LOOK_S = 0.2
 EXECUTE = (sys.executable, "-P", "-m", "prefect", "flow-run", "execute")
-PROCESSES = ("ps", "-A", "-o", "ppid=,pid=")
 
 
 async def work(worker: ProcessWorker, grace_s: float = GRACE_S, *, with_healthcheck: bool = False) -> None:
@@ -66,19 +65,6 @@ async def _drain(working: asyncio.Task[None], is_busy: Callable[[], bool], grace
                 await asyncio.sleep(LOOK_S)
             await asyncio.sleep(LOOK_S)  # the worker notes how they have ended
     working.cancel()
-
-
-def children(parent: int) -> list[int]:
-    """Ids of a process's children; none if the system has no `ps`."""
-    listed = Path(f"/proc/{parent}/task/{parent}/children")
-    with suppress(OSError):
-        return [int(pid) for pid in listed.read_text(encoding="ascii").split()]
-    try:
-        every = subprocess.run(PROCESSES, capture_output=True, text=True, check=True).stdout  # noqa: S603 - constant
-    except (OSError, subprocess.CalledProcessError):
-        return []
-    pairs = [line.split() for line in every.splitlines()]
-    return [int(pid) for ppid, pid in pairs if int(ppid) == parent]
 
 
 def end_runs(runs: set[int]) -> None:
