@@ -122,6 +122,7 @@ class Struck:
         now = self.shell.arrived_texts()
         self.log.append(f"{words[0]} {word.name} {moment}: {process.returncode}, +{len(now) - len(kept)}")
         self.check_end(process, word, out, err, is_early=is_early)
+        now = self.shell.arrived_texts()  # what a killed command had started has landed its replies
         self.lost += 0 if is_orderly else AT_ONCE
         assert kept.items() <= now.items(), words
         assert len(self.server.bodies) - len(now) + self.given <= self.lost, words
