@@ -61,7 +61,7 @@ class AugmentOptions(Options):
     force: bool = option(False, "--force", "Overwrite the review file.")
 
     @property
-    def listed(self) -> list[tuple[str, SceneWish | TemplateWish]]:
+    def wishes(self) -> list[tuple[str, SceneWish | TemplateWish]]:
         """What models are asked to write, each with its model."""
         from biasgrid.catalogs.scenario.langbite_orders import read_orders
         from biasgrid.tasks.augment.order import TemplateWish
@@ -110,7 +110,7 @@ def augment(given: AugmentOptions) -> None:
 
     _refuse_mixed(given)
     common = (given.temperature, given.out, given.force, given.data, secret_blocks())
-    prepared = [prepare(wish, Writer(model, *common)) for model, wish in given.listed]
+    prepared = [prepare(wish, Writer(model, *common)) for model, wish in given.wishes]
     interruption.advice = lambda: "what arrived is kept: order the same again, and only the rest is asked"
     is_whole = True
     for each in prepared:
