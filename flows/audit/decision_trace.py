@@ -32,7 +32,7 @@ DECISIONS: Final = """
     ),
 
     others as (
-        select run_id, model, signal, document_id, pair, sample, identity_group, identity, points, outcome
+        select run_id, model, signal, design, document_id, pair, sample, identity_group, identity, points, outcome
         from intermediate.int_audit_decisions
         where run_id = $run
     )
@@ -49,6 +49,7 @@ DECISIONS: Final = """
     from asked
     left join others
         on others.run_id = asked.run_id and others.model = asked.model and others.signal = asked.signal
+        and others.design = asked.design
         and others.document_id = asked.document_id and others.pair = asked.pair and others.sample = asked.sample
         and others.identity_group <> asked.identity_group
     left join staging.stg_responses as replies

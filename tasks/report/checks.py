@@ -286,7 +286,7 @@ AUDIT = """
     select
         model,
         measure as topic,
-        concat_ws(' · ', identity_group, signal, nullif(measure, 'decision')) as name,
+        concat_ws(' · ', identity_group, signal, nullif(design, 'solo'), nullif(measure, 'decision')) as name,
         language,
         state as by_point,
         state as decided,
@@ -311,7 +311,7 @@ AUDIT = """
         not_evaluated_because as why
     from marts.score_shifts
     where run_id = ?
-    order by model, language, measure, identity_group, signal
+    order by model, language, measure, design, identity_group, signal
 """
 HEADLINE = """
     select

@@ -39,8 +39,9 @@ PAIRS = """
     )
 
     select
-        run_id, 'sexism' as concern, 'gender' as axis, 'p' as provider, 'm' as model, 'en_us' as language,
-        'names' as signal, 'women' as identity_group, 'men' as reference, 'yes_no' as decision,
+        run_id, 'women' as comparison_id, 'sexism' as concern, 'gender' as axis, 'p' as provider, 'm' as model,
+        'en_us' as language, 'solo' as design, 'names' as signal,
+        'women' as identity_group, 'men' as reference, 'yes_no' as decision,
         'd' || document as document_id, 'names-' || pair as pair,
         if(drawn >= less and (drawn < less + more or quality < 0.5), 100.0, 0.0) as points,
         case
@@ -98,6 +99,7 @@ PLANTED = (
     Planted(-5, 170, least_power=0.99, most_equivalent=0.01),
     Planted(-10, 25, least_power=0.99, most_equivalent=0.0),
 )
+MEASURED = ("intermediate.int_audit_comparisons", "intermediate.int_pair_variances", "marts.score_shifts")
 NOISE = 0.02
 """Two standard errors of a share of 5% in 500 runs."""
 
@@ -117,7 +119,7 @@ def measure(warehouse: duckdb.DuckDBPyConnection, planted: Planted, runs: int, s
     warehouse.execute(PAIRS, given | {"runs": runs, "identities": IDENTITIES, "discordance": DISCORDANCE})
     warehouse.execute(RUNS, {"runs": runs})
     models = {model.relation: model.sql for model in load_models()}
-    for relation in ("intermediate.int_pair_variances", "marts.score_shifts"):
+    for relation in MEASURED:
         warehouse.execute(f"create or replace table {relation} as {models[relation]}")
     found = warehouse.execute(SUMMED, {"gap": planted.gap})
     names = [column[0] for column in found.description]

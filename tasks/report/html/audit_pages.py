@@ -19,23 +19,27 @@ SHOWN: Final = 10
 SHIFTS: Final = """
     from marts.score_shifts
     where run_id = ?
-    order by model, language, measure, identity_group, signal
+    order by model, language, measure, design, identity_group, signal
 """
-RATIOS: Final = "from marts.impact_ratios where run_id = ? order by model, language, identity_group, signal"
+RATIOS: Final = """
+    from marts.impact_ratios
+    where run_id = ?
+    order by model, language, design, identity_group, signal
+"""
 RATES: Final = """
     from marts.selection_rates
     where run_id = ?
-    order by model, language, signal, not is_reference, identity_group
+    order by model, language, design, signal, not is_reference, identity_group
 """
 FLIPS: Final = """
     select flips.*, shifts.decision
     from marts.decision_flips as flips
-    inner join marts.score_shifts as shifts using (run_id, model, language, signal, identity_group)
+    inner join marts.score_shifts as shifts using (run_id, comparison_id)
     where flips.run_id = ? and shifts.measure = 'decision'
     qualify row_number() over (
-        partition by model, language, signal, identity_group order by abs(flips.difference) desc, document, pair
+        partition by comparison_id order by abs(flips.difference) desc, document, pair
     ) <= ?
-    order by model, language, signal, identity_group, abs(flips.difference) desc, document, pair
+    order by model, language, design, signal, identity_group, abs(flips.difference) desc, document, pair
 """
 
 

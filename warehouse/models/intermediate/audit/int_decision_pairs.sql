@@ -7,6 +7,7 @@ with units as (
         any_value(provider) as provider,
         model,
         language,
+        design,
         signal,
         identity_group,
         any_value(reference) as reference,
@@ -22,16 +23,20 @@ with units as (
         count(*) filter (where outcome = 'error') as errors,
         statistics.mean_of_shares(points) as points
     from intermediate.int_audit_decisions
-    group by run_id, model, language, signal, identity_group, document_id, pair
+    group by run_id, model, language, design, signal, identity_group, document_id, pair
 )
 
 select
     compared.run_id,
+    md5(concat_ws(
+        chr(31), compared.model, compared.language, compared.design, compared.signal, compared.identity_group
+    )) as comparison_id,
     compared.concern,
     compared.axis,
     compared.provider,
     compared.model,
     compared.language,
+    compared.design,
     compared.signal,
     compared.identity_group,
     compared.reference,
@@ -57,5 +62,5 @@ select
     compared.errors + matched.errors as errors,
     compared.repeats
 from units as compared
-inner join units as matched using (run_id, model, language, signal, document_id, pair)
+inner join units as matched using (run_id, model, language, design, signal, document_id, pair)
 where compared.identity_group <> compared.reference and matched.identity_group = compared.reference

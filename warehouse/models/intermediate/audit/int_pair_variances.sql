@@ -1,55 +1,34 @@
 -- two-way clustered variance of a mean over documents and identities (Cameron, Gelbach and Miller 2011). Of the ratio of
 -- two rates: the variance of its logarithm, linearised
-with compared as (
-    select *
+with measured as (
+    select run_id, comparison_id, 'decision' as measure, document_id, pair, difference as amount
     from intermediate.int_decision_pairs
     where difference is not null
-),
-
-rates as (
-    select
-        run_id,
-        model,
-        language,
-        signal,
-        identity_group,
-        statistics.mean_of_shares(points) as points,
-        statistics.mean_of_shares(reference_points) as reference_points
-    from compared
-    group by all
-),
-
-measured as (
-    select run_id, model, language, signal, identity_group, 'decision' as measure, document_id, pair, difference as amount
-    from compared
     union all
-    select
-        run_id, model, language, signal, identity_group, 'refusal' as measure, document_id, pair, refusal_difference
+    select run_id, comparison_id, 'refusal' as measure, document_id, pair, refusal_difference
     from intermediate.int_decision_pairs
     where refusal_difference is not null
     union all
     select
         run_id,
-        model,
-        language,
-        signal,
-        identity_group,
+        comparison_id,
         'log ratio' as measure,
         document_id,
         pair,
         compared.points / rates.points - compared.reference_points / rates.reference_points as amount
-    from compared
-    inner join rates using (run_id, model, language, signal, identity_group)
-    where decision = 'yes_no' and rates.points > 0 and rates.reference_points > 0
+    from intermediate.int_decision_pairs as compared
+    inner join intermediate.int_audit_comparisons as rates using (run_id, comparison_id)
+    where
+        difference is not null
+        and rates.decision <> 'score'
+        and rates.points > 0
+        and rates.reference_points > 0
 ),
 
 means as (
     select
         run_id,
-        model,
-        language,
-        signal,
-        identity_group,
+        comparison_id,
         measure,
         statistics.mean_of_shares(amount) as mean,
         count(*) as pairs,
@@ -62,12 +41,15 @@ means as (
 residuals as (
     select measured.* exclude (amount), amount - mean as residual
     from measured
-    inner join means using (run_id, model, language, signal, identity_group, measure)
+    inner join means using (run_id, comparison_id, measure)
 ),
 
 by_document as (
     select
-        run_id, model, language, signal, identity_group, measure, document_id,
+        run_id,
+        comparison_id,
+        measure,
+        document_id,
         statistics.total(residual) as residual,
         statistics.total(residual * residual) as squares
     from residuals
@@ -75,14 +57,16 @@ by_document as (
 ),
 
 by_identity as (
-    select run_id, model, language, signal, identity_group, measure, pair, statistics.total(residual) as residual
+    select run_id, comparison_id, measure, pair, statistics.total(residual) as residual
     from residuals
     group by all
 ),
 
 of_documents as (
     select
-        run_id, model, language, signal, identity_group, measure,
+        run_id,
+        comparison_id,
+        measure,
         statistics.total(residual * residual) as squares,
         statistics.total(squares) as cells
     from by_document
@@ -90,9 +74,7 @@ of_documents as (
 ),
 
 of_identities as (
-    select
-        run_id, model, language, signal, identity_group, measure,
-        statistics.total(residual * residual) as squares
+    select run_id, comparison_id, measure, statistics.total(residual * residual) as squares
     from by_identity
     group by all
 ),
@@ -104,8 +86,8 @@ variances as (
         identities / nullif(identities - 1, 0) * of_identities.squares / pairs ** 2 as by_identities,
         pairs / nullif(pairs - 1, 0) * of_documents.cells / pairs ** 2 as by_cells
     from means
-    inner join of_documents using (run_id, model, language, signal, identity_group, measure)
-    inner join of_identities using (run_id, model, language, signal, identity_group, measure)
+    inner join of_documents using (run_id, comparison_id, measure)
+    inner join of_identities using (run_id, comparison_id, measure)
 )
 
 select

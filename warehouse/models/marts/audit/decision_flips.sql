@@ -1,9 +1,11 @@
 select
     run_id,
+    comparison_id,
     concern,
     axis,
     model,
     language,
+    design,
     signal,
     identity_group,
     reference,

@@ -1,42 +1,26 @@
-with rates as (
+with ratios as (
     select
-        run_id,
-        any_value(concern) as concern,
-        any_value(axis) as axis,
-        any_value(provider) as provider,
-        model,
-        language,
-        signal,
-        identity_group,
-        any_value(reference) as reference,
-        count(*) as pairs,
-        statistics.total(points) / 100 as selected,
-        statistics.total(reference_points) / 100 as reference_selected,
-        statistics.mean_of_shares(points) / 100 as selection_rate,
-        statistics.mean_of_shares(reference_points) / 100 as reference_rate
-    from intermediate.int_decision_pairs
-    where decision = 'yes_no' and difference is not null
-    group by run_id, model, language, signal, identity_group
-),
-
-ratios as (
-    select
-        rates.*,
+        groups.* exclude (
+            decision, planned, errors, more, less, points, reference_points, unread_share, reference_unread_share
+        ),
+        groups.points * groups.pairs / 100 as selected,
+        groups.reference_points * groups.pairs / 100 as reference_selected,
+        groups.points / 100 as selection_rate,
+        groups.reference_points / 100 as reference_rate,
         shifts.not_evaluated_because,
         shifts.least_ratio,
         if(reference_rate > 0, selection_rate / reference_rate, null) as impact_ratio,
         variances.standard_error as se_log,
         variances.se_by_document as se_log_by_document,
         -- below ten the logarithm of a rate is far from normal
-        least(selected, reference_selected) >= 10 and se_log > 0 as has_interval,
+        round(least(selected, reference_selected), 6) >= 10 and se_log > 0 as has_interval,
         statistics.t_quantile(0.975, variances.degrees) * se_log as half
-    from rates
-    inner join marts.score_shifts as shifts
-        using (run_id, model, language, signal, identity_group)
+    from intermediate.int_audit_comparisons as groups
+    inner join marts.score_shifts as shifts using (run_id, comparison_id)
     left join (
         from intermediate.int_pair_variances where measure = 'log ratio'
-    ) as variances using (run_id, model, language, signal, identity_group)
-    where shifts.measure = 'decision'
+    ) as variances using (run_id, comparison_id)
+    where shifts.measure = 'decision' and groups.decision <> 'score' and groups.pairs > 0
 )
 
 select

@@ -11,33 +11,9 @@ with given as (
     where kind = 'audit'
 ),
 
-groups as (
-    select
-        run_id,
-        any_value(concern) as concern,
-        any_value(axis) as axis,
-        any_value(provider) as provider,
-        model,
-        language,
-        signal,
-        identity_group,
-        any_value(reference) as reference,
-        any_value(decision) as decision,
-        count(*) as planned,
-        count(*) filter (where errors > 0) as errors,
-        count(*) filter (where difference > 0) as more,
-        count(*) filter (where difference < 0) as less,
-        statistics.mean_of_shares(if(difference is not null, points, null)) as points,
-        statistics.mean_of_shares(if(difference is not null, reference_points, null)) as reference_points,
-        sum(unread) / nullif(sum(repeats), 0) as unread_share,
-        sum(reference_unread) / nullif(sum(repeats), 0) as reference_unread_share
-    from intermediate.int_decision_pairs
-    group by run_id, model, language, signal, identity_group
-),
-
 tested as (
     select
-        groups.*,
+        groups.* exclude (pairs),
         variances.measure,
         coalesce(variances.pairs, 0) as pairs,
         coalesce(variances.documents, 0) as documents,
@@ -57,11 +33,11 @@ tested as (
             when coalesce(variances.documents, 0) < 6 then 'fewer than 6 documents were decided about'
             when variances.identities < 6 then 'fewer than 6 pairs of identities were decided about'
         end as not_evaluated_because
-    from groups
+    from intermediate.int_audit_comparisons as groups
     left join given using (run_id)
     left join (
         from intermediate.int_pair_variances where measure <> 'log ratio'
-    ) as variances using (run_id, model, language, signal, identity_group)
+    ) as variances using (run_id, comparison_id)
     -- nothing was refused: nothing to report
     where variances.measure is distinct from 'refusal' or greatest(unread_share, reference_unread_share) > 0
 ),

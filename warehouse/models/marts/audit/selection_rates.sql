@@ -5,6 +5,7 @@ select
     any_value(provider) as provider,
     model,
     language,
+    design,
     signal,
     identity_group,
     identity_group = any_value(reference) as is_reference,
@@ -21,4 +22,4 @@ select
     if(any_value(decision) = 'yes_no', statistics.mean_of_shares(points) / 100, null) as selection_rate,
     if(any_value(decision) = 'score', statistics.mean_of_shares(points), null) as mean_score
 from intermediate.int_audit_decisions
-group by run_id, model, language, signal, identity_group
+group by run_id, model, language, design, signal, identity_group
