@@ -1,7 +1,7 @@
 """Loads the shipped YAML and the overlay in `BIASGRID_CATALOG` into one checked, frozen `Catalog`."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from biasgrid.catalogs.loading.documents import Document
 from biasgrid.catalogs.loading.includes import check_includes, complete_sets, included_requirements, unread_names
 from biasgrid.catalogs.loading.libraries import read_library, spellings, unknown_concerns
 from biasgrid.catalogs.loading.reader import Reader
-from biasgrid.catalogs.loading.template_files import unknown_rules
+from biasgrid.catalogs.loading.template_files import NO_CATALOG, unknown_rules
 from biasgrid.catalogs.schema.attacks import AttackWording
 from biasgrid.catalogs.schema.augmentation import Augmentation, Context
 from biasgrid.catalogs.schema.base import Frozen
@@ -249,7 +249,7 @@ class Reading:
     stray: tuple[Problem, ...] = ()
     """Overlay folders that are not read."""
     unread: frozenset[str] = frozenset()
-    """Names and ids of requirement files that contain errors."""
+    """Names and ids of files of requirements and languages that contain errors."""
 
 
 def load_catalog(
@@ -280,9 +280,9 @@ def read_catalog(
         if scenes or folder not in OF_SCENES
     }
     entries["communities"], uncomposed = complete_sets(entries["communities"], reader.documents)
-    templates, hashes, mistakes = _templates(
-        str(library), reader, entries["concerns"], entries["languages"], language
-    )
+    unread = unread_names(reader.mistakes)
+    spoken = {name: each for name, each in entries["languages"].items() if name not in unread}
+    templates, hashes, mistakes = _templates(str(library), reader, entries["concerns"], spoken, language)
     catalog = Catalog(
         **entries,
         models=reader.models(),
@@ -291,11 +291,20 @@ def read_catalog(
         hashes=reader.hashes | hashes,  # complete only after all files are read
         overlay=str(named or ""),
     )
-    unread = unread_names(reader.mistakes)
     loose = [*uncomposed, *check_includes(catalog.requirements, reader.documents, unread)]
-    loose += unknown_rules(catalog.controls, catalog.languages, reader.documents)
-    mistakes = [*reader.mistakes, *loose, *mistakes]
+    loose += unknown_rules(catalog.controls, spoken, reader.documents)
+    mistakes = [*_without_repeats([*reader.mistakes, *loose, *mistakes], unread)]
     return Reading(catalog, tuple(mistakes), reader.documents, tuple(reader.stray_folders(FOLDERS)), unread)
+
+
+def _without_repeats(mistakes: Iterable[Problem], unread: Collection[str]) -> Iterator[Problem]:
+    """One error for each language without a catalog, and none if the language's own file has errors."""
+    seen = {NO_CATALOG.format(language) for language in unread}
+    for mistake in mistakes:
+        if mistake.what not in seen:
+            yield mistake
+        if mistake.what.endswith(NO_CATALOG.partition("{}")[2]):
+            seen.add(mistake.what)
 
 
 def _templates(

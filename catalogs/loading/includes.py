@@ -67,9 +67,9 @@ def check_includes(files: Files, documents: Documents, unread: Collection[str]) 
 
 
 def unread_names(mistakes: Iterable[Problem]) -> frozenset[str]:
-    """Names and declared ids of requirement files that contain errors."""
+    """Names and declared ids of files of requirements and languages that contain errors."""
     paths = {Path(position(mistake)[0]) for mistake in mistakes}
-    wrong = [path for path in paths if FOLDER in path.parts[:-1]]
+    wrong = [path for path in paths if {FOLDER, "languages"} & set(path.parts[:-1])]
     return frozenset(name for path in wrong for name in (path.stem, *_own_ids(path)))
 
 

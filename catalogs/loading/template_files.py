@@ -35,7 +35,7 @@ def read_templates(
     except UserError as wrong:
         return (), list(wrong.mistakes)
     spoken = languages.get(file.language)
-    oracles = spoken.oracles if spoken else {}
+    oracles = spoken.oracles if spoken else None
     templates: dict[str, Template] = {}
     mistakes: list[Problem] = []
     for index, entry in enumerate(file.templates):
@@ -60,7 +60,7 @@ def _sound_template(
     file: TemplateFile,
     document: Document,
     at: Location,
-    oracles: Mapping[str, Oracle],
+    oracles: Mapping[str, Oracle] | None,
 ) -> tuple[Template | None, list[Problem]]:
     """An invalid entry with stand-ins for what is wrong in it, for further checks, and its further errors."""
     own_id = {"id": f"entry-{int(at[-1]) + 1}"}
@@ -96,7 +96,7 @@ def _written_out(
     library: str,
     document: Document,
     at: Location,
-    oracles: Mapping[str, Oracle],
+    oracles: Mapping[str, Oracle] | None,
 ) -> Iterator[Template]:
     """The template of an entry, and that of its twin if it has one."""
     oracle = _oracle(entry.oracle, oracles, document, at)
@@ -120,13 +120,27 @@ def _written_out(
     yield Template(**placed | differing | {"input": OTHER_INPUT[entry.input], "twin": entry.id})
 
 
-def _oracle(written: Oracle | str, oracles: Mapping[str, Oracle], document: Document, at: Location) -> Oracle:
+def _oracle(
+    written: Oracle | str, oracles: Mapping[str, Oracle] | None, document: Document, at: Location
+) -> Oracle:
+    """The oracle of a template; `oracles` are its language's, None if that was not read."""
     if isinstance(written, Oracle):
         return written
+    if oracles is None:
+        raise UserError(no_catalog(document.value["language"], document.place(*at)))
     if written not in oracles:
         remedy = nearest(written, oracles) or "name one of the language's `oracles`, or write it out"
         raise UserError(Problem(f"oracle `{written}` is unknown", document.place(*at, "oracle"), remedy))
     return oracles[written]
+
+
+NO_CATALOG = "language `{}` has no catalog, so that its templates cannot be framed"
+
+
+def no_catalog(language: str, where: str) -> Problem:
+    """Error of a language that no file describes."""
+    remedy = f"add languages/{language}.yaml to a directory that BIASGRID_CATALOG names"
+    return Problem(NO_CATALOG.format(language), where, remedy)
 
 
 def unknown_rules(
@@ -136,10 +150,12 @@ def unknown_rules(
 ) -> Iterator[Problem]:
     """Errors of a judge's controls that name an oracle which their language does not have."""
     for name, file in controls.items():
-        oracles = languages[name].oracles if name in languages else {}
+        if name not in languages:
+            yield no_catalog(name, documents["controls", name].place("id"))
+            continue
         for index, control in enumerate(file.controls):
             try:
-                _oracle(control.oracle, oracles, documents["controls", name], ("controls", index))
+                _oracle(control.oracle, languages[name].oracles, documents["controls", name], ("controls", index))
             except UserError as unknown:
                 yield from unknown.mistakes
 

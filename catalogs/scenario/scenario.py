@@ -301,7 +301,9 @@ def _read_catalog(document: Document, overrides: Overrides) -> tuple[Reading, li
         found.append(Problem("`library` is empty", where, "name a file or directory of templates, or `shipped`"))
         library = "shipped"
     try:
-        return read_catalog(library, language=_only_language(document), scenes=False), found
+        reading = read_catalog(library, language=_only_language(document), scenes=False)
+        broken = any(template.language in reading.unread for template in reading.catalog.templates)
+        return _without_templates(reading) if broken else reading, found
     except UserError as absent:
         if library == "shipped":
             raise
@@ -364,7 +366,7 @@ def _check_languages(draft: Draft, tags: Any, *at: str | int) -> None:
     """Adds an error of each language that the catalog does not have; tags that are none are the schema's."""
     known = draft.catalog.languages
     for index, tag in enumerate(tags if isinstance(tags, list) else ()):
-        if isinstance(tag, str) and re.match(LANGUAGE, tag) and tag not in known:
+        if isinstance(tag, str) and re.match(LANGUAGE, tag) and tag not in {*known, *draft.reading.unread}:
             name = LANGUAGE_NAMES.get(tag.partition("_")[0], "")
             close = [other for other in known if other.partition("_")[0] == tag.partition("_")[0]]
             remedy = nearest(tag, close) or f"known: {', '.join(f'`{other}`' for other in known)}"

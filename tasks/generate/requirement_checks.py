@@ -10,7 +10,7 @@ from math import perm, prod
 from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest, place
 from biasgrid.catalogs.lint.rules.placeholders import is_misspelt, loose_markups
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.loading.template_files import astray
+from biasgrid.catalogs.loading.template_files import astray, no_catalog
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, Template
 from biasgrid.catalogs.schema.wording import SLOT, slots, stray_paraphrases, wordings
 from biasgrid.tasks.generate.communities import CastCommunity, cast_communities, find_sets, list_names
@@ -109,7 +109,7 @@ def check_requirement(requirement: Requirement, language: str, catalog: Catalog)
     if absent:
         return [_no_template_problem(requirement, concern, language, catalog) for concern in absent]
     if language not in catalog.languages:
-        return [_no_language_problem(language, templates[0], catalog)]
+        return [no_catalog(language, place(templates[0].file, templates[0].line))]
     texts = {
         template.id: " ".join(wording.text for wording in wordings(template, catalog.languages[language]))
         for template in templates
@@ -230,15 +230,6 @@ def _no_template_problem(requirement: Requirement, concern: str, language: str, 
         f"`{language}` for its inputs and reflections; {have}{also}",
         remedy=misspelt
         or "change `concern`, `languages`, `sector`, `inputs` or `reflections`, or name a library that has them",
-    )
-
-
-def _no_language_problem(language: str, template: Template, catalog: Catalog) -> Problem:
-    spoken = ", ".join(f"`{tag}`" for tag in catalog.languages)
-    return Problem(
-        f"language `{language}` has no catalog, so that its templates cannot be framed; there are {spoken}",
-        place(template.file, template.line),
-        f"add languages/{language}.yaml to a directory that BIASGRID_CATALOG names",
     )
 
 

@@ -9,8 +9,9 @@ from typing import get_args
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.lint.language.language_rules import words
 from biasgrid.catalogs.lint.subject import Finding, Rule, Subject, at, is_imported, on_template, warn
-from biasgrid.catalogs.loading.catalog import Catalog
+from biasgrid.catalogs.loading.catalog import Reading
 from biasgrid.catalogs.loading.libraries import unknown_concerns
+from biasgrid.catalogs.loading.template_files import no_catalog
 from biasgrid.catalogs.schema.entries import InputType, Reflection, Template
 from biasgrid.catalogs.schema.wording import SLOT
 
@@ -116,7 +117,7 @@ KINDS = (get_args(InputType), get_args(Reflection))
 def _library(subject: Subject) -> Iterator[Finding]:
     """Findings on a library; unknown concerns are only a warning in a foreign one."""
     catalog = subject.catalog
-    yield from _languages_without_catalog(catalog)
+    yield from _languages_without_catalog(subject.reading)
     yield from _few_templates(catalog.templates)
     if catalog.library != "shipped":
         for mistake in (*unknown_concerns(catalog.templates, catalog.concerns), *subject.markups.own()):
@@ -124,15 +125,16 @@ def _library(subject: Subject) -> Iterator[Finding]:
         yield from _repeated_ids(catalog.templates)
 
 
-def _languages_without_catalog(catalog: Catalog) -> Iterator[Finding]:
+def _languages_without_catalog(reading: Reading) -> Iterator[Finding]:
+    catalog = reading.catalog
+    reported = {mistake.what for mistake in reading.mistakes}
     first: dict[tuple[str, str], Template] = {}
     for template in catalog.templates:
         first.setdefault((template.file, template.language), template)
     for template in first.values():
-        if template.language not in catalog.languages:
-            what = f"language `{template.language}` has no catalog, so that its templates cannot be framed"
-            remedy = f"add languages/{template.language}.yaml to a directory that BIASGRID_CATALOG names"
-            yield Finding("error", Problem(what, at(template), remedy))
+        problem = no_catalog(template.language, at(template))
+        if template.language not in {*catalog.languages, *reading.unread} and problem.what not in reported:
+            yield Finding("error", problem)
 
 
 def _repeated_ids(templates: Iterable[Template]) -> Iterator[Finding]:

@@ -151,7 +151,7 @@ Needed = dict[tuple[str, frozenset[str]], list[str]]
 
 def _wording(wording: InteractionWording, subject: Subject) -> Iterator[Found]:
     languages = subject.catalog.languages
-    if wording.id not in languages:
+    if wording.id not in {*languages, *subject.reading.unread}:
         what = f"`{wording.id}`: replies cannot be read, since catalogs/languages does not have it"
         yield error(what, nearest(wording.id, languages), "id")
     needed = _needed_words(subject.catalog.protocols)

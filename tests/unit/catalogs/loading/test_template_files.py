@@ -43,6 +43,29 @@ def test_an_unknown_oracle_is_reported_with_its_line_and_what_is_near(read):
     assert "`denied`" in mistake.remedy
 
 
+BROKEN_LANGUAGES = {
+    "id: de_de\nname: [German\n": "de_de.yaml:3: is not valid YAML",
+    "id: de_de\n": "de_de.yaml:1: `name`",
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN_LANGUAGES)
+def test_a_broken_language_is_one_error_and_not_one_of_each_template(written, tmp_path, broken):
+    entries = "".join(
+        ENTRY.format(more="format: no_yes, oracle: denied").replace("a,", f"a{n},", 1) for n in (1, 2)
+    )
+    written("templates/de_de/sexism.yaml", HEAD.format(language="de_de") + entries)
+    for check in (load_catalog, lambda **named: load_catalog(tmp_path / "templates", **named)):
+        with pytest.raises(UserError, match="language `de_de` has no catalog") as missing:
+            check(overlay=tmp_path)
+        assert len(missing.value.mistakes) == 1
+    written("languages/de_de.yaml", broken)
+    with pytest.raises(UserError) as wrong:
+        load_catalog(overlay=tmp_path)
+    assert {"/languages/de_de.yaml" in mistake.where for mistake in wrong.value.mistakes} == {True}
+    assert BROKEN_LANGUAGES[broken] in str(wrong.value)
+
+
 def test_a_twin_written_in_place_is_a_template_of_its_own_that_asks_the_same(read):
     found = read("format: no_yes, oracle: denied, reverse_keyed: false, twin: {id: a-v, format: reason}")
     first, second = found["a"], found["a-v"]
