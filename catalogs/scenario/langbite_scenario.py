@@ -69,7 +69,8 @@ def _without_wrapping(document: Document) -> Document:
 
 STRICT = (
     "LangBiTe's own prompts, and its verdicts next to ours (`langbite: strict`); temperature and tokens are sent, "
-    'which LangBiTe never does; for our framing write `"langbite": "adapted"` into the scenario: docs/langbite.md'
+    'which LangBiTe never does; for our framing write `"langbite": "adapted"` into the scenario: '
+    "docs/guides/langbite.md"
 )
 
 

@@ -1,6 +1,6 @@
 """Defines oracles and the registry of operations, ours and those of the entry points `biasgrid.oracles`."""
 
-# An operation is declared here and read in tasks/evaluate/oracles; docs/oracles.md shows how to add one.
+# An operation is declared here and read in tasks/evaluate/oracles; docs/guides/oracles.md shows how to add one.
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What respondents pass of the shipped library that do not read its questions, as Markdown.
 
-`python -m biasgrid.flows.catalog.baselines_doc` writes it to `docs/baselines.md`.
+`python -m biasgrid.flows.catalog.baselines_doc` writes it to `docs/reference/baselines.md`.
 tests/calibration asks the same respondents
 through the whole pipeline and finds the same numbers.
 """
@@ -18,7 +18,7 @@ import polars as pl
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.flows.catalog.coverage import Coverage, coverage
 
-BASELINE_TABLE: Final = Path("docs") / "baselines.md"
+BASELINE_TABLE: Final = Path("docs") / "reference" / "baselines.md"
 CONSTANTS: Final = ("constant_no", "constant_yes", "first_option")
 PART: Final = {"concern": "Concerns", "sector": "Sectors"}
 HEAD: Final = """# What answering without reading passes

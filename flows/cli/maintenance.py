@@ -138,7 +138,7 @@ def check_connector(
 ) -> None:
     """Test a connector by a few real requests: replies, parameters, two at once, cancelling, closing.
 
-    Exit codes: 0 it keeps the contract of docs/connectors.md, 2 it does not, or no reply came.
+    Exit codes: 0 it keeps the contract of docs/guides/connectors.md, 2 it does not, or no reply came.
     """
     import asyncio
     from functools import partial

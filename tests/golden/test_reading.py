@@ -1,4 +1,4 @@
-"""How well replies of known meaning are read: printed, bounded, and published in docs/reading.md."""
+"""How well replies of known meaning are read: printed, bounded, and published in docs/guides/reading.md."""
 
 import sys
 

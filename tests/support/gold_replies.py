@@ -1,6 +1,6 @@
 """Replies of known meaning, read by the real reader: precision and recall per operation, language and difficulty.
 
-`python tests/support/gold_replies.py` writes the table into docs/reading.md.
+`python tests/support/gold_replies.py` writes the table into docs/guides/reading.md.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 GOLD = ROOT / "tests" / "golden" / "replies"
 HELD_OUT = GOLD / "held_out"
 """Replies that were not looked at when phrases were changed."""
-DOCUMENT = ROOT / "docs" / "reading.md"
+DOCUMENT = ROOT / "docs" / "guides" / "reading.md"
 BEGIN, END = "<!-- table: tests/support/gold_replies.py -->", "<!-- end of table -->"
 TOTALS = ("all", "held out")
 ANSWERS = ("passed", "failed", "read")
@@ -81,7 +81,7 @@ def _share(part: int, whole: int) -> float:
 
 
 def make_table() -> str:
-    """The Markdown table of docs/reading.md."""
+    """The Markdown table of docs/guides/reading.md."""
     head = "| operation | language | difficulty | replies | passed | failed | number | recall | false passes |"
     lines = [head, "|---|---|---|---|---|---|---|---|---|"]
     gold = read_gold()

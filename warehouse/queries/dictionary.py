@@ -1,7 +1,7 @@
 """Writes the data dictionary: every table of the warehouse and the lake, column by column, as Markdown.
 
-`python -m biasgrid.warehouse.queries.dictionary` writes it to `docs/warehouse.md`, from the models' YAML files and
-the lake's schemas, and the example queries to `docs/analysts.md`.
+`python -m biasgrid.warehouse.queries.dictionary` writes it to `docs/reference/warehouse.md`, from the models' YAML
+files and the lake's schemas, and the example queries to `docs/guides/analysts.md`.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def _comments() -> Mapping[str, Mapping[str, str]]:
     return found
 
 
-DICTIONARY = Path("docs") / "warehouse.md"
-GUIDE = Path("docs") / "analysts.md"
+DICTIONARY = Path("docs") / "reference" / "warehouse.md"
+GUIDE = Path("docs") / "guides" / "analysts.md"
 HEAD = """# The warehouse, table by table
 
 <!-- Written by `make dictionary` from warehouse/models/**/*.yml and warehouse/schemas.py: change those. -->
@@ -103,7 +103,7 @@ lake is in the schema `storage`, which `biasgrid sql` can query as well:
 | --- | --- |
 {storage}
 
-How to ask them: [analysts.md](analysts.md).
+How to ask them: [analysts.md](../guides/analysts.md).
 """
 
 
@@ -133,7 +133,7 @@ def _model(model: Model) -> str:
         f"- One row per {_names(model.about.grain)}.",
         f"- Reads {', '.join(map(_link, sorted(model.reads)))}." if model.reads else "- Reads nothing.",
         *([] if model.is_kept else ["- A view: its rows are in the lake's Parquet files alone."]),
-        f"- Its SELECT: [{source}](../{source})\n",
+        f"- Its SELECT: [{source}](../../{source})\n",
         _columns(model),
     ]
     return "\n".join(lines) + _invariants(model)

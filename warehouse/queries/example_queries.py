@@ -34,7 +34,7 @@ def _question(sql: str) -> str:
 
 
 SECTION = re.compile(r"(?<=<!-- worked queries, written by `make dictionary` -->\n).*?(?=<!-- end -->)", re.DOTALL)
-"""The section of the queries in `docs/analysts.md`."""
+"""The section of the queries in `docs/guides/analysts.md`."""
 
 
 def shown_in(document: str) -> str:

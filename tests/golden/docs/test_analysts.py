@@ -21,7 +21,7 @@ CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
 def blocks(docs: Path) -> list[str]:
-    return CODE.findall((docs / "analysts.md").read_text(encoding="utf-8"))
+    return CODE.findall((docs / "guides" / "analysts.md").read_text(encoding="utf-8"))
 
 
 def in_a_process_of_its_own(program: str, folder: Path, **settings: str) -> str:
@@ -77,7 +77,7 @@ def test_polars_counts_what_the_warehouse_counts(contested, docs, tmp_path):
 
 
 def notebook(docs: Path) -> dict[str, Any]:
-    return dict(json.loads((docs / "analysis.ipynb").read_text(encoding="utf-8")))
+    return dict(json.loads((docs / "guides" / "analysis.ipynb").read_text(encoding="utf-8")))
 
 
 def test_the_notebook_is_small_and_holds_no_outputs(docs):
@@ -85,7 +85,7 @@ def test_the_notebook_is_small_and_holds_no_outputs(docs):
     cells = result["cells"]
     assert (result["nbformat"], len({cell["id"] for cell in cells})) == (4, len(cells))
     assert all(not cell["outputs"] and cell["execution_count"] is None for cell in cells if "outputs" in cell)
-    assert (docs / "analysis.ipynb").stat().st_size < 8_000
+    assert (docs / "guides" / "analysis.ipynb").stat().st_size < 8_000
 
 
 def test_the_notebook_runs_from_top_to_bottom_without_jupyter(analysed, docs):

@@ -14,7 +14,7 @@ from biasgrid.flows.cli.commands import make_app
 from support.paths import ROOT
 
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "catalogs").glob("*.md"))]
+PAGES = [README, *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "catalogs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)\)")
 ENDS = {"|", "&", "&&", ";", ">", "||"}
@@ -104,8 +104,7 @@ def test_every_page_can_be_reached_from_the_readme():
         reached.add(page)
         links = (link.partition("#")[0] for link in LINK.findall(page.read_text(encoding="utf-8")))
         left += [(page.parent / link).resolve() for link in links if link and "://" not in link]
-    kept_for_old_links = {"s3.md"}
-    assert {page.name for page in PAGES if page.resolve() not in reached} == kept_for_old_links
+    assert {page.name for page in PAGES if page.resolve() not in reached} == set()
 
 
 def test_the_readme_is_short_and_names_the_command_of_the_tests():

@@ -11,7 +11,7 @@ import pytest
 
 from support.http_server import address_of, listening
 
-GUIDE = Path(__file__).parents[3] / "docs" / "connectors.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "connectors.md"
 BLOCKS = re.findall(r"```(toml|python|yaml)\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 RUN = "from biasgrid.flows.cli.process import run; run()"
 NAMES = ("pyproject.toml", "company_chat.py", "models.yaml")

@@ -12,7 +12,7 @@ from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from support.paths import ROOT
 
-GUIDE = (ROOT / "docs" / "interaction.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "guides" / "interaction.md").read_text(encoding="utf-8")
 FILES = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
 QUERIES = re.findall(r"```sql\n(.*?)```", GUIDE, re.DOTALL)
 

@@ -10,7 +10,7 @@ import pytest
 
 from biasgrid.warehouse.storage.lake import Lake
 
-GUIDE = Path(__file__).parents[3] / "docs" / "oracles.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "oracles.md"
 BLOCKS = re.findall(r"```(toml|python|yaml)\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 NAMES = ("pyproject.toml", "word_count.py", "words.yaml", "scenario.yaml")
 

@@ -10,7 +10,7 @@ from biasgrid.catalogs.scenario.editor_schemas import json_schema
 from biasgrid.catalogs.scenario.targets import resolve_probe
 from support.paths import ROOT
 
-GUIDE = ROOT / "docs" / "probe.md"
+GUIDE = ROOT / "docs" / "guides" / "probe.md"
 FILES = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 
 

@@ -27,7 +27,7 @@ def test_there_are_twelve_each_headed_by_its_question():
 
 
 def test_the_guide_shows_them_as_they_are(docs):
-    guide = (docs / "analysts.md").read_text(encoding="utf-8")
+    guide = (docs / "guides" / "analysts.md").read_text(encoding="utf-8")
     assert shown_in(guide) == guide, "run `make dictionary`"
     assert all(query.sql in guide for query in worked_queries().values())
 

@@ -214,7 +214,7 @@ def test_an_address_is_shown_without_what_is_secret_in_it():
 
 
 def test_every_variable_that_the_documentation_names_is_known():
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     named = {name for page in pages for name in re.findall(r"BIASGRID_[A-Z]\w+", page.read_text(encoding="utf-8"))}
     assert len(named) > 5
     unknown = [check for check in check_settings(dict.fromkeys(named, "1"), None) if check.state != "ok"]
