@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 from uuid import UUID
 
 import httpx
@@ -15,22 +15,28 @@ from prefect import get_run_logger, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import PrefectClient, get_client
 from prefect.client.schemas.filters import (
+    FlowFilter,
+    FlowFilterName,
     FlowRunFilter,
     FlowRunFilterState,
     FlowRunFilterStateType,
     FlowRunFilterTags,
 )
 from prefect.client.schemas.objects import FlowRun, State, StateType, WorkPool, WorkPoolStatus
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments.flow_runs import arun_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.runtime import flow_run
 from prefect.states import Cancelled, Cancelling, Completed, Failed
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.runs.concurrency import run_concurrently
 from biasgrid.flows.runs.context import TaskGraph, run_tags
+from biasgrid.flows.runs.lease_pools import lease_order
 from biasgrid.flows.runs.session import TERMINATED
-from biasgrid.flows.scheduled.gaps import ASKED, AWAY
+from biasgrid.flows.scheduled.blocks import Handed
+from biasgrid.flows.scheduled.gaps import ASKED, AWAY, STOPPED
 from biasgrid.flows.scheduled.options import DEPLOYMENT as DEPLOYMENT
 from biasgrid.flows.scheduled.shards import Shard
 from biasgrid.flows.scheduled.turns import CANCELLED, is_cancelled
@@ -78,12 +84,15 @@ async def _pool(client: PrefectClient, deployment: str) -> WorkPool | None:
 
 
 ROUND_S = 1.0
-"""Polling interval per shard in seconds; many shards share a few requests per second."""
+"""Polling interval per shard in seconds; many that are handed out share a few requests per second."""
 AT_ONCE = 5
 PAUSES_S = (0.0, 10.0, 60.0)
 """Delays in seconds before a lost shard is dispatched again, because failures may be temporary."""
 AWAY_PAUSES_S = (60.0, 120.0, 240.0, 480.0, 900.0)
 """Delays in seconds before a shard is dispatched again whose provider is away; the last one is repeated."""
+HOPELESS: Final = (AWAY, STOPPED)
+"""States of a shard at whose end the rest of its models is not asked either."""
+MOMENT: Final = timedelta(milliseconds=1)
 ALIVE = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED, StateType.COMPLETED]
 """Of shards that a night continues; a completed one has landed all its replies."""
 
@@ -122,19 +131,76 @@ class Lost:
 async def hand_out(shards: Sequence[Shard], night: Round, graph: TaskGraph | None = None) -> list[Lost]:
     """Dispatches and awaits all shards, and returns those that failed; cancellation cancels them too."""
     graph = graph or TaskGraph()
-    after = graph.after("generate")
-    poll_s = max(night.poll_s, len(shards) / AT_ONCE)
+    lanes = Lanes(shards, night, graph.after("generate"))
     async with watch_for_workers(night.deployment):
-        ended: list[State[Any]] = await run_concurrently(
-            watch_shard(shard, night, poll_s, _label(shard, night), wait_for=after, return_state=True)  # type: ignore[misc]
-            for shard in shards
-        )
-    for shard, state in zip(shards, ended, strict=True):
-        graph.add("shard", shard.part, state)
-    found = [await state.aresult(raise_on_failure=False) for state in ended]
+        ended: list[State[Any] | Lost] = await run_concurrently(map(lanes.watch, lanes.order))
+    for shard, state in zip(lanes.order, ended, strict=True):
+        if not isinstance(state, Lost):
+            graph.add("shard", shard.part, state)
+    found = [one if isinstance(one, Lost) else await one.aresult(raise_on_failure=False) for one in ended]
     if wrong := next((one for one in found if isinstance(one, BaseException)), None):
         raise wrong
     return [one for one in found if isinstance(one, Lost)]
+
+
+class Lanes:
+    """Dispatches as many shards of a limit as it feeds, first where most time is left until all is asked."""
+
+    def __init__(self, shards: Sequence[Shard], night: Round, after: Sequence[Any] = ()) -> None:
+        self._night, self._after = night, after
+        self._left_s = _time_left(shards)
+        self.order = sorted(shards, key=lambda shard: -self._left_s[shard.part])
+        self._gates = {shard.scope: asyncio.Semaphore(shard.fed or len(shards)) for shard in shards}
+        self._dispatching = asyncio.Lock()  # in their order
+        self._waiting: dict[str, datetime] = {}
+        """When those in the pool that no worker has taken are due."""
+        self._active = 0
+        self._over: dict[tuple[str, ...], Lost] = {}
+        """Models that are not asked any more, with the shard that has shown it."""
+
+    async def watch(self, shard: Shard) -> State[Any] | Lost:
+        async with self._gates[shard.scope]:
+            if before := self._over.get(shard.models):
+                return replace(before, shard=shard)
+            label = _label(shard, self._night)
+            self._active += 1
+            state: State[Any] = await watch_shard(  # type: ignore[misc]
+                shard, self._night, self, label, wait_for=self._after, return_state=True
+            )
+            self._active -= 1
+        if state.name in HOPELESS:
+            found = await state.aresult(raise_on_failure=False)
+            self._over |= {shard.models: found} if isinstance(found, Lost) else {}
+        return state
+
+    async def dispatch(self, shard: Shard, attempt: int) -> FlowRun:
+        """A new flow run, due before those that wait although less is left of theirs."""
+        async with self._dispatching:
+            left_s = self._left_s[shard.part]
+            later = [due for part, due in self._waiting.items() if self._left_s[part] < left_s]
+            due = min([datetime.now(UTC), *(one - MOMENT for one in later)])
+            self._waiting[shard.part] = due
+            return await _dispatch(shard, self._night, attempt, due)
+
+    @property
+    def poll_s(self) -> float:
+        return max(self._night.poll_s, self._active / AT_ONCE)
+
+    def note(self, shard: Shard, state: State[Any] | None) -> None:
+        """Takes note of the state of its flow run."""
+        if state and not (state.is_scheduled() or state.is_pending()):
+            self._waiting.pop(shard.part, None)
+
+
+def _time_left(shards: Sequence[Shard]) -> dict[str, float]:
+    """Expected seconds from the beginning of each shard until everything of its limit is asked."""
+    left: dict[str, float] = {}
+    for scope in {shard.scope for shard in shards}:
+        rest_s = 0.0
+        for shard in sorted((one for one in shards if one.scope == scope), key=lambda one: one.seconds):
+            rest_s += shard.seconds / (shard.fed or 1 if scope else len(shards))
+            left[shard.part] = max(rest_s, shard.seconds)
+    return left
 
 
 async def refuse_unknown(deployment: str) -> None:
@@ -152,14 +218,14 @@ def _label(shard: Shard, night: Round) -> Label:
 
 
 @task(name="shard", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
-async def watch_shard(shard: Shard, night: Round, poll_s: float, label: Label) -> State[Any]:
+async def watch_shard(shard: Shard, night: Round, lanes: Lanes, label: Label) -> State[Any]:
     """Runs one shard until it succeeds, has no attempts left or is past the deadline; a Lost is the data of its
     failed state."""
     label.attach()
     lost = away = 0
     while True:
-        async with _flow_run(shard, night, lost + away) as (client, run):
-            state = await _final_state(client, run.id, poll_s)
+        async with _flow_run(shard, night, lanes, lost + away) as (client, run):
+            state = await _final_state(client, run.id, shard, lanes)
         if state.is_completed():
             return Completed(message=state.message)
         if state.name == AWAY:
@@ -183,10 +249,12 @@ def _pause_before_next(night: Round, dispatched: int) -> float | None:
 
 
 @asynccontextmanager
-async def _flow_run(shard: Shard, night: Round, attempt: int) -> AsyncIterator[tuple[PrefectClient, FlowRun]]:
+async def _flow_run(
+    shard: Shard, night: Round, lanes: Lanes, attempt: int
+) -> AsyncIterator[tuple[PrefectClient, FlowRun]]:
     """New or existing flow run of the shard, cancelled if the caller stops waiting."""
     async with get_client() as client:
-        run = await _find_active(client, shard, night) or await _dispatch(shard, night, attempt)
+        run = await _find_active(client, shard, night) or await lanes.dispatch(shard, attempt)
         try:
             yield client, run
         except asyncio.CancelledError:
@@ -194,6 +262,31 @@ async def _flow_run(shard: Shard, night: Round, attempt: int) -> AsyncIterator[t
                 raise  # the process that continues the night waits for its shards
             await client.set_flow_run_state(run.id, Cancelling(message="the night was cancelled"))
             raise
+
+
+async def read_handed_out(run_id: str) -> list[Handed]:
+    """The shards that were handed out for a run, the newest first."""
+    named = FlowFilter(name=FlowFilterName(any_=["shard"]))
+    own = FlowRunFilter(tags=FlowRunFilterTags(all_=run_tags(run_id)))
+    runs: list[FlowRun] = []
+    async with get_client() as client:
+        while page := await client.read_flow_runs(
+            flow_filter=named, flow_run_filter=own, sort=FlowRunSort.START_TIME_DESC, offset=len(runs)
+        ):
+            runs += page
+    pairs = ((tuple(run.parameters["models"]), tuple(run.parameters.get("cells") or ())) for run in runs)
+    return [*dict.fromkeys(pairs)]
+
+
+async def read_limits(targets: Iterable[Target]) -> dict[str, int]:
+    """The concurrency limits that there are on the server for models, by scope."""
+    found: dict[str, int] = {}
+    async with get_client() as client:
+        for pool in lease_order(targets):
+            with suppress(ObjectNotFound, httpx.HTTPError):
+                limit = await client.read_global_concurrency_limit_by_name(pool.name)
+                found |= {pool.scope: limit.limit} if limit.active else {}
+    return found
 
 
 async def _find_active(client: PrefectClient, shard: Shard, night: Round) -> FlowRun | None:
@@ -207,7 +300,8 @@ async def _find_active(client: PrefectClient, shard: Shard, night: Round) -> Flo
     return next((run for run in found if all(run.parameters.get(name) == cap for name, cap in caps.items())), None)
 
 
-async def _dispatch(shard: Shard, night: Round, attempt: int) -> FlowRun:
+async def _dispatch(shard: Shard, night: Round, attempt: int, due: datetime) -> FlowRun:
+    own = {"cells": list(shard.cells)} if shard.cells else {}
     return await arun_deployment(
         night.deployment,
         parameters={
@@ -216,7 +310,9 @@ async def _dispatch(shard: Shard, night: Round, attempt: int) -> FlowRun:
             "data": night.data,
             "max_cost": shard.max_cost,
             "max_requests": shard.max_requests,
+            **own,
         },
+        scheduled_time=due,
         flow_run_name=f"shard · {shard.title}",
         tags=[*run_tags(night.run_id, shard.part), *shard.models],
         idempotency_key=f"{night.run_id}-{shard.part}-{flow_run.id}-{flow_run.run_count}-{night.nth}-{attempt}"
@@ -225,18 +321,19 @@ async def _dispatch(shard: Shard, night: Round, attempt: int) -> FlowRun:
     )
 
 
-async def _final_state(client: PrefectClient, flow_run_id: UUID, poll_s: float) -> State[Any]:
+async def _final_state(client: PrefectClient, flow_run_id: UUID, shard: Shard, lanes: Lanes) -> State[Any]:
     """Final state of a flow run, tolerating temporary server outages."""
     while True:
         try:
             found = await client.read_flow_run(flow_run_id)
+            lanes.note(shard, found.state)
             if found.state and found.state.is_final():
                 return await _intended_state(client, found)
         except httpx.HTTPError as error:
             get_run_logger().warning("Prefect's server does not answer: %s", type(error).__name__)
         except ObjectNotFound:
             return Cancelled(message="the flow run was deleted")
-        await asyncio.sleep(poll_s)
+        await asyncio.sleep(lanes.poll_s)
 
 
 async def _intended_state(client: PrefectClient, ended: FlowRun) -> State[Any]:

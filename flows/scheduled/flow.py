@@ -35,6 +35,7 @@ from biasgrid.flows.runs.outcome import resume_command
 from biasgrid.flows.runs.prepare import Prepared, open_lake, refuse_unnamed
 from biasgrid.flows.runs.session import Terminated, coordinate_run
 from biasgrid.flows.scheduled.alarms import Night, announce, known_causes, ping_well, raise_alarm
+from biasgrid.flows.scheduled.blocks import Handed, read_basis
 from biasgrid.flows.scheduled.causes import BROKEN, causes_over, other_cause
 from biasgrid.flows.scheduled.confirmation import (
     Confirmed,
@@ -43,14 +44,23 @@ from biasgrid.flows.scheduled.confirmation import (
     scenario_of_worse,
     skip_confirmation,
 )
-from biasgrid.flows.scheduled.dispatch import Lost, Round, describe_state, hand_out, refuse_unknown
+from biasgrid.flows.scheduled.dispatch import (
+    Lost,
+    Round,
+    describe_state,
+    hand_out,
+    read_handed_out,
+    read_limits,
+    refuse_unknown,
+)
 from biasgrid.flows.scheduled.gaps import AWAY, UNANSWERED, gap_rows, read_gaps
-from biasgrid.flows.scheduled.options import PARAMETERS, NightOptions, read_deadline
+from biasgrid.flows.scheduled.options import PARAMETERS, By, NightOptions, read_deadline
 from biasgrid.flows.scheduled.outcome import BROKEN_NIGHT, Ended, causes_of, final_state
 from biasgrid.flows.scheduled.shards import Shard, shards, share_rest
 from biasgrid.flows.scheduled.spending import read_spending
 from biasgrid.flows.scheduled.turns import hand_on, run_id_of, take_turn
 from biasgrid.flows.terminal.markdown import Markup
+from biasgrid.tasks.connectors.client.retry import format_seconds
 from biasgrid.tasks.prompt.run_costs import read_run_costs
 from biasgrid.warehouse.expectations.process import Inspector, start_inspector
 from biasgrid.warehouse.storage.journal import recover
@@ -105,7 +115,8 @@ async def nightly(given: NightOptions) -> Outcome | State[Any]:
     """Test models against ethical requirements, each model on whatever worker has room for it, and report what
     became worse since the night before.
 
-    One **shard** per model goes through the work pool of the deployment `shard/shard`; a shard whose worker is
+    **Shards**, blocks of cells that take five to ten minutes, go through the work pool of the deployment
+    `shard/shard`, as many at a time as the limits of providers feed; a shard whose worker is
     lost is handed out again and goes on where it was, and so, until the deadline, is one whose provider is away.
     When all have ended the warehouse is built once, checked, and the night is compared with the run before it;
     what became worse is asked once more. It ends **Completed**, or failed in a state with a name: `Regression`
@@ -152,9 +163,9 @@ async def _run_night(given: NightOptions) -> Outcome | State[Any]:
         cells = await _plan(grid)
         with start_inspector(given.expectations) as inspector:
             night = Round(grid.run.run_id, given.data, given.deployment, given.takeovers, deadline)
-            lost = await _hand_out(
-                grid, prepared.resolved, shards(cells, prepared.resolved, given.shard_by), night
-            )
+            handed = await read_handed_out(grid.run.run_id) if run_id else []
+            made = await _split(grid, cells, prepared.resolved, given.shard_by, handed)
+            lost = await _hand_out(grid, prepared.resolved, made, night)
             state = await _conclude(grid, lost, given, inspector, night)
         if given.pictures:
             await publish_pictures(lake, grid.run.run_id, grid.resolved.name)
@@ -179,6 +190,18 @@ async def _plan(grid: Grid) -> pl.DataFrame:
     grid.run.record(lake, "running")
     get_run_logger().info("%s", describe_cells(run_id, cells))
     return cells
+
+
+async def _split(
+    grid: Grid, cells: pl.DataFrame, resolved: ResolvedScenario, by: By, handed: Sequence[Handed] = ()
+) -> list[Shard]:
+    """The shards of a run; those that were `handed` out before stay as they are."""
+    basis = await asyncio.to_thread(read_basis, grid.lake, grid.run.run_id, resolved.settings)
+    limits = await read_limits(resolved.targets.values())
+    made = shards(cells, resolved, by, replace(basis, limits=limits, handed=handed))
+    expected = format_seconds(sum(shard.seconds for shard in made))
+    get_run_logger().info("%d shards of %s in all, if one process asked them", len(made), expected)
+    return made
 
 
 async def _hand_out(grid: Grid, resolved: ResolvedScenario, made: list[Shard], night: Round) -> list[Lost]:
@@ -279,7 +302,8 @@ async def _ask_again(
     async with coordinate_run(lake, prepared, is_main=False) as grid:
         cells = await _plan(grid)
         own = replace(night, run_id=grid.run.run_id)
-        lost = await _hand_out(grid, prepared.resolved, shards(cells, prepared.resolved, given.shard_by), own)
+        made = await _split(grid, cells, prepared.resolved, given.shard_by)
+        lost = await _hand_out(grid, prepared.resolved, made, own)
         after, is_whole = grid.graph.after("shard"), not _select_gone(lost)
         await conclude(lake, grid.run, BENCHMARK, inspector, is_whole=is_whole, after=after)
         return grid.run.run_id

@@ -48,12 +48,17 @@ class Gap:
         return f"{self.model}: {self.word} × {self.cases:,} of {self.planned:,}{since}{reason}"
 
 
-def read_gaps(lake: Lake, run_id: str, models: Iterable[str] | None = None) -> list[Gap]:
-    """The gaps of a run, or of some of its models, most cases first."""
+def read_gaps(
+    lake: Lake, run_id: str, models: Iterable[str] | None = None, cells: Sequence[str] | None = None
+) -> list[Gap]:
+    """The gaps of a run, or of some of its models or cells, most cases first."""
     cases = lake.scan("cases", run_id).select("case_id", "cell_id", "model")
     replies = lake.scan("responses", run_id).filter(pl.col("purpose") == "subject")
     if models is not None:
         named = pl.col("model").is_in(list(models))
+        cases, replies = cases.filter(named), replies.filter(named)
+    if cells:
+        named = pl.col("cell_id").is_in(list(cells))
         cases, replies = cases.filter(named), replies.filter(named)
     found = pl.collect_all([cases, replies.filter(CAME), replies.filter(~CAME)])
     return _gaps(*(frame.unique("case_id") if at == 0 else frame for at, frame in enumerate(found)))

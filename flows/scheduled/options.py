@@ -11,7 +11,7 @@ from biasgrid.catalogs.schema.choices import AGE, NightGate, duration_s
 from biasgrid.flows.benchmark.kind import BenchmarkOptions
 from biasgrid.flows.runs.options import RunOptions, option, replace_option
 
-By = Literal["model", "provider"]
+By = Literal["block", "model", "provider"]
 CatchUp = Literal["latest", "all", "none"]
 DEPLOYMENT = "shard/shard"
 """Where shards are handed in: its work pool gives them to workers."""
@@ -56,7 +56,10 @@ class NightOptions(BenchmarkOptions):
         doc="templates in place of the shipped ones: a path that every worker reads, LangBiTe's format included",
     )
     expectations: bool = replace_option(RunOptions, "expectations", default=True)
-    shard_by: By = option("model", doc="one shard per `model`, or one per `provider`")
+    shard_by: By = option(
+        "block",
+        doc="blocks of cells that take five to ten minutes (`block`), or one shard per `model` or `provider`",
+    )
     takeovers: int = option(2, doc="how often a shard that was lost is handed out again")
     deadline: str = option(
         "4h",

@@ -26,6 +26,7 @@ from biasgrid.flows.scheduled.causes import (
 from biasgrid.flows.scheduled.confirmation import UNCONFIRMED, Confirmed, pair_of
 from biasgrid.flows.scheduled.dispatch import Lost
 from biasgrid.flows.scheduled.gaps import Gap, describe_gaps
+from biasgrid.flows.scheduled.shards import part_of
 from biasgrid.flows.scheduled.spending import Series, spending_causes
 
 REGRESSION, INCOMPLETE_NIGHT, OVER_COST = "Regression", "Incomplete", "OverCost"
@@ -112,8 +113,8 @@ def _incomplete_causes(night: Ended) -> Iterator[Cause]:
         yield other_cause(INCOMPLETE, "a cap was reached", since, describe_gaps(gaps))
     elif night.is_incomplete:
         yield from (gap_cause(gap, since) for gap in gaps)
-        for one in night.lost:
-            yield other_cause(INCOMPLETE, f"{', '.join(one.shard.models)}: {one.why}", since, key=one.shard.part)
+        for models, why in {one.shard.models: one.why for one in night.lost}.items():
+            yield other_cause(INCOMPLETE, f"{', '.join(models)}: {why}", since, key=part_of(models))
         if not gaps and not night.lost:
             yield other_cause(INCOMPLETE, _without_gaps(night.found), since)
 
@@ -125,7 +126,8 @@ def _fail(name: str, night: Ended, message: str) -> State[Any]:
 
 def _incomplete(night: Ended) -> str:
     if night.lost:
-        lost = (f"{', '.join(one.shard.models)} ({one.why})" for one in night.lost)
+        by_models = {one.shard.models: one.why for one in night.lost}
+        lost = (f"{', '.join(models)} ({why})" for models, why in by_models.items())
         return "not everything was asked: " + _list_few(lost)
     return describe_gaps(night.open_gaps, NAMED) if night.open_gaps else _without_gaps(night.found)
 

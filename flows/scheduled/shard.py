@@ -31,6 +31,8 @@ from biasgrid.warehouse.storage.runs import Run, find_run, planned_cells
 
 def _name() -> str:
     models: list[str] = flow_run.parameters.get("models") or []
+    if str(flow_run.name).startswith("shard · "):  # as its night calls it
+        return str(flow_run.name)
     return f"shard · {Shard(tuple(models), 0).title}" if models else "shard"
 
 
@@ -42,6 +44,7 @@ async def shard(
     data: str | None = None,
     max_cost: float | None = None,
     max_requests: int | None = None,
+    cells: list[str] | None = None,
 ) -> State[Any]:
     """Ask some models what a run has planned for them, and judge what they reply. A nightly run starts these.
 
@@ -56,27 +59,31 @@ async def shard(
         data: directory of the lake; `BIASGRID_DATA`, else `data`, where absent
         max_cost: US dollars that this shard may spend of the run's
         max_requests: requests that this shard may send of the run's
+        cells: ids of cells of these models; None: all
     """
     lake = open_lake(data)
     run = find_run(lake, run_id, needs="rest to ask")
     given = BenchmarkOptions(models=models, max_cost=max_cost, max_requests=max_requests)
     prepared = BENCHMARK.prepare(run.scenario_resolved, given, secret_blocks())
     refuse_other_catalogs(run, prepared)
-    cells = own_cells(lake, run, prepared)
+    own = own_cells(lake, run, prepared, cells)
     try:
-        async with run_part(lake, prepared, run, part_of(models), cells) as grid:
-            get_run_logger().info("%s", describe_cells(run.run_id, cells))
-            became = await share_caps(BENCHMARK, grid, partial(cells_stage, grid, cells))
+        async with run_part(lake, prepared, run, part_of(models, cells or ()), own) as grid:
+            get_run_logger().info("%s", describe_cells(run.run_id, own))
+            became = await share_caps(BENCHMARK, grid, partial(cells_stage, grid, own))
     except Terminated as terminated:
         await hand_on(terminated)
-    gaps = await asyncio.to_thread(read_gaps, lake, run_id, models)
+    gaps = await asyncio.to_thread(read_gaps, lake, run_id, models, cells)
     command = f"the whole run resumes with: {resume_command(run_id, lake.named)}"
     return shard_state(became, gaps, command, prepared.resolved.settings.coverage)
 
 
-def own_cells(lake: Lake, run: Run, prepared: Prepared[ResolvedScenario]) -> pl.DataFrame:
-    """Planned cells of the prepared models; raises UserError if there are none."""
-    cells = planned_cells(lake, run.run_id).filter(pl.col("model").is_in(list(prepared.resolved.targets)))
+def own_cells(
+    lake: Lake, run: Run, prepared: Prepared[ResolvedScenario], ids: list[str] | None = None
+) -> pl.DataFrame:
+    """Planned cells of the prepared models, of these ids if there are any; raises UserError if there are none."""
+    models = tuple(prepared.resolved.targets)
+    cells = Shard(models, 0, cells=tuple(ids or ())).select(planned_cells(lake, run.run_id))
     if cells.is_empty():
         what = f"run `{run.run_id}` has planned nothing for `{', '.join(prepared.resolved.targets)}`"
         raise UserError(Problem(what, "models", "name models that the run tests"))

@@ -1,6 +1,7 @@
 """A night from its scenario to its state, with shards that end well or do not."""
 
 import asyncio
+import re
 import subprocess
 import sys
 from collections.abc import Collection
@@ -12,10 +13,13 @@ import pytest
 from prefect.client.schemas.objects import State
 from prefect.states import Running
 
+from biasgrid.flows.benchmark.flow import benchmark
 from biasgrid.flows.runs import session
+from biasgrid.flows.scheduled import blocks
 from biasgrid.flows.scheduled.flow import nightly
 from biasgrid.flows.scheduled.shard import shard
 from biasgrid.flows.scheduled.shards import part_of
+from biasgrid.warehouse.build.build import connect
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, all_runs
 
@@ -167,3 +171,42 @@ async def test_a_shard_that_another_process_still_asks_is_waited_for(
     await follower
     await pool.complete(only)
     assert (await night).name == "Completed"
+
+
+RUNS_OWN = re.compile(r".*(run_id|_at|hash|seconds|latency.*|versions|response_id|evaluation_id|cost_of_run)")
+"""Columns that two runs of the same scenario do not share."""
+
+
+def read_marts(folder: Path) -> dict[str, list[str]]:
+    """The rows of all marts as texts, in order, without what names a run or a time."""
+    with connect(Lake(folder)) as warehouse:
+        named = "select table_name, column_name from duckdb_columns() where schema_name = 'marts' order by all"
+        columns: dict[str, list[str]] = {}
+        for table, column in warehouse.execute(named).fetchall():
+            columns.setdefault(table, []).extend([] if RUNS_OWN.fullmatch(column) else [column])
+        return {
+            table: sorted(map(repr, warehouse.execute(f"select {', '.join(own)} from marts.{table}").fetchall()))
+            for table, own in columns.items()
+            if own
+        }
+
+
+async def test_blocks_of_a_model_find_what_one_process_finds(pool, scenario, tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "PER_SECOND", 0.05)  # as if there were hours to ask
+    split, whole = tmp_path / "split", tmp_path / "whole"
+    given = scenario(MODELS, templates=6, samples=2)
+    night = asyncio.create_task(
+        nightly(given, data=str(split), deployment=pool.deployment, expectations=False, return_state=True)
+    )
+    run_id = await planned_run(split)
+    handed = await pool.until(run_id, lambda runs: len(runs) > len(MODELS))
+    await asyncio.sleep(2)
+    handed = await pool.handed_in(run_id)
+    assert all(run.parameters["cells"] for run in handed)
+    await work(pool, run_id, shards=len(handed))
+    assert (await night).name == "Completed"
+    await benchmark(given, data=str(whole), expectations=False)
+    found, expected = read_marts(split), read_marts(whole)
+    assert found["requirement_findings"]
+    for table in expected:
+        assert found[table] == expected[table], table

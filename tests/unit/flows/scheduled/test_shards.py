@@ -2,7 +2,9 @@
 to the UI in which they are read, or to the configured UI.
 """
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -12,18 +14,23 @@ from prefect.client.schemas.objects import FlowRun
 from prefect.settings import PREFECT_API_URL, PREFECT_UI_URL, temporary_settings
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.catalogs.scenario.scenario import resolve
+from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
+from biasgrid.catalogs.schema.models import Limits
+from biasgrid.flows.scheduled.blocks import Basis, Pace
 from biasgrid.flows.scheduled.flow import address
 from biasgrid.flows.scheduled.shards import part_of, shards
 
+SIMULATED = ["simulated/fair", "simulated/biased"]
+ASKED = ["a/small", "a/large", "b/one"]
 CELLS = pl.DataFrame(
     {
+        "cell_id": ["c1", "c2", "c3", "c4"],
         "provider": ["a", "a", "b", "a"],
         "model": ["a/small", "a/large", "b/one", "a/large"],
+        "input": "constrained",
         "planned": [10, 30, 25, 30],
     }
 )
-SIMULATED = ["simulated/fair", "simulated/biased"]
 
 
 @pytest.fixture
@@ -31,20 +38,101 @@ def resolved(scenario: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
     return lambda models=("simulated/fair",), **settings: resolve(scenario(list(models), **settings))
 
 
-def test_a_shard_per_model_the_longest_first(resolved):
-    assert [(shard.models, shard.planned) for shard in shards(CELLS, resolved())] == [
-        (("a/large",), 60),
-        (("b/one",), 25),
-        (("a/small",), 10),
+@pytest.fixture
+def resolve_at(overlay: Callable[[dict[str, Any]], None], resolved: Callable[..., Any]) -> Callable[..., Any]:
+    """A scenario of models at two providers, each with so many requests at once."""
+
+    def make(concurrency: int = 4, models: list[str] = ASKED, **settings: Any) -> ResolvedScenario:
+        provider = {"connector": "openai", "base_url": "http://127.0.0.1:9/v1", "models": "any"}
+        limits = {"limits": {"concurrency": concurrency}}
+        overlay({"providers": dict.fromkeys("ab", provider | limits)})
+        found: ResolvedScenario = resolved(models, **settings)
+        return found
+
+    return make
+
+
+def planned_cells(count: int, planned: int, model: str = "a/large") -> pl.DataFrame:
+    own = {"cell_id": [f"{model} {number}" for number in range(count)], "planned": planned}
+    return pl.DataFrame(own | {"provider": model[0], "model": model, "input": "constrained"})
+
+
+def test_little_is_a_shard_per_model_the_longest_first(resolve_at):
+    assert [(shard.models, shard.planned, shard.cells) for shard in shards(CELLS, resolve_at())] == [
+        (("a/large",), 60, ()),
+        (("b/one",), 25, ()),
+        (("a/small",), 10, ()),
     ]
 
 
-def test_a_shard_per_provider(resolved):
-    found = shards(CELLS, resolved(), "provider")
+def test_a_shard_per_provider(resolve_at):
+    found = shards(CELLS, resolve_at(), "provider")
     assert [(shard.models, shard.planned, shard.title) for shard in found] == [
         (("a/large", "a/small"), 70, "large and 1 more"),
         (("b/one",), 25, "one"),
     ]
+
+
+PACE = Basis(paces={"a/large": Pace(0.1, 30)})
+
+
+def test_a_large_model_is_split_into_blocks_of_five_to_ten_minutes(resolve_at):
+    cells = planned_cells(28, 3000)  # 84,000 replies of 0.1 s, four at once: 2,100 s
+    made = shards(cells, resolve_at(), basis=PACE)
+    assert all(300 <= shard.seconds <= 600 for shard in made)
+    assert [shard.title for shard in made] == [f"large · {nth} of 4" for nth in (1, 2, 3, 4)]
+    assert [cell for shard in made for cell in shard.cells] == cells["cell_id"].to_list()
+
+
+def test_where_a_limit_feeds_several_processes_none_is_left_without_a_block(resolve_at):
+    basis = replace(PACE, limits={"a": 16})
+    made = shards(planned_cells(28, 1428), resolve_at(), basis=basis)  # 40,000 replies: 1,000 s
+    assert {shard.fed for shard in made} == {4}
+    assert Counter(len(shard.cells) for shard in made) == {3: 4, 4: 4}
+
+
+def test_without_earlier_replies_their_time_is_assumed(resolve_at):
+    (made,) = shards(planned_cells(1, 100), resolve_at())
+    assert made.seconds == pytest.approx(100 * (0.5 + 10 / 60) / 4, rel=0.1)
+
+
+def test_a_limit_per_minute_makes_blocks_longer_and_feeds_one_process(resolve_at, overlay):
+    resolved = resolve_at()
+    slow = {"concurrency": 16, "requests_per_minute": 60}
+    target = replace_target(resolved, slow)
+    made = shards(planned_cells(10, 120), target, basis=PACE)
+    assert [(shard.seconds, shard.fed) for shard in made] == [(600, 1), (600, 1)]
+
+
+def test_what_asks_alike_stays_in_one_block(resolve_at):
+    cells = planned_cells(4, 12_000)
+    ids = cells["cell_id"].to_list()
+    made = shards(cells, resolve_at(), basis=replace(PACE, linked=[[ids[0], ids[3]]]))
+    assert [shard.cells for shard in made] == [(ids[0], ids[3]), (ids[1], ids[2])]
+
+
+def test_blocks_that_were_handed_out_before_stay_as_they_are(resolve_at):
+    cells = planned_cells(6, 24_000)
+    ids = cells["cell_id"].to_list()
+    made = shards(cells, resolve_at(), basis=replace(PACE, handed=[(("a/large",), (ids[1], ids[2]))]))
+    assert {shard.cells for shard in made} == {(ids[1], ids[2]), (ids[0],), (ids[3],), (ids[4],), (ids[5],)}
+
+
+def test_a_shard_of_a_whole_model_that_was_handed_out_before_stays_whole(resolve_at):
+    (made,) = shards(planned_cells(6, 24_000), resolve_at(), basis=replace(PACE, handed=[(("a/large",), ())]))
+    assert (made.part, made.planned) == (part_of(["a/large"]), 144_000)
+
+
+def test_blocks_share_the_cap_of_their_model(resolve_at):
+    resolved = resolve_at(models=["a/large"], max_requests=120_000)
+    made = shards(planned_cells(6, 24_000), resolved, basis=PACE)
+    assert sum(shard.max_requests for shard in made) == 120_000
+    assert {shard.max_requests for shard in made} == {20_000}
+
+
+def test_what_a_cap_leaves_is_little_and_not_split(resolve_at, overlay):
+    resolved = resolve_at(models=["a/large"], max_requests=1)
+    assert [shard.cells for shard in shards(planned_cells(6, 24_000), resolved, basis=PACE)] == [()]
 
 
 def test_a_part_has_the_same_name_whenever_it_is_handed_out():
@@ -52,7 +140,16 @@ def test_a_part_has_the_same_name_whenever_it_is_handed_out():
 
 
 def planned_rows(models: list[str]) -> pl.DataFrame:
-    return pl.DataFrame({"provider": "simulated", "model": models, "planned": 10})
+    own = {"provider": [model.partition("/")[0] for model in models], "model": models, "cell_id": models}
+    return pl.DataFrame(own | {"input": "constrained", "planned": 10})
+
+
+def replace_target(resolved: ResolvedScenario, limits: dict[str, int]) -> ResolvedScenario:
+    """The scenario with other limits of its models."""
+    slow = {
+        name: target.model_copy(update={"limits": Limits(**limits)}) for name, target in resolved.targets.items()
+    }
+    return replace(resolved, targets=slow)
 
 
 def test_what_shards_may_send_together_is_what_the_run_may(resolved):
