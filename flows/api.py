@@ -1,7 +1,7 @@
-"""biasgrid from Python: a scenario in one call, or verb by verb, and a probe, a red team or an interaction in one.
+"""biasgrid from Python: a scenario in one call, or verb by verb, and runs of the other kinds in one.
 
 ```python
-from biasgrid.flows.api import Benchmark, Interaction, Probe, RedTeam
+from biasgrid.flows.api import Audit, Benchmark, Interaction, Probe, RedTeam
 
 outcome = Benchmark("scenario.yaml").run()
 
@@ -15,6 +15,7 @@ found = Probe({"target": {"models": ["openai/gpt-4o-mini"]}}, pairs=12).run()
 found.biased
 RedTeam("target.yaml", strategies=["crescendo"]).run().exit_code
 Interaction(models=["openai/gpt-4o-mini"], scenes=12).run().bias_scores
+Audit("hiring.yaml", pairs=8).run().shifts
 ```
 
 What goes wrong is an exception, one a kind, and no line of a log: `UserError`, an error in what was given, with
@@ -38,6 +39,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.flows.audit.kind import AUDIT
 from biasgrid.flows.benchmark.kind import BENCHMARK
 from biasgrid.flows.interaction.kind import INTERACTION
 from biasgrid.flows.operations.environment import secret_blocks
@@ -48,6 +50,7 @@ from biasgrid.flows.runs.options import keywords
 from biasgrid.flows.runs.prepare import prepared_run, refuse_unnamed
 
 if TYPE_CHECKING:
+    from biasgrid.flows.audit.outcome import AuditOutcome
     from biasgrid.flows.benchmark.outcome import Outcome
     from biasgrid.flows.interaction.outcome import InteractionOutcome
     from biasgrid.flows.probe.outcome import ProbeOutcome
@@ -189,6 +192,14 @@ class Interaction(
     def run(self) -> InteractionOutcome:
         """All of it, blocking; returns what was found. Raises UserError with all that is wrong."""
         return cast("InteractionOutcome", self._run())
+
+
+class Audit(_Run, kind=AUDIT, options="data models pairs repeats margin seed reuse max_age max_cost max_requests"):
+    """An audit file: whether a system decides differently about the same documents with other identities."""
+
+    def run(self) -> AuditOutcome:
+        """All of it, blocking; returns what was found. Raises UserError with all that is wrong."""
+        return cast("AuditOutcome", self._run())
 
 
 def _plain(value: object) -> object:

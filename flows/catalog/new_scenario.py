@@ -84,7 +84,7 @@ def write_scenario(path: Path, wish: Wish, *, force: bool = False) -> Path:
 
 def scenario_text(name: str, wish: Wish) -> str:
     """The scenario as YAML. Raises UserError for concerns that have no ready-made requirement."""
-    models = ", ".join(map(_quote, wish.models))
+    models = ", ".join(map(quote_name, wish.models))
     head = HEAD.format(name=name, models=models, templates=wish.templates)
     return head + "\n".join(_requirement(one, wish) for one in _find_requirements(wish.concerns, load_catalog()))
 
@@ -104,12 +104,12 @@ def _requirement(one: Requirement, wish: Wish) -> str:
     return REQUIREMENT.format(
         **fields,
         rationale=indent("\n".join(wrap(one.rationale, 100)), " " * 6),
-        languages=", ".join(map(_quote, wish.languages)),
+        languages=", ".join(map(quote_name, wish.languages)),
         communities=one.communities,
         tolerance=wish.tolerance,
     )
 
 
-def _quote(text: str) -> str:
+def quote_name(text: str) -> str:
     """As YAML has it: names of models may hold any sign."""
     return text if text.replace("/", "").replace("-", "").replace("_", "").isalnum() else json.dumps(text)

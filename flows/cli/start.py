@@ -35,7 +35,10 @@ def list_entries(what: Annotated[Listed, typer.Argument(help="What to list.", sh
 class InitOptions(Options):
     """What `init` may be given."""
 
-    file: Path = option(Path("my-scenario.yaml"), "", "The scenario to write.", read=same)
+    file: Path | None = option(
+        None, "", "The file to write: by default my-scenario.yaml or my-audit.yaml.", read=same, show_default=False
+    )
+    audit: bool = option(False, "--audit", "Write an audit file, and the applications that it is about.")
     models: list[str] | None = option(None, "--model", "`provider/model`; may be repeated.")
     concerns: list[str] | None = option(None, "--concern", "Such as `sexism`; may be repeated.")
     languages: list[str] | None = option(None, "--language", "Such as `en_us`; may be repeated.")
@@ -45,10 +48,14 @@ class InitOptions(Options):
     yes: bool = option(False, "--yes -y", "Ask nothing: take the defaults.")
 
 
-@command(InitOptions, "file models concerns languages tolerance templates force yes")
+@command(InitOptions, "file audit models concerns languages tolerance templates force yes")
 def init(given: InitOptions) -> None:
     """Write a commented scenario that runs. On a terminal it asks five questions, but those that options answer:
-    `biasgrid init --model simulated/fair --concern sexism`."""
+    `biasgrid init --model simulated/fair --concern sexism`. With `--audit`: a commented audit file and sixty
+    applications for twelve jobs, whose simulated deciders need no key."""
+    if given.audit:
+        _write_audit(given)
+        return
     from biasgrid.flows.catalog.new_scenario import Wish, offered_concerns, write_scenario
 
     asks = sys.stdin.isatty() and not given.yes
@@ -60,9 +67,25 @@ def init(given: InitOptions) -> None:
         given.tolerance or _ask(asks, "Least rate that must pass, 0 to 1", 0.9, float),
         given.templates or _ask(asks, "Templates of each requirement, at most", TEMPLATES, int),
     )
-    path = write_scenario(given.file, wish, force=given.force)
+    path = write_scenario(given.file or Path("my-scenario.yaml"), wish, force=given.force)
     typer.echo(f"wrote {path}")
     typer.echo(f"Next  biasgrid plan {path}\n      biasgrid run {path}")
+
+
+def _write_audit(given: InitOptions) -> None:
+    """Raises UserError for options of scenarios alone."""
+    from biasgrid.catalogs.errors import Problem, UserError
+    from biasgrid.flows.catalog.new_audit import write_audit
+
+    alone = [f"--{name.rstrip('s')}" for name in given.pick("concerns", "tolerance", "templates")]
+    languages = given.languages or ["en_us"]
+    wrong = [*alone, *(["--language"] if len(languages) > 1 else [])]
+    if wrong:
+        raise UserError(Problem("is for scenarios, not for an audit", flag, "leave it out") for flag in wrong)
+    models = given.models or ["simulated/decider-gap", "simulated/decider-fair"]
+    path, folder = write_audit(given.file or Path("my-audit.yaml"), models, languages[0], force=given.force)
+    typer.echo(f"wrote {path} and the applications in {folder}")
+    typer.echo(f"Next  biasgrid prepare {path}\n      biasgrid plan {path}\n      biasgrid audit {path}")
 
 
 def _ask(asks: bool, question: str, default: Any, read: Callable[[Any], T]) -> T:

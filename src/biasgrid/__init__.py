@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.errors import UserError
-    from biasgrid.flows.api import Benchmark, Interaction, Probe, RedTeam, RunInterrupted
+    from biasgrid.flows.api import Audit, Benchmark, Interaction, Probe, RedTeam, RunInterrupted
     from biasgrid.warehouse.storage.errors import OldWarehouseStays, StorageTrouble
     from biasgrid.warehouse.storage.run_lock import RunBusy
 
 PLACES = {
-    **dict.fromkeys(("Benchmark", "Interaction", "Probe", "RedTeam", "RunInterrupted"), "flows.api"),
+    **dict.fromkeys(("Audit", "Benchmark", "Interaction", "Probe", "RedTeam", "RunInterrupted"), "flows.api"),
     "UserError": "catalogs.errors",
     "OldWarehouseStays": "warehouse.storage.errors",
     "StorageTrouble": "warehouse.storage.errors",
     "RunBusy": "warehouse.storage.run_lock",
 }
 __all__ = [
+    "Audit",
     "Benchmark",
     "Interaction",
     "OldWarehouseStays",

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from biasgrid.flows.api import Audit
 from biasgrid.warehouse.build.build import query
 from support.audits import write_audit
 
@@ -78,3 +79,11 @@ def test_caps_stop_an_audit_and_scores_are_compared_in_points(shell, tmp_path: P
     assert [row["signal"] for row in rows] == ["affiliations", "names", "pronouns"]
     assert all(row["difference"] == pytest.approx(-10, abs=1) for row in rows)
     assert {row["finding"] for row in rows} == {"lower"}
+
+
+@pytest.mark.usefixtures("prefect_api")
+def test_an_audit_in_one_call_from_python(tmp_path):
+    asked = write_audit(tmp_path, 12, models=["simulated/decider-gap"])
+    found = Audit(asked, pairs=8, data=tmp_path / "data").run()
+    assert [(row["identity_group"], row["planned"]) for row in found.shifts] == [("women", 96)]
+    assert not found.incomplete

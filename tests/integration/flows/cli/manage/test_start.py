@@ -36,6 +36,20 @@ def test_a_new_scenario_runs_as_it_stands(biasgrid, tmp_path, monkeypatch):
     assert all(row["missing"] == 0 for row in planned["power"])
 
 
+def test_a_new_audit_runs_as_it_stands(biasgrid, tmp_path):
+    path = tmp_path / "mine.yaml"
+    result = biasgrid("init", path, "--audit")
+    assert (result.code, result.err) == (0, "")
+    assert f"biasgrid audit {path}" in result.out
+    assert len([*(tmp_path / "mine-documents").glob("*.md")]) == 60
+    planned = plan(biasgrid, path)
+    assert planned["pairs"] == 60 * 16
+    assert set(planned["whole"]["models"]) == {"simulated/decider-gap", "simulated/decider-fair"}
+    assert biasgrid("init", path, "--audit").is_a_mistake("mine-documents", "--force")
+    assert biasgrid("init", path, "--audit", "--concern", "sexism").is_a_mistake("--concern", "not for an audit")
+    assert biasgrid("init", path, "--audit", "--language", "en_uk").is_a_mistake("did you mean `en_us`")
+
+
 def test_options_answer_what_would_be_asked(biasgrid, tmp_path):
     path = tmp_path / "mine.yaml"
     words = ("--model", "fair", "--concern", "religion", "--language", "es_es", "--tolerance", "0.8")
