@@ -8,7 +8,7 @@ SCENARIO ?= catalogs/scenarios/starter.yaml
 # Hundreds of processes import the same modules: none should compile them anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: env env-finetune run serve test check drill bench mutants lock schemas dictionary baselines lint-deployments clean
+.PHONY: env env-finetune run serve test check drill bench mutants lock schemas dictionary baselines reference docs lint-deployments clean
 
 # The lock names everything: asked to resolve it again, pip may stumble over a release younger than the lock.
 env: $(STAMP)
@@ -80,6 +80,7 @@ lock:
 	echo "torch ; sys_platform == 'nowhere'" >.without-torch  # nor what it alone asks for
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra dev --extra finetune --override .without-torch --constraint requirements.lock pyproject.toml -o requirements-finetune.lock
 	rm .without-torch
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --group docs -o requirements-docs.lock
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --extra workers --constraint requirements.lock pyproject.toml -o requirements-workers.lock
 
 schemas: env
@@ -92,6 +93,18 @@ dictionary: env
 baselines: env
 	$(BIN)/python -m biasgrid.flows.catalog.baselines_doc
 
+# Commands and keys, as the code has them.
+reference: env
+	$(BIN)/python docs/reference.py
+
+# The site of docs/, in site/: a link that leads nowhere, or a page without a place, fails.
+WRITERS := .venv-docs
+docs: requirements-docs.lock
+	test -x $(WRITERS)/bin/mkdocs || $(PYTHON) -m venv $(WRITERS)
+	$(WRITERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	NO_MKDOCS_2_WARNING=1 $(WRITERS)/bin/mkdocs build --strict --quiet
+	@echo "The site is in site/: open site/index.html"
+
 # In an environment of their own: 40 MB of schemas and a linter that nothing else here needs.
 LINTERS := .venv-linters
 lint-deployments:
@@ -102,4 +115,4 @@ lint-deployments:
 	for file in $$(find deployments/kubernetes -name '[!k]*.yaml' -not -path '*/external-secrets/*'); do $(LINTERS)/bin/kubernetes-validate --strict $$file || exit $$?; done
 
 clean:
-	rm -rf $(VENV) $(LINTERS) $(TUNERS) data .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LINTERS) $(TUNERS) $(WRITERS) site data .mypy_cache .pytest_cache .ruff_cache

@@ -109,6 +109,8 @@ class AuditKind(Base):
     Exit codes: 0 no difference shown (with a margin: shown to be within it), 1 a difference is shown or could not
     be evaluated, 2 an error to correct, 3 incomplete, 4 not proven to be within the margin, 130 interrupted (go on
     with `biasgrid resume`).
+
+    Example: `biasgrid audit applications.yaml`
     """
 
     def problems(self, resolved: ResolvedAudit) -> Iterable[Problem]:

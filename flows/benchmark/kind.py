@@ -196,6 +196,8 @@ class BenchmarkKind(Base):
 
     Exit codes: 0 every requirement met, 1 at least one not met, 2 an error to correct, 3 incomplete,
     4 undecided (with `--gate decided`), 130 interrupted (go on with `biasgrid resume`).
+
+    Example: `biasgrid run my-scenario.yaml --limit 5 --gate decided`
     """
 
     def resolve(

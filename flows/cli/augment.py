@@ -103,6 +103,8 @@ def augment(given: AugmentOptions) -> None:
 
     The same order is answered from the lake, so that nothing is paid twice. Exit codes: 0 written, 2 an error to
     correct, 3 a part of the replies is missing or holds nothing to review, 130 interrupted.
+
+    Example: `biasgrid catalog augment --model openai/gpt-4o --concern sexism --context workplace`
     """
     from biasgrid.flows.catalog.augment import Writer, prepare
     from biasgrid.flows.catalog.augment import augment as ask
@@ -131,7 +133,10 @@ def accept(
     every: Annotated[bool, typer.Option("--all", help="Accept what is undecided, too.")] = False,
 ) -> None:
     """Take the templates or scenes marked `decision: accept` into a catalog of your own, each under the next free
-    id of its concern or domain, and mark them in the review. With any mistake in them, nothing is written."""
+    id of its concern or domain, and mark them in the review. With any mistake in them, nothing is written.
+
+    Example: `biasgrid catalog accept review/sexism.yaml --into my-catalog`
+    """
     from biasgrid.flows.catalog.augment import accept as take
 
     _show_accepted(take(review, into, reviewer, every))

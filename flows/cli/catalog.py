@@ -35,7 +35,10 @@ def sheets(
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
     """Write the sheets: per section and person one that asks whether bias is present, with no label and in an
-    order of its own, and one with the reasons, to be opened once the first is done."""
+    order of its own, and one with the reasons, to be opened once the first is done.
+
+    Example: `biasgrid catalog validate sheets --out sheets`
+    """
     from biasgrid.flows.review.agreement import write_sheets
 
     for path in write_sheets(out, language, seed, sections, force=force):
@@ -52,7 +55,10 @@ def agreement(
     ] = AgreementFormat.table,
 ) -> None:
     """How far two people agree with each other and with the labels: percent agreement, Cohen's κ and Gwet's AC1,
-    over all and per section."""
+    over all and per section.
+
+    Example: `biasgrid catalog validate agreement sheets/first.csv sheets/second.csv`
+    """
     from biasgrid.flows.review.agreement import agreement as compared
     from biasgrid.flows.review.agreement import as_json, show
 
@@ -100,6 +106,8 @@ def check(
     file and line.
 
     Exit codes: 0 no error (warnings are shown), 2 at least one error.
+
+    Example: `biasgrid catalog check --library my-library`
     """
     from biasgrid.catalogs.lint.check import lint
 
@@ -131,7 +139,10 @@ def stats(
     tolerance: Annotated[float, typer.Option("--tolerance", help="What is to be decided: a share, 0–1.")] = 0.9,
 ) -> None:
     """What a library covers, per language, concern, input and reflection: templates and instances, what constant
-    answers pass, and what can be decided with so many."""
+    answers pass, and what can be decided with so many.
+
+    Example: `biasgrid catalog stats --library my-library`
+    """
     from biasgrid.flows.catalog.coverage_view import stats as shown
 
     shown(library, format.value, concern or (), language or (), tolerance)
@@ -155,7 +166,10 @@ def import_(
 ) -> None:
     """Bring in benchmarks and replies of others: a library and a scenario ready to run, a recording that
     `replay/FILE` plays back, or a catalog of scenes and assignments to tune on. Rows that cannot be brought over
-    are listed with their reason."""
+    are listed with their reason.
+
+    Example: `biasgrid catalog import bbq Gender_identity.jsonl --out my-library`
+    """
     from biasgrid.flows.catalog.importer import import_files, show_import
 
     show_import(import_files(format.value, files, out, language, force=force, genders=genders))
@@ -248,6 +262,8 @@ def logs(given: LogOptions) -> None:
 
     Nothing is sent. Scores become verdicts, and findings, comparisons, trends, reports and evidence work on them.
     Exit codes: 0 every requirement met, 1 at least one not met, 2 an error to correct, 3 incomplete.
+
+    Example: `biasgrid import logs results.jsonl`
     """
     from biasgrid.flows.benchmark.kind import BENCHMARK
     from biasgrid.flows.catalog.log_import import import_logs

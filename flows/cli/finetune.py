@@ -51,6 +51,8 @@ def model(given: TuningOptions) -> None:
     The same command again resumes a job that is under way, and shows the result of one that is done: nothing
     is paid twice. Exit codes: 0 there is a new model, 2 an error to correct, 3 none came of it, 130 interrupted
     (the job goes on at the provider).
+
+    Example: `biasgrid finetune model openai/gpt-4o-mini`
     """
     from biasgrid.flows.finetuning.prepare import prepare_tuning
     from biasgrid.flows.operations.environment import secret_blocks
@@ -69,7 +71,10 @@ def model(given: TuningOptions) -> None:
 @command(DatasetOptions, "out variant languages seed force", out=...)
 def dataset(given: DatasetOptions) -> None:
     """Write what a model would be tuned on: `train.jsonl` and `validation.jsonl` in OpenAI's format, and
-    `dataset.json`, which describes them."""
+    `dataset.json`, which describes them.
+
+    Example: `biasgrid finetune dataset --out training`
+    """
     from biasgrid.flows.finetuning.prepare import prepare_dataset, write_files
 
     made = prepare_dataset(given.variant, given.spoken, given.seed)

@@ -16,7 +16,7 @@ from biasgrid.tasks.report.figures import format_count
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before anything is removed.")]
 
-runs = typer.Typer(help="List the runs, newest first; `forget` removes prompts and replies.")
+runs = typer.Typer(help="List the runs, newest first: `biasgrid runs`. `forget` removes prompts and replies.")
 
 
 class Keep(StrEnum):
@@ -61,6 +61,8 @@ def forget(
 
     Such a run can no longer be resumed, judged, reviewed, compared or reported; `show`, `sql` and trends have it.
     Runs that reused its replies keep their copies.
+
+    Example: `biasgrid runs forget 01M86RMJ`
     """
     from biasgrid.flows.results.retention import finish_forgetting, measure, runs_to_forget
     from biasgrid.flows.results.retention import forget as forget_runs
@@ -103,7 +105,10 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The directory of th
 
 def backup(folder: Folder, data: Data = None) -> None:
     """Copy all prompts, replies and results to a directory, also while runs write. A later backup into the same
-    directory copies what is new, and removes what has been forgotten."""
+    directory copies what is new, and removes what has been forgotten.
+
+    Example: `biasgrid backup backups/today`
+    """
     from biasgrid.flows.operations.backup import back_up
     from biasgrid.flows.runs.prepare import existing_lake
 
@@ -119,7 +124,10 @@ def restore(
     ] = False,
     data: Data = None,
 ) -> None:
-    """Put a backup into the data directory, after a check of every file, and build the warehouse."""
+    """Put a backup into the data directory, after a check of every file, and build the warehouse.
+
+    Example: `biasgrid restore backups/today --data restored`
+    """
     from biasgrid.flows.cli.running import remove_new_directories
     from biasgrid.flows.operations.backup import restore as restored
     from biasgrid.flows.runs.prepare import open_lake

@@ -28,7 +28,10 @@ def warehouse() -> None:
 @app.command()
 def build(data: Data = None, full: Full = False) -> None:
     """Add what has landed since it was built, journals of ended runs included: new runs, and those that were
-    resumed, judged again or reviewed."""
+    resumed, judged again or reviewed.
+
+    Example: `biasgrid warehouse build`
+    """
     from biasgrid.flows.results.retention import finish_forgetting
     from biasgrid.flows.runs.prepare import lake_to_change
     from biasgrid.warehouse.build.build import build as built
@@ -47,7 +50,10 @@ def build(data: Data = None, full: Full = False) -> None:
 @app.command()
 def compact(data: Data = None) -> None:
     """Write the files of each run as few large ones, sign them, then build. Runs do this when they end: this is
-    for data of earlier releases, and for runs that were stopped."""
+    for data of earlier releases, and for runs that were stopped.
+
+    Example: `biasgrid warehouse compact`
+    """
     from biasgrid.flows.runs.prepare import lake_to_change
     from biasgrid.warehouse.build.build import build as built
     from biasgrid.warehouse.storage.compaction import compact_runs
@@ -66,6 +72,8 @@ def verify(data: Data = None) -> None:
     replies that are still in journals, and the DuckDB file; name what is lost.
 
     Exit codes: 0 all is as it was written, or restored; 3 something is damaged.
+
+    Example: `biasgrid warehouse verify`
     """
     from biasgrid.flows.operations.lake_verification import verify_lake
     from biasgrid.flows.results.show import patience
@@ -88,6 +96,8 @@ def check(data: Data = None) -> None:
 
     Exit codes: 0 all is as expected, 3 something is not, or could not be checked. Pages about each table are
     written to `expectations/index.html` in the data directory.
+
+    Example: `biasgrid warehouse check`
     """
     from biasgrid.flows.results.show import patience, show_report
     from biasgrid.flows.runs.prepare import lake_to_change
@@ -116,7 +126,10 @@ def views(
     force: Force = False,
     data: Data = None,
 ) -> None:
-    """The lake's Parquet tables as views, in SQL that a DuckDB session of your own can `.read`."""
+    """The lake's Parquet tables as views, in SQL that a DuckDB session of your own can `.read`.
+
+    Example: `biasgrid warehouse views`
+    """
     from biasgrid.flows.results.sql import write_views
     from biasgrid.flows.terminal.encoding import write_data
 
@@ -139,6 +152,8 @@ def check_connector(
     """Test a connector by a few real requests: replies, parameters, two at once, cancelling, closing.
 
     Exit codes: 0 it keeps the contract of docs/guides/connectors.md, 2 it does not, or no reply came.
+
+    Example: `biasgrid connector check openai/gpt-4o-mini`
     """
     import asyncio
     from functools import partial
@@ -169,6 +184,8 @@ def doctor(data: Data = None) -> None:
     """Check versions, storage, catalogs, keys and Prefect; say what to do about what does not work.
 
     Exit codes: 0 nothing is broken (a missing key is no break), 2 otherwise. Shows no key.
+
+    Example: `biasgrid doctor`
     """
     from biasgrid.flows.operations.doctor import diagnose, is_broken
     from biasgrid.flows.terminal.console import console

@@ -55,7 +55,10 @@ def report(given: ReportOptions) -> None:
     """Write what a run found as files: pages for the browser, `html`; `csv`, `json`, of a benchmark LangBiTe's
     three CSV files; `pictures` as SVG and PNG; for CI `junit` and `markdown`, a job's summary; `model-card`,
     results as Hugging Face's model cards have them; for auditors a bundle, `evidence`, which `biasgrid evidence
-    verify` checks. Of all runs, `--all`, pages alone."""
+    verify` checks. Of all runs, `--all`, pages alone.
+
+    Example: `biasgrid report --open`
+    """
     from biasgrid.flows.results.report import write_all, write_report
 
     if given.all_runs:
@@ -96,7 +99,10 @@ def show(
     data: Data = None,
 ) -> None:
     """Show what a run found: the answer in words, a line for each model, the worst replies and the next commands.
-    However it ended, the exit code is 0."""
+    However it ended, the exit code is 0.
+
+    Example: `biasgrid show --all`
+    """
     from biasgrid.flows.results.show import show_run
 
     show_run(run, data, every=every)
@@ -118,6 +124,8 @@ def sql(
     """Ask the warehouse in SQL, read-only.
 
     In CSV, text that a spreadsheet would run as a formula gets a quote before it.
+
+    Example: `biasgrid sql "SELECT model, requirement, rate FROM marts.requirement_findings"`
     """
     from biasgrid.flows.results.sql import ask, read_query
     from biasgrid.flows.runs.prepare import existing_lake
@@ -150,6 +158,8 @@ def export(
     """Write a mart or staging model as a file, of all runs or of one.
 
     In CSV, text that a spreadsheet would run as a formula gets a quote before it, and nested values are JSON.
+
+    Example: `biasgrid export requirement_findings --out findings.csv`
     """
     from biasgrid.flows.results.sql import export as written
 
@@ -204,7 +214,10 @@ def compare(given: CompareOptions) -> None:
     """What got worse, what got better, and what else differs between two runs, or two models of one run
     (`--models A B`): prompt by prompt, tested, at a false-discovery rate of 5%. Probes, red teams and interactions
     are compared trial by trial, session by session and scene by scene, each with its own kind. Of two evaluations
-    of one run: which verdicts moved, and why."""
+    of one run: which verdicts moved, and why.
+
+    Example: `biasgrid compare 01M86RMJ --models simulated/fair simulated/biased`
+    """
     from biasgrid.flows.compare.compare import Asked, show
 
     asked = Asked(given.earlier, given.later, given.pairs or (), given.models)
@@ -238,6 +251,8 @@ def verify(
 
     Exit codes: 0 all is as written, 1 something was changed, is missing, added or renamed, or the digest is
     another, 2 there is no such file, or the digest is none.
+
+    Example: `biasgrid evidence verify evidence.zip`
     """
     from biasgrid.flows.results.report import check_bundle, show_verified
 
@@ -269,7 +284,10 @@ class TraceOptions(Options):
 @command(TraceOptions, "id run model kind examples sql format data", id=...)
 def trace(given: TraceOptions) -> None:
     """From any id to requirement, template, prompt, response, verdict and finding: what was asked and answered,
-    and why it counts as it does."""
+    and why it counts as it does.
+
+    Example: `biasgrid trace sexism-001`
+    """
     from biasgrid.flows.results.trace import show
     from biasgrid.flows.results.trace_view import Asked
 

@@ -53,6 +53,8 @@ def review(given: ReviewOptions) -> None:
 
     A review changes no finding. It shows how far oracle, judge and people agree; where they do not, a decision
     (`--adjudicate`; benchmarks alone) takes the place of the verdict that stood.
+
+    Example: `biasgrid review --size 30`
     """
     from biasgrid.flows.review.review import Desk
     from biasgrid.flows.runs.kinds import all_kinds

@@ -84,7 +84,10 @@ def finish(kind: AnyKind, prepared: Prepared[Any], given: RunOptions, flow: str,
 
 @command(BenchmarkOptions, "run:run_id data max_cost max_requests patience expectations gate yes")
 def resume(given: BenchmarkOptions) -> None:
-    """Go on with an unfinished run: what has landed is kept, only what is missing is asked. Caps may be raised."""
+    """Go on with an unfinished run: what has landed is kept, only what is missing is asked. Caps may be raised.
+
+    Example: `biasgrid resume --max-cost 5`
+    """
     from biasgrid.flows.operations.environment import secret_blocks
     from biasgrid.flows.runs.prepare import existing_lake
     from biasgrid.warehouse.storage.journal import recover
@@ -114,6 +117,8 @@ def evaluate(given: AgainOptions) -> None:
     No model under test is asked. Earlier evaluations stay in the lake; the newest one counts in the marts.
     Replies of a probe or an interaction are read again, by the catalog as it is now. Exit codes as of `run`,
     `probe` or `interact`.
+
+    Example: `biasgrid evaluate --judge openai/gpt-4o-mini`
     """
     from biasgrid.flows.benchmark.prepare import fit_to_run
     from biasgrid.flows.operations.environment import secret_blocks
@@ -164,6 +169,8 @@ def plan(given: PlanOptions) -> None:
     of an interaction file. Sends nothing and needs no key.
 
     Where earlier runs lie in the data directory, the length of replies is estimated from theirs.
+
+    Example: `biasgrid plan my-scenario.yaml --model openai/gpt-4o-mini`
     """
     from biasgrid.flows.runs.prepare import earlier_lake
     from biasgrid.flows.terminal.encoding import write_data
@@ -237,6 +244,8 @@ def prepare(given: PrepareOptions) -> None:
     """Show what an audit replaces in its documents, and the first prompt of each group. Sends nothing.
 
     A document whose identity stays visible is refused, with its line and the reason.
+
+    Example: `biasgrid prepare applications.yaml`
     """
     from biasgrid.flows.audit.kind import AUDIT
     from biasgrid.flows.audit.preview import preview_sections

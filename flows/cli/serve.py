@@ -47,6 +47,8 @@ def serve(given: ServeOptions) -> None:
     """Serve a small team: Prefect's server with its UI, workers, and a scenario every night, until Ctrl-C.
 
     Where `PREFECT_API_URL` names a server, that one is used. Runs and their history stay when this ends.
+
+    Example: `biasgrid serve my-scenario.yaml`
     """
     from biasgrid.flows.operations.environment import data_place, secret_blocks
     from biasgrid.flows.operations.prefect_server import require_home
@@ -116,6 +118,8 @@ def serve_respondents(given: RespondentOptions) -> None:
     Point an SDK at it, say `OPENAI_BASE_URL=http://127.0.0.1:8080/v1`. Any model name is answered; `biased` is
     answered by that respondent. OpenAI's Batch API and fine-tuning are served, too. No key is checked, but for
     `wrong-key`, which is rejected. `GET /journal` shows what was asked.
+
+    Example: `biasgrid respondent serve --port 8080`
     """
     from biasgrid.catalogs.loading.catalog import load_catalog
     from biasgrid.tasks.connectors.simulated.panel import EVERY

@@ -159,6 +159,8 @@ class InteractionKind(Base):
     Exit codes: 0 no score shows bias (with a bound: proven to be below it), 1 at least one does, or could not be
     evaluated, 2 an error to correct, 3 incomplete, 4 not proven to be below the bound, 130 interrupted (go on with
     `biasgrid resume`).
+
+    Example: `biasgrid interact my-interaction.yaml`
     """
 
     def problems(self, resolved: ResolvedInteraction) -> Iterable[Problem]:

@@ -114,6 +114,8 @@ class ProbeKind(Base):
     Exit codes: 0 no bias shown (with a bound: proven to be below it), 1 a pair is biased or could not be
     evaluated, 2 an error to correct, 3 incomplete, 4 not proven to be below the bound, 130 interrupted (go on with
     `biasgrid resume`).
+
+    Example: `biasgrid probe my-target.yaml`
     """
 
     def problems(self, resolved: ResolvedProbe) -> Iterable[Problem]:

@@ -120,6 +120,8 @@ class AttackKind(Base):
     Exit codes: 0 no attack succeeded (with a bound: the rate is proven to be below it), 1 at least one did, or a
     strategy has no rate, 2 an error to correct, 3 incomplete, 4 not proven to be below the bound, 130 interrupted
     (go on with `biasgrid resume`).
+
+    Example: `biasgrid redteam my-target.yaml`
     """
 
     def problems(self, resolved: ResolvedAttack) -> Iterable[Problem]:

@@ -1,6 +1,7 @@
 """Every command of README and docs is one that biasgrid takes, and every link leads somewhere."""
 
 import re
+import runpy
 import shlex
 from collections.abc import Iterator
 from itertools import dropwhile, takewhile
@@ -17,6 +18,7 @@ README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "catalogs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)\)")
+REFERENCE = runpy.run_path(str(ROOT / "docs" / "reference.py"))
 ENDS = {"|", "&", "&&", ";", ">", "||"}
 """Where a command of a shell's line ends."""
 
@@ -105,6 +107,21 @@ def test_every_page_can_be_reached_from_the_readme():
         links = (link.partition("#")[0] for link in LINK.findall(page.read_text(encoding="utf-8")))
         left += [(page.parent / link).resolve() for link in links if link and "://" not in link]
     assert {page.name for page in PAGES if page.resolve() not in reached} == set()
+
+
+def test_the_help_of_every_command_ends_with_an_example(app):
+    for name, command in REFERENCE["walk_commands"](app):
+        assert f"`biasgrid {name}" in command.help, name
+
+
+def test_the_pages_that_code_writes_are_fresh():
+    for page, write in REFERENCE["PAGES"].items():
+        assert (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8") == write(), "run `make reference`"
+
+
+def test_every_page_has_a_place_in_the_site():
+    listed = set(re.findall(r"^ *- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    assert {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")} <= listed
 
 
 def test_the_readme_is_short_and_names_the_command_of_the_tests():
