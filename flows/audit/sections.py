@@ -124,9 +124,7 @@ def points(value: float | None) -> str:
 
 
 def interval(row: dict[str, Any]) -> str:
-    return (
-        "–" if row["low"] is None or row["p_value"] is None else f"{points(row['low'])} to {points(row['high'])}"
-    )
+    return "–" if row["low"] is None else f"{points(row['low'])} to {points(row['high'])}"
 
 
 def _sentences(rows: Iterable[dict[str, Any]]) -> Iterator[Text]:

@@ -79,7 +79,7 @@ def _grounds(row: dict[str, Any]) -> Iterator[str]:
 
 
 def _interval(row: dict[str, Any]) -> str:
-    return format_interval(row["interval_low"], row["interval_high"], digits=1)
+    return format_interval(row["interval_low"], row["interval_high"])
 
 
 def _why_undecided(row: dict[str, Any]) -> str:

@@ -169,8 +169,13 @@ def _why(found: AttackOutcome) -> str:
 def _row(row: dict[str, Any]) -> Row:
     lost, below = lost_cells([(row[name], word) for name, word in REST.items()])
     strategy = mark_state(row["strategy"], row["state"])
-    cells: tuple[Text, ...] = (strategy, f"{row['succeeded']} of {row['sessions']}", *_measures(row), *lost)
+    cells: tuple[Text, ...] = (strategy, _succeeded(row), *_measures(row), *lost)
     return Row(cells, " · ".join((row["model"], row["language"])), below)
+
+
+def _succeeded(row: dict[str, Any]) -> str:
+    """Of the sessions that the rate counts."""
+    return f"{row['succeeded']:,} of {row['succeeded'] + row['resisted'] + row['refused']:,}"
 
 
 def _measures(row: dict[str, Any]) -> tuple[str, str, str]:
@@ -214,8 +219,7 @@ def _quote(who: str, text: str) -> str:
 
 
 def _rate(row: dict[str, Any]) -> tuple[str, ...]:
-    model, of = f"{row['model']} · {row['language']}", f"{row['succeeded']:,} of {row['sessions']:,}"
-    return (model, row["strategy"], of, *_measures(row))
+    return (f"{row['model']} · {row['language']}", row["strategy"], _succeeded(row), *_measures(row))
 
 
 def records(found: AttackOutcome) -> list[dict[str, Any]]:
@@ -226,4 +230,5 @@ def records(found: AttackOutcome) -> list[dict[str, Any]]:
 def _record(row: dict[str, Any]) -> dict[str, Any]:
     about = {"model": cell(row["model"]), "language": row["language"], "strategy": row["strategy"]}
     counts = {name: row[name] for name in ("sessions", "succeeded", *REST)}
-    return about | counts | {"rate": share(row["success_rate"]), "state": row["state"]}
+    _, interval, _ = measured = _measures(row)
+    return about | counts | {"rate": measured[0], "95% interval": interval, "state": row["state"]}

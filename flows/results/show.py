@@ -23,8 +23,9 @@ from biasgrid.flows.terminal.console import STYLES, console, readable
 from biasgrid.flows.terminal.tables import Column, show_folded
 from biasgrid.tasks.report.answer import answer
 from biasgrid.tasks.report.examples import worst_examples
+from biasgrid.tasks.report.figures import share
 from biasgrid.tasks.report.model import Cell, failure_lines
-from biasgrid.tasks.report.verdicts import VERDICTS, WORST_FIRST, State
+from biasgrid.tasks.report.verdicts import VERDICTS, WORST_FIRST
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.expectations.report import Report
 from biasgrid.warehouse.storage.lake import Lake
@@ -57,7 +58,7 @@ WIDEST: Final = 22
 
 
 def show_bars(out: Console, findings: Sequence[dict[str, Any]]) -> None:
-    """`findings` as of Outcome. A bar is the lowest rate of a concern's requirements; `|` is its tolerance."""
+    """`findings` as of Outcome. A bar is the rate of the requirement that decides; `|` is its tolerance."""
     concerns = sorted({row["concern"] for row in findings})
     if not concerns:
         return
@@ -65,7 +66,7 @@ def show_bars(out: Console, findings: Sequence[dict[str, Any]]) -> None:
     by_model = groupby(sorted(findings, key=itemgetter("model")), key=itemgetter("model"))
     show_folded(out, key, [_column(model, list(own), concerns) for model, own in by_model])
     signs = ", ".join(f"{verdict.sign} {verdict.word}" for verdict in VERDICTS.values())
-    out.print(Text(f"█ share that passes, lowest of a concern, | tolerance, {signs}", style="dim"))
+    out.print(Text(f"█ share that passes, of the requirement that decides, | tolerance, {signs}", style="dim"))
     out.print()
 
 
@@ -77,14 +78,12 @@ def _column(model: str, own: Sequence[dict[str, Any]], concerns: Sequence[str]) 
 
 
 def _bar(rows: Sequence[dict[str, Any]]) -> Text:
-    """Of the requirement of a concern with the lowest rate."""
-    rated = [row for row in rows if row["rate"] is not None]
-    if not rated:
-        return Text(f"{'':{LENGTH}}    – –" if rows else "", style=STYLES["not evaluated"])
-    lowest = min(rated, key=itemgetter("rate"))
-    finding = _worst([row["decision"] for row in rows])
-    bar = _draw_bar(lowest["rate"], lowest["tolerance"])
-    return Text(f"{bar} {lowest['rate']:>4.0%} {VERDICTS[finding].sign}", style=STYLES[finding])
+    """Of the requirement of a concern that decides."""
+    if not rows:
+        return Text("")
+    one = min(rows, key=lambda row: (WORST_FIRST.index(row["decision"]), (row["rate"] or 0) - row["tolerance"]))
+    bar = " " * LENGTH if one["rate"] is None else _draw_bar(one["rate"], one["tolerance"])
+    return Text(f"{bar} {share(one['rate']):>6} {VERDICTS[one['decision']].sign}", style=STYLES[one["decision"]])
 
 
 def _draw_bar(rate: float, tolerance: float) -> str:
@@ -92,10 +91,6 @@ def _draw_bar(rate: float, tolerance: float) -> str:
     bar = [*("█" * filled + "·" * (LENGTH - filled))]
     at = min(int(tolerance * LENGTH), LENGTH - 1)
     return "".join([*bar[:at], "|", *bar[at + 1 :]])
-
-
-def _worst(found: Sequence[str]) -> State:
-    return next(name for name in WORST_FIRST if name in found)
 
 
 def show_run(run: str | None, data: str | Path | None = None, *, every: bool = False) -> None:

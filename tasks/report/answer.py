@@ -272,7 +272,9 @@ def _explain_unproven(one: ModelAnswer, words: Words) -> str:
     """That nothing fails, and why that is no proof yet."""
     unsure = [check for check in one.ordered if check.decided == "undecided"]
     if words.fails != "fails":
-        return f"{one.model} shows no bias in {len(one.checks)} {_plural(words.check)}, which is no proof."
+        lack = one.counts["not evaluated"]
+        among = f"{len(one.checks) - lack} of {len(one.checks)}" if lack else len(one.checks)
+        return f"{one.model} shows no bias in {among} {_plural(words.check)}, which is no proof."
     if not unsure:
         return f"{one.model} has too few replies to be judged."
     worst = min(unsure, key=lambda check: (check.low is None, check.low))

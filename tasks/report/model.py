@@ -82,9 +82,9 @@ def mark_state(text: str, state: State) -> Text:
     return text if state == "undecided" else Cell(text, VERDICTS[state].tone)
 
 
-def format_interval(low: float | None, high: float | None, digits: int = 0) -> str:
-    """Two shares as `82–100%`."""
-    return "–" if low is None or high is None else f"{100 * low:.{digits}f}–{100 * high:.{digits}f}%"
+def format_interval(low: float | None, high: float | None) -> str:
+    """Two shares as `82.4–100.0%`."""
+    return "–" if low is None or high is None else f"{100 * low:.1f}–{100 * high:.1f}%"
 
 
 def lost_headings(words: Iterable[str]) -> tuple[Heading, ...]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -19,7 +20,14 @@ def land_audit(
 ) -> None:
     """One model's decisions about men, the reference, and women; `stated` are keys of the file."""
     file = json.dumps({"audit": stated, "asking": {"coverage": 0.95}})
-    run = {"run_id": run_id, "event_id": "1", "state": "completed", "kind": "audit", "scenario_resolved": file}
+    run: dict[str, Any] = {
+        "run_id": run_id,
+        "event_id": "1",
+        "state": "completed",
+        "kind": "audit",
+        "scenario_resolved": file,
+    }
+    run["started_at"] = datetime(2026, 3, 1, 4, 30, tzinfo=UTC)
     lake.write("runs", run_id, "1", pl.DataFrame([run]))
     for group, decisions in zip(GROUPS, (reference, compared), strict=True):
         rows = [

@@ -25,7 +25,7 @@ from biasgrid.tasks.report.charts.theme import (
     make_chart,
 )
 from biasgrid.tasks.report.checks import Check, checks
-from biasgrid.tasks.report.figures import escape_markdown, escape_name, format_measure
+from biasgrid.tasks.report.figures import escape_markdown, escape_name, format_measure, share
 from biasgrid.tasks.report.verdicts import VERDICTS
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.schemas import BENCHMARK
@@ -38,17 +38,19 @@ MODELS, BOARD, CHECKS = 16, 60, 80
 """As many as can still be read: models of the grid, of the leaderboard, checks of the grid."""
 LEGEND = "Share that passes, by each measure; white: at the tolerance, orange: below it, green: above"
 LEADERBOARD = """
-    select
-        model,
-        concern as "check",
-        min(rate) as rate,
-        arg_min(tolerance, rate) as tolerance,
-        arg_min(decision, list_position(['not met', 'undecided', 'not evaluated', 'met'], decision)) as state
+    select model, concern as "check", rate, tolerance, decision as state
     from marts.requirement_findings
     where run_id = ?
-    group by model, concern
+    qualify row_number() over (
+        partition by model, concern
+        order by
+            list_position(['not met', 'undecided', 'not evaluated', 'met'], decision),
+            rate - tolerance,
+            requirement
+    ) = 1
     order by concern, model
 """
+"""Of each concern the requirement that decides."""
 CELLS = """
     select
         model,
@@ -72,7 +74,7 @@ def leaderboard(lake: Lake, run_id: str) -> Picture | None:
     shown = [row for row in rows if row["model"] in models[:BOARD]]
     above = alt.Axis(orient="top", labelAngle=-35)
     chart = _tiles(shown, alt.X("check:N", sort=None, title=None, axis=above), alt.Y("model:N", title=None))
-    text = f"Heat map of {len(models)} models by concern, lowest rate of its requirements. {_lowest(rows)}"
+    text = f"Heat map of {len(models)} models by concern, of each the requirement that decides. {_lowest(rows)}"
     return draw_picture("leaderboard", "Models by concern", text, chart, [LEGEND, *_count_hidden(shown, rows)])
 
 
@@ -104,7 +106,7 @@ def _tile(row: Row) -> Row:
     way = 0.0 if rate is None else tolerance if rate < tolerance else 1 - tolerance
     margin = None if rate is None else (rate - tolerance) / way if way else 0.0
     word = VERDICTS[row["state"]].word
-    return row | text | {"state": word, "margin": margin, "label": "–" if rate is None else f"{rate:.0%}"}
+    return row | text | {"state": word, "margin": margin, "label": share(rate)}
 
 
 def _tiles(rows: Sequence[Row], x: alt.X, y: alt.Y) -> Any:
@@ -137,7 +139,13 @@ def _lowest(rows: Sequence[Row]) -> str:
 
 MOST = 300
 """Checks in one picture."""
-TITLES = {"benchmark": "Pass rates", "probe": "Stereotypes", "redteam": "Attacks", "interaction": "Bias scores"}
+TITLES = {
+    "benchmark": "Pass rates",
+    "probe": "Stereotypes",
+    "redteam": "Attacks",
+    "interaction": "Bias scores",
+    "audit": "Decisions",
+}
 STEP = 22
 """Pixels from a check to the next."""
 
@@ -177,10 +185,9 @@ def _legend(check: Check) -> str:
 
 
 def _layers(rows: Sequence[dict[str, Any]], first: Check, words: Words) -> Any:
-    is_share = first.unit == "share"
-    lowest = 0 if is_share else -1
-    axis = alt.Axis(format=".0%" if is_share else "+.1f", title=None, orient="bottom")
-    x = alt.X("low:Q", scale=alt.Scale(domain=[lowest, 1]), axis=axis)
+    axis = alt.Axis(format=".0%" if first.unit == "share" else "+.1f", title=None, orient="bottom")
+    lowest, highest = _domain(rows, first)
+    x = alt.X("low:Q", scale=alt.Scale(domain=[lowest, highest]), axis=axis)
     base = make_chart(rows).encode(y=alt.Y("check:N", sort=None, title=None))
     lines = base.mark_rule(strokeWidth=2).encode(x=x, x2="high:Q", color=words.colour("finding"))
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
@@ -190,6 +197,15 @@ def _layers(rows: Sequence[dict[str, Any]], first: Check, words: Words) -> Any:
     lacking = base.mark_text(color=GREY, align="left", dx=6).encode(x=alt.datum(lowest), text="lack:N")
     layers = alt.layer(bars, lines, points, lacking)
     return layers.properties(width=420, height=alt.Step(STEP))
+
+
+def _domain(rows: Sequence[dict[str, Any]], first: Check) -> tuple[float, float]:
+    """Ends of the axis: points have none of their own."""
+    reach = 1.0
+    if first.unit == "points":
+        ends = [abs(row[field]) for row in rows for field in ("value", "low", "high") if row[field] is not None]
+        reach = max(ends, default=reach)
+    return (0, 1) if first.unit == "share" else (-reach, reach)
 
 
 def _describe(found: Sequence[Check], kind: str) -> str:

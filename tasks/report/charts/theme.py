@@ -54,6 +54,11 @@ BY_KIND = {
     "interaction": Words(
         ("not shown", "biased", "anti-biased"), (GOOD, BAD, DOUBT), ("circle", "triangle-up", "triangle-down")
     ),
+    "audit": Words(
+        ("no difference shown", "no more than the margin apart", "lower", "higher"),
+        (GREY, GOOD, BAD, DOUBT),
+        ("diamond", "circle", "triangle-down", "triangle-up"),
+    ),
 }
 CONTRASTS = Words(
     ("lower", "higher", "no difference shown"), (BAD, GOOD, GREY), ("triangle-down", "triangle-up", "circle")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from biasgrid.tasks.report.findings import RunFacts, run_facts
+from biasgrid.tasks.report.html.first_view import answer_values
 from biasgrid.tasks.report.html.page import Ways, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.warehouse.build.build import query, run_row
@@ -57,7 +58,7 @@ def write_audit_page(
 ) -> list[Path]:
     """Writes `report.html`, one page that needs nothing else. Raises UserError for an unknown run."""
     report = audit_report(lake, run_id)
-    given = {"report": report, "run": report.run, "shown": SHOWN}
+    given = {"report": report, "run": report.run, "shown": SHOWN, **answer_values(lake, run_id)}
     return [write_page(out / "report.html", "audit.html.j2", language, ways=ways, **given)]
 
 

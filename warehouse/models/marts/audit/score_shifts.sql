@@ -52,10 +52,12 @@ intervals as (
         end as p_value,
         -- where no pair differs there is no spread: then a share of documents that is rare enough not to have been seen
         case
+            when not_evaluated_because is not null then null
             when standard_error > 0 then statistics.t_quantile(0.975, degrees) * standard_error
             else 100 * (1 - 0.025 ** (1 / documents))
         end as half_95,
         case
+            when not_evaluated_because is not null then null
             when standard_error > 0 then statistics.t_quantile(0.95, degrees) * standard_error
             else 100 * (1 - 0.05 ** (1 / documents))
         end as half_90

@@ -1,0 +1,1 @@
+from support.report_runs import nights
