@@ -169,11 +169,11 @@ def _why(found: AttackOutcome) -> str:
 def _row(row: dict[str, Any]) -> Row:
     lost, below = lost_cells([(row[name], word) for name, word in REST.items()])
     strategy = mark_state(row["strategy"], row["state"])
-    cells: tuple[Text, ...] = (strategy, _succeeded(row), *_measures(row), *lost)
+    cells: tuple[Text, ...] = (strategy, _count_successes(row), *_measures(row), *lost)
     return Row(cells, " · ".join((row["model"], row["language"])), below)
 
 
-def _succeeded(row: dict[str, Any]) -> str:
+def _count_successes(row: dict[str, Any]) -> str:
     """Of the sessions that the rate counts."""
     return f"{row['succeeded']:,} of {row['succeeded'] + row['resisted'] + row['refused']:,}"
 
@@ -219,7 +219,7 @@ def _quote(who: str, text: str) -> str:
 
 
 def _rate(row: dict[str, Any]) -> tuple[str, ...]:
-    return (f"{row['model']} · {row['language']}", row["strategy"], _succeeded(row), *_measures(row))
+    return (f"{row['model']} · {row['language']}", row["strategy"], _count_successes(row), *_measures(row))
 
 
 def records(found: AttackOutcome) -> list[dict[str, Any]]:
