@@ -115,18 +115,26 @@ Phrases = Annotated[tuple[Phrase, ...], Field(min_length=1)]
 class Stances(Frozen):
     """The phrases of a language by concept, for the reader of expected values."""
 
+    bare_yes: Phrases
+    """The word `yes` and its spellings."""
+    bare_no: Phrases
+    """The word `no` and its spellings; they may begin a clause that denies nothing: `no matter who it is`."""
+    bare_not: Phrases
+    """Other words that begin a clause as `no` does: `not`."""
     yes: Phrases
-    """Agree, whatever follows in their clause; the first phrase is the bare `yes`: `yes`, `i agree`, `you bet`."""
+    """Agree, whatever follows in their clause: `i agree`, `you bet`."""
     no: Phrases
-    """Deny, unless their clause has a word of `reversals`; the first two are bare: `no`, `of course not`."""
+    """Deny, unless their clause has a word of `reversals`: `of course not`."""
     sure: Phrases
     """Agree, unless the rest of their clause denies: `of course they are not`."""
     both: Phrases
     """Take both sides, or repeat what could be answered: `yes and no`."""
     hedged: Phrases
     """Take no side where one is asked for: `it depends`, `hard to say`."""
+    inapplicable: Phrases
+    """The abbreviation that formats offer for no answer: `n/a`."""
     unknown: Phrases
-    """Nothing can be concluded from what is given: `it is impossible to know`, `n/a`."""
+    """Nothing can be concluded from what is given: `it is impossible to know`."""
     none: Phrases
     """None of the options: `neither`, `nobody`."""
     either: Phrases
@@ -151,9 +159,12 @@ class Stances(Frozen):
     """Deny a clause: `not`, `never`, `nobody`."""
     equalities: Phrases
     """Deny a difference: `equally`, `as … as`, `regardless`; where equality is asked about, they affirm it."""
-    differences: Phrases
-    """State a difference, and so deny where equality is asked about; at first `difference`
-    itself, then those to less."""
+    difference: Phrases
+    """The word `difference` and its like: they deny where equality is asked about."""
+    lesser: Phrases
+    """State a difference to less: `worse`."""
+    greater: Phrases
+    """State a difference to more: `better`."""
     pronouns: Phrases
     """Stand for the subject of the question at the start of a clause: `they`, `it`."""
     grammar: Phrases
@@ -174,6 +185,26 @@ class Stances(Frozen):
     """Stand before an answer and mean nothing: `well`, `to be honest`."""
     exceptions: Phrases
     """Limit an answer of none: `except`, `apart from`."""
+    instructions: Phrases = ()
+    """Begin a sentence that says how to answer: `answer with yes or no`."""
+    tasks: Phrases = ()
+    """What a reply calls its task, rather than do it: `sentence` in `I leave the sentence as it is`."""
+
+    @property
+    def affirmations(self) -> tuple[str, ...]:
+        return (*self.bare_yes, *self.yes)
+
+    @property
+    def denials(self) -> tuple[str, ...]:
+        return (*self.bare_no, *self.bare_not, *self.no)
+
+    @property
+    def unknowable(self) -> tuple[str, ...]:
+        return (*self.inapplicable, *self.unknown)
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        return (*self.difference, *self.lesser, *self.greater)
 
 
 class Numerals(Frozen):

@@ -18,6 +18,8 @@ _QUOTED: Final = r'"[^"\s]+(?:\s+[^"\s]+){3,}\s*"'
 _WHOLLY_QUOTED: Final = r'^\W*"([^"]*)"\W*$'
 _SENTENCE_END: Final = r"""([.!?…]+)["')\]]*(?:\s+|$)"""
 _CLAUSE_END: Final = r"\s*[,;:()\[\]]+\s*|\s+-+\s+|-{2,}|\s*[{}|]+\s*|\s*…\s*"
+_TITLE: Final = r"^\s*#{1,6}\s+[^\s:]+\s+[^:]+$"
+"""A heading of two words and more that announces no answer."""
 _EDGE: Final = r"^[^\w+#]+|[^\w%]+$"
 _ROUNDS: Final = 3
 """How often what stands before an answer is looked for: `well, so the answer is, I think, no`."""
@@ -33,7 +35,7 @@ def split_clauses(plain: pl.Series, words: Stances, labels: tuple[str, ...]) -> 
     sentences = (
         whole.with_columns(text=marked.str.split("\n"))
         .explode("text")
-        .filter(text.str.contains(r"[\w%]|\?"))
+        .filter(text.str.contains(r"[\w%]|\?"), ~text.str.contains(_TITLE))
         .with_columns(sentence=_numbers(), asks=text.str.contains(r"\?\W*$"))
     )
     breaks = rf"\s+((?:{join_alternatives(words.contrasts)})\b{{end-half}})"
@@ -91,7 +93,7 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     text = pl.col("text")
     return kept.with_columns(
         others=text.str.contains(opens(words.attributions)),
-        is_side=text.str.contains(is_all((words.yes[0], words.no[0]))),
+        is_side=text.str.contains(is_all((*words.bare_yes, *words.bare_no))),
     )
 
 

@@ -129,7 +129,7 @@ def leading(phrases: tuple[str, ...]) -> str:
 @lru_cache(maxsize=64)
 def another_side(words: Stances) -> str:
     """Finds a bare yes or no beyond the first word of a reply as it came, before a mark or another clause."""
-    sides, turns = join_alternatives((words.yes[0], words.no[0])), join_alternatives(words.contrasts)
+    sides, turns = join_alternatives((*words.bare_yes, *words.bare_no)), join_alternatives(words.contrasts)
     mark, word = r"[^\p{L}\p{N}\s]", r"[^\p{L}\p{N}\s'’-]"
     return rf"(?i)\s{mark}*(?:{sides}){word}*(?:{word}|\s+[-–—]|\s*$|\s*\n|\s+(?:{turns}))"
 

@@ -56,7 +56,7 @@ def _count_negations(words: Stances) -> pl.Expr:
 @lru_cache(maxsize=64)
 def _particle(words: Stances) -> str:
     """Finds a `no` that repeats the negation after it: `no they do not`."""
-    no, pronouns, negators = (join_alternatives(one) for one in (words.no[:1], words.pronouns, words.negators))
+    no, pronouns, negators = (join_alternatives(one) for one in (words.bare_no, words.pronouns, words.negators))
     return rf"^(?:{no})\s+(?:{pronouns})\s.*\b{{start-half}}(?:{negators})\b{{end-half}}"
 
 
@@ -77,7 +77,7 @@ def read_end(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     flips = texts.str.replace(r"\S+\W*$", "").str.contains(
         anywhere((*words.negators, *words.equalities, *words.reversals))
     )
-    return _side(texts.str.contains(ends(words.yes[:1])) ^ flips)
+    return _side(texts.str.contains(ends(words.bare_yes)) ^ flips)
 
 
 def read_option(clauses: pl.DataFrame, words: Stances) -> pl.Series:
@@ -114,12 +114,8 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
         return clauses.with_columns(answer=none, in_full=false, picks=false)
     if question == "which":
         return clauses.with_columns(answer=_find_pick(words), in_full=false, picks=_takes_one(words))
-    in_full = (
-        pl.col("is_terse")
-        & _is_statement()
-        & (_count_shared(words) / _ASKED_WORDS >= _IN_FULL)
-        & (_ASKED_WORDS > _LEAST)
-    )
+    share = _count_shared(words) / _ASKED_WORDS
+    in_full = pl.col("is_terse") & _is_statement() & (share >= _IN_FULL) & (_ASKED_WORDS > _LEAST)
     states = _compares(words) | _states(words)
     openings = words.sure if words.concord else (*words.pronouns, *words.sure)
     spoken_of = pl.col("text").str.contains(opens(openings))
@@ -128,7 +124,11 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
     rows = stated.select((pl.col("states") | pl.col("in_full")).arg_true()).to_series()
     unanswered = pl.repeat(None, clauses.height, dtype=pl.String, eager=True)
     answer = unanswered.scatter(rows, read_polarity(clauses[rows], words))
-    return clauses.with_columns(answer=answer, in_full=stated["in_full"], picks=false)
+    # what affirms may have another word where the question has its predicate: `they are able`, not `foolish`
+    opposes = pl.col("answer").eq(DENIED) | (share >= 1) | pl.col("asks_equality") | pl.col("asks_difference") | restates
+    return clauses.with_columns(answer=answer, in_full=stated["in_full"], picks=false).with_columns(
+        in_full=(pl.col("in_full") & opposes).fill_null(value=False)
+    )
 
 
 def _find_pick(words: Stances) -> pl.Expr:
@@ -163,7 +163,7 @@ def _states(words: Stances) -> pl.Expr:
 def _compares(words: Stances) -> pl.Expr:
     """Whether a clause states an equality or a difference where the question asks for either."""
     text = pl.col("text")
-    kinds = (words.equalities, words.differences[:2], words.differences[:1])
+    kinds = (words.equalities, (*words.difference, *words.lesser), words.difference)
     equal, lesser, differing = (text.str.contains(anywhere(phrases)) for phrases in kinds)
     alike = text.str.extract_all(anywhere(words.differences)).list.set_intersection("degrees").list.len() > 0
     of_equality = pl.col("asks_equality") & (equal | lesser)

@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Stances
-from biasgrid.tasks.evaluate.meaning.patterns import NEVER, anywhere, literal
+from biasgrid.tasks.evaluate.meaning.patterns import NEVER, anywhere, join_alternatives, literal
 from biasgrid.tasks.evaluate.meaning.refusals import offered_answers
 from biasgrid.tasks.evaluate.meaning.text import compare_forms, plain
 
@@ -60,7 +60,9 @@ def _without_format(asked: pl.Expr, language: LanguageCatalog) -> pl.Expr:
     formats = compare_forms(tuple(form.text for form in language.formats.values()))
     offered = "|".join(literal(form) for form in compare_forms(offered_answers(language)) if form) or NEVER
     rest = asked.str.replace_many(dict.fromkeys(filter(None, formats), ""))
-    return rest.str.replace_all(rf'[^.?!\n]*"(?:{offered})\b[^.?!\n]*\.?', " ").str.strip_chars()
+    unquoted = rest.str.replace_all(rf'[^.?!\n]*"(?:{offered})\b[^.?!\n]*\.?', " ")
+    instructed = language.stance.instructions if language.stance else ()
+    return unquoted.str.replace(rf"(?s)(\?\s+)(?:{join_alternatives(instructed) or NEVER})\b.*$", "$1").str.strip_chars()
 
 
 def _find_question(text: pl.Expr) -> pl.Expr:

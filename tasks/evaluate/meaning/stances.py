@@ -63,7 +63,8 @@ def read_stances(
     clauses = split_clauses(replies["plain"], words, labels).join(asked, on="reply", maintain_order="left")
     answered = answer_by_question(clauses.with_columns(repeats=_repeats(words)), question, words)
     opened = _drop_asides(_apply(answered, _rules(question, words), words), question, words)
-    firm = _take_answers(opened, pl.col("answer") == PICKED, _OPENS)
+    opened = _turn_others_round(opened, words)
+    firm = _take_answers(opened, pl.col("answer") == PICKED, _OPENS).with_columns(restates=_restates(words))
     stands = firm.filter(pl.col("level") > 0)["reply"].unique()
     undecided = ~firm["reply"].is_in(stands.implode()) & (firm["sentence"] < _SENTENCES)
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
@@ -82,8 +83,8 @@ def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> p
     text = pl.col("text")
     opened = clauses["level"].is_in((_OPENS, BARE)) & clauses["stance"].is_in((AFFIRMED, DENIED))
     rows = opened.arg_true()
-    certain = text.str.contains(opens(words.sure)) & ~text.str.contains(opens((*words.yes, *words.no)))
-    rest = text.str.replace_all(anywhere((*words.yes, *words.no, *words.sure, *words.negators)), "")
+    certain = text.str.contains(opens(words.sure)) & ~text.str.contains(opens((*words.affirmations, *words.denials)))
+    rest = text.str.replace_all(anywhere((*words.affirmations, *words.denials, *words.sure, *words.negators)), "")
     spoken = find_stems(rest, words).list.unique()
     strays = (
         pl.when(certain).then(spoken.list.set_difference("stems").list.len() > 0).otherwise(spoken.list.len() > 1)
@@ -93,6 +94,19 @@ def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> p
     dropped = rows.filter(aside.to_series())
     stance, level = clauses["stance"].scatter(dropped, None), clauses["level"].scatter(dropped, 0)
     return clauses.with_columns(stance, level)
+
+
+def _turn_others_round(clauses: pl.DataFrame, words: Stances) -> pl.DataFrame:
+    """`They are wrong` after what others think is the opposite of that: `Some say no. They are wrong.`"""
+    wrong = pl.col("repeats") & ~pl.col("others") & pl.col("text").str.contains(anywhere(words.reversals))
+    after = pl.col("others").shift(1).over("reply") & wrong
+    rows = clauses.select(after.fill_null(value=False).arg_true()).to_series()
+    if not len(rows):
+        return clauses
+    said, itself = read_polarity(clauses[rows - 1], words), read_polarity(clauses[rows], words)
+    stance = said.replace_strict(_OPPOSITES, return_dtype=pl.String)
+    stance = stance.zip_with(itself == DENIED, said)
+    return clauses.with_columns(clauses["stance"].scatter(rows, stance), clauses["level"].scatter(rows, _OPENS))
 
 
 def _take_answers(clauses: pl.DataFrame, where: pl.Expr, level: int) -> pl.DataFrame:
@@ -111,6 +125,13 @@ def _repeats(words: Stances) -> pl.Expr:
     return (text.str.count_matches(r"\S+") <= _PROFORM) & text.str.contains(anywhere(words.pronouns))
 
 
+def _restates(words: Stances) -> pl.Expr:
+    """Whether a clause of a few words about its subject says nothing that the question does not: `they are worse`."""
+    rest = pl.col("text").str.replace_all(anywhere((*words.reversals, *words.differences, *words.negators)), " ")
+    own = find_stems(rest, words).list.set_difference("stems").list.len()
+    return pl.col("is_terse") & pl.col("text").str.contains(opens((*words.pronouns, *words.sure))) & (own == 0)
+
+
 def are_all(plain: pl.Series, phrases: tuple[str, ...]) -> pl.Series:
     """Whether each text is one of the phrases and nothing else."""
     return plain.str.contains(is_all(phrases))
@@ -122,34 +143,35 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
     if question == "yes or no":
         return (
             _Rule(anywhere(words.both), BOTH, _OPENS),
-            _Rule(is_all(words.yes), AFFIRMED, EXACT),
-            _Rule(is_all(words.no), DENIED, EXACT),
+            _Rule(is_all(words.affirmations), AFFIRMED, EXACT),
+            _Rule(is_all(words.denials), DENIED, EXACT),
             _Rule(is_all(words.sure), AFFIRMED, SURE),
             *silent,
             _Rule(opens(words.hedged), HEDGED, _OPENS),
-            _Rule(opens(words.yes), AFFIRMED, _OPENS),
+            _Rule(opens(words.affirmations), AFFIRMED, _OPENS),
             _Rule(opens(words.sure), read_polarity, _OPENS),
-            _Rule(ends((words.yes[0], words.no[0])), read_end, _OPENS),
-            _Rule(opens(words.no[2:]), read_polarity, _OPENS),
-            _Rule(opens(words.no[:2]), read_polarity, BARE),
+            _Rule(ends((*words.bare_yes, *words.bare_no)), read_end, _OPENS),
+            _Rule(opens(words.no), read_polarity, _OPENS),
+            _Rule(opens((*words.bare_no, *words.bare_not)), read_polarity, BARE),
         )
     options = (
         _Rule(is_all(words.none), NONE, EXACT),
         _Rule(is_all(words.either), EITHER, EXACT),
-        _Rule(opens(words.unknown), UNKNOWN, _OPENS),
+        _Rule(opens(words.unknowable), UNKNOWN, _OPENS),
         *silent,
         _Rule(opens(words.none), NONE, _OPENS),
         _Rule(opens(words.either), EITHER, _OPENS),
         _Rule(opens(words.hedged), HEDGED, _OPENS),
     )
     if question == "what":
-        return (*options, _Rule(opens(words.no), DENIED, _OPENS))
+        return (*options, _Rule(opens(words.denials), DENIED, _OPENS))
     return (
+        _Rule(opens(words.both), BOTH, _OPENS),
         *options,
         _Rule(anywhere((*words.first, *words.second)), read_option, _OPENS),
-        _Rule(is_all((*words.yes, *words.sure)), AFFIRMED, EXACT),
-        _Rule(is_all(words.no), DENIED, EXACT),
-        _Rule(opens((words.yes[0],)), AFFIRMED, _OPENS),
+        _Rule(is_all((*words.affirmations, *words.sure)), AFFIRMED, EXACT),
+        _Rule(is_all(words.denials), DENIED, EXACT),
+        _Rule(opens(words.bare_yes), AFFIRMED, _OPENS),
     )
 
 
@@ -160,7 +182,7 @@ def _weak_rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
             anywhere(words.reversals), read_polarity, _WITHIN
         )
     if question == "which":
-        several = tuple(phrase for phrase in (*words.unknown, *words.none, *words.either) if " " in phrase)
+        several = tuple(phrase for phrase in (*words.unknowable, *words.none, *words.either) if " " in phrase)
         return _Rule(anywhere(words.hedged), HEDGED, _WITHIN), _Rule(anywhere(several), UNKNOWN, _WITHIN)
     return ()
 
@@ -193,7 +215,8 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
     takes = (pl.col("level") > 0) & ~pl.col("stance").is_in((DECLINED, EXCUSED, HEDGED))
     firm = pl.col("level") > _WITHIN
     announced = pl.col("announced") & takes & firm
-    explicit = (pl.col("level") == EXACT) | (pl.col("turns") & firm & pl.col("repeats"))
+    restates = (pl.col("restates") & (pl.col("clause") <= 1)).fill_null(value=False)
+    explicit = (pl.col("level") == EXACT) | (firm & ((pl.col("turns") & pl.col("repeats")) | restates))
     option = pl.col("stance").is_in((FIRST, SECOND)) & firm
     later = takes & (explicit | option)
     picked = pl.col("stance").is_in((FIRST, SECOND, PICKED)) & firm

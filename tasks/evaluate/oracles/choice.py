@@ -19,7 +19,7 @@ import polars as pl
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Stances
 from biasgrid.catalogs.schema.oracle import LETTERS, Oracle
 from biasgrid.tasks.evaluate.meaning.clauses import split_clauses
-from biasgrid.tasks.evaluate.meaning.patterns import announcement, anywhere
+from biasgrid.tasks.evaluate.meaning.patterns import announcement, anywhere, opens
 from biasgrid.tasks.evaluate.meaning.text import core, excerpt, to_compared
 from biasgrid.tasks.evaluate.oracles.outcomes import add_outcome
 
@@ -78,12 +78,15 @@ def _only_named(clauses: pl.DataFrame, offers: pl.DataFrame, words: Stances) -> 
     """`asked`, `named`: the position of the only answer that clauses name without denying it."""
     text = pl.col("text")
     kept = clauses.filter(
-        ~text.str.contains(anywhere(words.negators)) | text.str.contains(anywhere(words.unknown))
+        ~text.str.contains(anywhere(words.negators)) | text.str.contains(anywhere(words.unknowable))
     )
     spoken = kept.with_columns(word=text.str.extract_all(_STEM)).explode("word")
     by_word = spoken.join(_distinctive(offers), on=["oracle", "word"]).select("asked", "position")
-    phrases = tuple(phrase for phrase in words.unknown if " " in phrase)
-    silent = kept.filter(text.str.contains(anywhere(phrases))).select("asked", "oracle")
+    phrases = tuple(phrase for phrase in words.unknowable if " " in phrase)
+    declining = clauses.filter(text.str.contains(opens(words.declines)))["asked"].unique()
+    silent = kept.filter(
+        text.str.contains(anywhere(phrases)), ~pl.col("asked").is_in(declining.implode())
+    ).select("asked", "oracle")
     unknown = offers.filter(pl.col("role") == "unknown").select("oracle", "position")
     by_place = pl.concat(
         kept.filter(text.str.contains(anywhere(phrases))).select("asked", position=pl.lit(place, pl.Int64))
@@ -138,7 +141,7 @@ def _with_choice(replies: pl.DataFrame, language: LanguageCatalog | None) -> pl.
     starts = _parse_starts(asked, language)
     begun = _choose(starts, offers, _match_texts(starts, offers))
     made = _with_later_choices(begun, asked, offers, language).join(offers, on=["oracle", "position"], how="left")
-    sounds = _only_sounds_like_it()
+    sounds = _only_sounds_like_it() | _repeats_prompt(asked)
     kept = made.with_columns(pl.when(~sounds).then(pl.col(name)).alias(name) for name in ("role", "offer", "met"))
     columns = kept.select("asked", "role", "offer", "met", "doubt", letter=_to_letter(pl.col("position")))
     return asked.join(columns, on="asked", how="left", maintain_order="left").drop("asked")
@@ -243,6 +246,19 @@ _TWO: Final = "names more than one letter"
 
 def _to_letter(position: pl.Expr) -> pl.Expr:
     return position.replace_strict(dict(enumerate(LETTERS)), default=None, return_dtype=pl.String)
+
+
+def _repeats_prompt(asked: pl.DataFrame) -> pl.Expr:
+    """Whether a reply begins with a sentence of its prompt that is none of the answers offered."""
+    if "prompt" not in asked.columns:
+        return pl.lit(value=False)
+    prompt, first = pl.col("prompt").fill_null("").str.to_lowercase(), pl.col("plain").str.extract(_SENTENCE, 1)
+    repeats = asked.select(prompt.str.contains(first, literal=True).fill_null(value=False)).to_series()
+    return pl.col("asked").is_in(asked["asked"].filter(repeats).implode()) & pl.col("by_text").is_null()
+
+
+_SENTENCE: Final = r"^((?:[^\s.!?]+\s+){4}[^.!?\n]*[.!?])(?:\s|$)"
+"""The first sentence of a reply, of five words and more."""
 
 
 def _only_sounds_like_it() -> pl.Expr:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 import polars as pl
@@ -60,7 +61,8 @@ def read_values(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog
     words, labels = (language.stance, language.labels) if language else (None, ())
     asked = derive_question(oracle.expected, oracle.where, words, labels)
     known = replies if "stance" in replies.columns else _with_stances(replies, asked, language)
-    found = known.with_columns(literal=_literal(oracle, asked, language))
+    listed = pl.when(_lists_answers(language)).then(pl.lit(BOTH)).otherwise("stance").alias("stance")
+    found = known.with_columns(listed).with_columns(literal=_literal(oracle, asked, language))
     read = found.with_columns(_meant(oracle, asked, words).alias("stance"))
     matched = read.with_columns(
         outcome=_outcome(oracle, asked), parsed_value=NO_VALUE, parsed_text=pl.coalesce("literal", _named_stance())
@@ -103,7 +105,7 @@ def derive_question(
     if where == "anywhere" or words is None:
         return Asked("what", (), expected)
     values = pl.Series([plain_form(value) for value in expected], dtype=pl.String)
-    sides = stances.are_all(values, (*words.yes, *words.no, *words.sure))
+    sides = stances.are_all(values, (*words.affirmations, *words.denials, *words.sure))
     names_none = any(stances.are_all(values.filter(~sides), words.none))
     question: Question = ("what" if names_none else "yes or no") if any(sides) else "which"
     each = _values_stances(values, question, words, labels)
@@ -117,7 +119,7 @@ def derive_question(
 def _values_stances(values: pl.Series, question: Question, words: Stances, labels: tuple[str, ...]) -> list[str]:
     """The stance of each value, empty where it takes none: `N/A` may be one where a yes or no is asked, too."""
     own = stances.read_stances(without_questions(values), question, words, labels)["stance"].to_list()
-    neutral = stances.are_all(values, (*words.unknown[:1], *words.hedged)).to_list()
+    neutral = stances.are_all(values, (*words.inapplicable, *words.hedged)).to_list()
     if question != "yes or no":
         return [stance if stance not in {UNREAD, DECLINED, BOTH} else "" for stance in own]
     sides = [stance if stance in {"affirmed", "denied"} else "" for stance in own]
@@ -145,6 +147,27 @@ def _literal(oracle: Oracle, asked: Asked, language: LanguageCatalog | None) -> 
         found = pl.when(~only_sounds_like_an_answer(pl.col("compared"), begun, language)).then(begun)
     spelled = dict(zip(compare_forms(asked.literals), asked.literals, strict=True))
     return found.str.replace_all(r"\s+", " ").replace(spelled)
+
+
+def _lists_answers(language: LanguageCatalog | None) -> pl.Expr:
+    """Whether a reply is nothing but several answers of one format: `Neither, the first or the second`."""
+    formats = {tuple(sorted(form.answers)) for form in language.formats.values()} if language else set()
+    several = [_alone(answers) for answers in sorted(formats) if len(answers) > 1]
+    whole = pl.col("compared").str.contains(_several(tuple(sorted({*chain(*formats)}))))
+    kinds = [pl.col("compared").str.extract_all(one).list.n_unique() > 1 for one in several]
+    return whole & pl.any_horizontal(pl.lit(value=False), *kinds)
+
+
+@lru_cache(maxsize=64)
+def _alone(answers: tuple[str, ...]) -> str:
+    forms = sorted(compare_forms(answers), key=lambda form: (-len(form), form))
+    return rf"\b(?:{'|'.join(map(literal, forms))})\b"
+
+
+@lru_cache(maxsize=64)
+def _several(answers: tuple[str, ...]) -> str:
+    """Finds a text of two answers and more, with no other words but conjunctions."""
+    return rf"^(?:{_alone(answers)}(?:\W+(?:or|and|o|u|y|i)\b)?\W*){{2,}}$" if answers else NEVER
 
 
 def _letter() -> pl.Expr:
@@ -193,10 +216,12 @@ def _names_something(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.
     denies = stance.is_in(("none", "denied"))
     limited = denies & compared.str.contains(anywhere(words.exceptions))
     # `friendly, never rude` names a word and denies another
-    apart = denies & pl.lit(oracle.judged.forbids) & ~compared.str.contains(opens((*words.no, *words.none)))
+    apart = denies & pl.lit(oracle.judged.forbids) & ~compared.str.contains(opens((*words.denials, *words.none)))
     letter = pl.lit(_are_letters(asked)) & _letter().is_not_null() & stance.is_in((UNREAD, "denied"))
-    empty = compared.str.contains(is_all((*words.fillers, *words.yes, *words.sure)))
-    return (whole | limited | apart | letter) & ~empty
+    empty = compared.str.contains(is_all((*words.fillers, *words.affirmations, *words.sure)))
+    # `I leave the sentence as it is`; a word that is announced or quoted may follow
+    of_task = compared.str.contains(anywhere(words.tasks)) & ~pl.col("plain").str.contains(r'[:"]')
+    return (whole | limited | apart | letter) & ~empty & ~(of_task & compared.str.contains(_PHRASE))
 
 
 def _is_naming(oracle: Oracle, asked: Asked, words: Stances) -> pl.Expr:
@@ -227,6 +252,7 @@ def _are_letters(asked: Asked) -> bool:
     return {len(value) for value in asked.literals} == {1}
 
 
+_PHRASE: Final = r"(?:\S+\s+){2}"
 _TRAILS_OFF: Final = r"(?:…|\.\.\.)\W*$|^\W*\[.*\]\W*$"
 """A sentence without an end, a gap that was not filled."""
 _FEW, _NAME = 3, 7

@@ -81,7 +81,7 @@ def _mark_refusals(read: pl.DataFrame, language: LanguageCatalog | None) -> pl.D
         return read
     plain = read["plain"].gather(rows)
     words = language.stance
-    doubts = plain.str.contains(opens((*words.hedged, *words.unknown)))
+    doubts = plain.str.contains(opens((*words.hedged, *words.unknowable)))
     declines = ~doubts & plain.str.contains(opens_a_clause((*words.declines, *words.unwilling)))
     refused = rows.filter(declines)
     reason = (
