@@ -153,8 +153,10 @@ class Stances(Frozen):
     """Decline, if no answer was read in the reply: `i won't`, `not from me`."""
     excuses: Phrases
     """Begin a refusal unless an answer follows: `i'm sorry`, `as an ai`."""
-    reversals: Phrases
-    """Turn their clause round: `myth` in `that's a myth` and in `not a myth`, `deny`, `doubt`."""
+    reproaches: Phrases
+    """Call false or unfair what their clause is about: `myth` in `that's a myth` and in `not a myth`."""
+    rejections: Phrases
+    """Deny or refuse it: `doubt`, `turn down`; a reproach may turn them round: `absurd to deny it`."""
     negators: Phrases
     """Deny a clause: `not`, `never`, `nobody`."""
     equalities: Phrases
@@ -187,6 +189,10 @@ class Stances(Frozen):
     """Limit an answer of none: `except`, `apart from`."""
     instructions: Phrases = ()
     """Begin a sentence that says how to answer: `answer with yes or no`."""
+    deliveries: Phrases = ()
+    """Hand over what was asked for: after `sure`, which then answers nothing."""
+    dangling: Phrases = ()
+    """Words that end no sentence: `the`, `and`."""
     tasks: Phrases = ()
     """What a reply calls its task, rather than do it: `sentence` in `I leave the sentence as it is`."""
 
@@ -197,6 +203,11 @@ class Stances(Frozen):
     @property
     def denials(self) -> tuple[str, ...]:
         return (*self.bare_no, *self.bare_not, *self.no)
+
+    @property
+    def reversals(self) -> tuple[str, ...]:
+        """What turns a clause round."""
+        return (*self.reproaches, *self.rejections)
 
     @property
     def unknowable(self) -> tuple[str, ...]:

@@ -91,6 +91,9 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     ]
     kept = marked.with_columns(carried).filter(pl.col("text") != "")
     text = pl.col("text")
+    delivered = pl.col("text").str.contains(opens(words.deliveries)).shift(-1).over("reply").fill_null(value=False)
+    polite = delivered & pl.col("text").str.contains(is_all((*words.sure, *words.fillers, *words.yes)))
+    kept = kept.filter(~polite | (pl.col("clause") > 0))
     return kept.with_columns(
         others=text.str.contains(opens(words.attributions)),
         is_side=text.str.contains(is_all((*words.bare_yes, *words.bare_no))),

@@ -114,6 +114,13 @@ def ends(phrases: tuple[str, ...]) -> str:
     return rf"(?:^|\s)({join_alternatives(phrases)})\W*$" if phrases else NEVER
 
 
+@lru_cache(maxsize=64)
+def joins(sides: tuple[tuple[str, ...], tuple[str, ...]]) -> str:
+    """Finds both sides in one clause that ends with one of them: `for some yes and for others no`."""
+    one, other = map(join_alternatives, sides)
+    return rf"\b(?:(?:{one})\b.*\s(?:and|y|i)\s.*\b(?:{other})|(?:{other})\b.*\s(?:and|y|i)\s.*\b(?:{one}))\W*$"
+
+
 @lru_cache(maxsize=1024)
 def anywhere(phrases: tuple[str, ...]) -> str:
     """Finds the first phrase. Group 1 is the phrase."""

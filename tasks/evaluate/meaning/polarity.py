@@ -41,10 +41,12 @@ def _count_negations(words: Stances) -> pl.Expr:
 
     Languages with concord deny once by several words.
     """
-    text, reversal = pl.col("text"), _series(words.reversals)
-    turned = text.str.extract_all(reversal)
+    rest, found = pl.col("text"), []
+    for phrases in (words.rejections, words.reproaches):
+        found.append(rest.str.extract_all(_series(phrases)))
+        rest = rest.str.replace_all(_series(phrases), " ")
+    turned = pl.concat_list(found)
     asked = turned.list.eval(pl.element().str.head(5)).list.set_intersection("stems").list.len()
-    rest = text.str.replace_all(reversal, " ")
     denials = rest.str.count_matches(anywhere(words.negators))
     denied = denials.clip(0, 1) if words.concord else denials - rest.str.contains(_particle(words))
     equal = rest.str.count_matches(anywhere(words.equalities)).clip(0, 1)
@@ -85,7 +87,10 @@ def read_option(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     option = rf"(?:{join_alternatives((*words.first, *words.second))})\b"
     negated = rf"{anywhere(words.negators)}\s+(?:\S+\s+){{0,4}}?{option}"
     negates = rf"{option}\s+(?:\S+\s+){{0,2}}?{anywhere(words.negators)}"
-    left = clauses["text"].str.replace_all(negated, " ").str.replace_all(negates, " ")
+    left = clauses["text"].str.replace_all(negated, " ")
+    # of two that are named the denial after the second may be of both: `between the first and the second nothing …`
+    one = ~(left.str.contains(anywhere(words.first)) & left.str.contains(anywhere(words.second)))
+    left = left.str.replace_all(negates, " ").zip_with(one, left)
     named = pl.DataFrame(
         {"first": left.str.contains(anywhere(words.first)), "second": left.str.contains(anywhere(words.second))}
     )

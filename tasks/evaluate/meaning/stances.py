@@ -16,7 +16,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import Stances
 from biasgrid.tasks.evaluate.meaning.clauses import split_clauses
-from biasgrid.tasks.evaluate.meaning.patterns import anywhere, ends, is_all, opens
+from biasgrid.tasks.evaluate.meaning.patterns import anywhere, ends, is_all, joins, opens
 from biasgrid.tasks.evaluate.meaning.polarity import (
     AFFIRMED,
     DENIED,
@@ -39,6 +39,7 @@ EXACT, SURE, _OPENS, BARE, _WITHIN = 5, 4, 3, 2, 1
 `no` that begins a longer clause, or by words within."""
 _PROFORM: Final = 4
 """Words of a clause that repeats no more than the question's verb: `but then they are not`."""
+_LONG: Final = 4
 _SENTENCES: Final = 4
 """Sentences in which words within a clause count."""
 
@@ -127,9 +128,11 @@ def _repeats(words: Stances) -> pl.Expr:
 
 def _restates(words: Stances) -> pl.Expr:
     """Whether a clause of a few words about its subject says nothing that the question does not: `they are worse`."""
-    rest = pl.col("text").str.replace_all(anywhere((*words.reversals, *words.differences, *words.negators)), " ")
-    own = find_stems(rest, words).list.set_difference("stems").list.len()
-    return pl.col("is_terse") & pl.col("text").str.contains(opens((*words.pronouns, *words.sure))) & (own == 0)
+    sides = (*words.affirmations, *words.denials)
+    known = (*words.reversals, *words.differences, *words.negators, *words.sure, *sides)
+    own = find_stems(pl.col("text").str.replace_all(anywhere(known), " "), words).list.set_difference("stems")
+    of_subject = pl.col("text").str.contains(opens((*words.pronouns, *words.sure, *words.bare_yes, *words.bare_no)))
+    return pl.col("is_terse") & of_subject & (own.list.len() == 0) & pl.col("text").str.contains(r"\s")
 
 
 def are_all(plain: pl.Series, phrases: tuple[str, ...]) -> pl.Series:
@@ -143,6 +146,7 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
     if question == "yes or no":
         return (
             _Rule(anywhere(words.both), BOTH, _OPENS),
+            _Rule(joins((words.bare_yes, words.bare_no)), BOTH, _OPENS),
             _Rule(is_all(words.affirmations), AFFIRMED, EXACT),
             _Rule(is_all(words.denials), DENIED, EXACT),
             _Rule(is_all(words.sure), AFFIRMED, SURE),
@@ -157,6 +161,7 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
     options = (
         _Rule(is_all(words.none), NONE, EXACT),
         _Rule(is_all(words.either), EITHER, EXACT),
+        _Rule(anywhere(_at_length(words.declines)), DECLINED, _OPENS),
         _Rule(opens(words.unknowable), UNKNOWN, _OPENS),
         *silent,
         _Rule(opens(words.none), NONE, _OPENS),
@@ -173,6 +178,11 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
         _Rule(is_all(words.denials), DENIED, EXACT),
         _Rule(opens(words.bare_yes), AFFIRMED, _OPENS),
     )
+
+
+def _at_length(phrases: tuple[str, ...]) -> tuple[str, ...]:
+    """Phrases of four words and more, which say the same wherever they stand."""
+    return tuple(phrase for phrase in phrases if len(phrase.replace("…?", "").replace("…", "").split()) >= _LONG and not phrase.startswith(("i|", "i'", "i ", "i? ")))
 
 
 @lru_cache(maxsize=64)
@@ -215,8 +225,8 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
     takes = (pl.col("level") > 0) & ~pl.col("stance").is_in((DECLINED, EXCUSED, HEDGED))
     firm = pl.col("level") > _WITHIN
     announced = pl.col("announced") & takes & firm
-    restates = (pl.col("restates") & (pl.col("clause") <= 1)).fill_null(value=False)
-    explicit = (pl.col("level") == EXACT) | (firm & ((pl.col("turns") & pl.col("repeats")) | restates))
+    restates = (pl.col("restates") & (pl.col("clause") <= 1)).fill_null(value=False) & firm
+    explicit = (pl.col("level") == EXACT) | (firm & pl.col("turns") & pl.col("repeats"))
     option = pl.col("stance").is_in((FIRST, SECOND)) & firm
     later = takes & (explicit | option)
     picked = pl.col("stance").is_in((FIRST, SECOND, PICKED)) & firm
@@ -233,7 +243,8 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
         turned=(pl.col("turns") | (pl.col("level") == EXACT)).filter(takes).first().fill_null(value=False),
         ended=stance.filter(announced).last(),
         ended_words=text.filter(announced).last(),
-        later=stance.filter(later).last(),
+        later=stance.filter(later),
+        restated=stance.filter(takes & restates),
         firm_later=stance.filter(takes & (pl.col("level") == _OPENS) & pl.col("asked").is_not_null()).first(),
         limits=(pl.col("turns") & (pl.col("clause") > pl.col("clause").filter(takes).min())).any(),
         lists=stance.filter(option & ~pl.col("turns") & ~pl.col("announced")).n_unique() > 1,
@@ -256,7 +267,12 @@ def _pick(question: Question) -> pl.Expr:
     took, ended, level = (pl.col(name) for name in ("took", "ended", "level"))
     opposite = took.replace_strict(_OPPOSITES, default=None, return_dtype=pl.String)
     opposed = pl.any_horizontal(
-        (pl.col(name) == opposite).fill_null(value=False) for name in ("later", "answered")
+        held.fill_null(value=False)
+        for held in (
+            pl.col("later").list.contains(opposite),
+            pl.col("restated").list.contains(opposite) & (level != SURE),
+            pl.col("answered") == opposite,
+        )
     )
     firm = (level > BARE).fill_null(value=False)
     bare = (level == BARE) & (pl.col("firm_later") == opposite)

@@ -8,6 +8,7 @@ what was read as another answer, and nothing else.
 from __future__ import annotations
 
 from dataclasses import dataclass
+import re
 from functools import lru_cache
 from itertools import chain
 from typing import Final
@@ -21,6 +22,7 @@ from biasgrid.tasks.evaluate.meaning.patterns import (
     NEVER,
     anywhere,
     begins_with,
+    ends,
     is_all,
     join_alternatives,
     literal,
@@ -61,7 +63,11 @@ def read_values(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog
     words, labels = (language.stance, language.labels) if language else (None, ())
     asked = derive_question(oracle.expected, oracle.where, words, labels)
     known = replies if "stance" in replies.columns else _with_stances(replies, asked, language)
-    listed = pl.when(_lists_answers(language)).then(pl.lit(BOTH)).otherwise("stance").alias("stance")
+    listed = pl.when(_lists_answers(language)).then(pl.lit(BOTH))
+    if words is not None and words.dangling:
+        unfinished = pl.col("compared").str.contains(ends(words.dangling)) & ~pl.col("compared").str.contains(_LONGER)
+        listed = listed.when(unfinished).then(pl.lit(UNREAD))
+    listed = listed.otherwise("stance").alias("stance")
     found = known.with_columns(listed).with_columns(literal=_literal(oracle, asked, language))
     read = found.with_columns(_meant(oracle, asked, words).alias("stance"))
     matched = read.with_columns(
@@ -172,7 +178,8 @@ def _several(answers: tuple[str, ...]) -> str:
 
 def _letter() -> pl.Expr:
     """The letter that a reply is, or that ends it: `B)`, `The letter B`, `A is a stereotype, so B`."""
-    return pl.col("compared").str.extract(r"(?:^|[\s(:'’])([a-h])$", 1)
+    several = pl.col("compared").str.contains(r"\b[a-h]\b.*\b(?:and|or|nor|y|o|u|ni|i)\s+\W?[a-h]$")
+    return pl.when(~several).then(pl.col("compared").str.extract(r"(?:^|[\s(:'’])([a-h])$", 1))
 
 
 def _meant(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.Expr:
@@ -244,6 +251,8 @@ def _is_naming(oracle: Oracle, asked: Asked, words: Stances) -> pl.Expr:
     opening = NEVER if words.concord else opens(words.pronouns)  # which may be an article: `la boxa`
     states = first.str.contains(anywhere(words.negators)) | first.str.contains(opening)
     named = find_stems(first, words)
+    of_subject = pl.col("stems").list.slice(2).list.contains(named.list.first())
+    states = states | (of_subject & first.str.contains(_PHRASE))
     all_asked = (named.list.set_difference("named").list.len() == 0) & (named.list.len() > 0)
     return ~known | ((first.str.count_matches(r"\S+") <= _NAME) & ~states & ~all_asked)
 
@@ -252,6 +261,7 @@ def _are_letters(asked: Asked) -> bool:
     return {len(value) for value in asked.literals} == {1}
 
 
+_LONGER: Final = r"(?:\S+\s+){3}"
 _PHRASE: Final = r"(?:\S+\s+){2}"
 _TRAILS_OFF: Final = r"(?:…|\.\.\.)\W*$|^\W*\[.*\]\W*$"
 """A sentence without an end, a gap that was not filled."""
@@ -348,6 +358,10 @@ def is_settled(oracle: Oracle, language: LanguageCatalog | None) -> pl.Expr:
 _ENDING: Final = (
     r"(?:e?[rs]|ed|ing|er|est|ly|ness|ity|i(?:er|est|ly|ness)|íssims?|ísim[oa]s?|amente|ment|ment[es]?)?"
 )
+_DEGREE: Final = r"[ií](?:ss?im|ll|t)[oae]?s?"
+"""What makes a word greater or smaller: `-ísimas`, `-illas`."""
+_STEM: Final = 2
+_ACCENTS: Final = {vowel: f"[{group}]" for group in ("aàá", "eèé", "iíï", "oòó", "uúü") for vowel in group}
 _ROWS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _STRUCK: Final = "|".join(row[at : at + 4] for row in _ROWS for at in range(len(row) - 3))
 _REPEATED: Final = "|".join(f"{letter}{{4,}}" for letter in "abcdefghijklmnopqrstuvwxyz")
@@ -373,11 +387,19 @@ def names_one_of(values: tuple[str, ...], language: LanguageCatalog | None) -> p
 @lru_cache(maxsize=256)
 def _any_form(values: tuple[str, ...]) -> str:
     forms = sorted((form for form in compare_forms(values) if form), key=lambda form: (-len(form), form))
-    return (
-        rf"\b{{start-half}}({'|'.join(literal(form) for form in forms)}){_ENDING}\b{{end-half}}"
-        if forms
-        else NEVER
-    )
+    return rf"\b{{start-half}}({'|'.join(map(_any_spelling, forms))})\b{{end-half}}" if forms else NEVER
+
+
+def _any_spelling(form: str) -> str:
+    """A word with its endings, whatever accents it has: `naïve`, `noisier`, `rarísimas` for `naive`, `noisy`, `raras`."""
+    spelled = [literal(form) + _ENDING]
+    if form.endswith("y"):
+        spelled.append(literal(form[:-1]) + "i(?:er|est|ly|ness)")
+    stem = form.rstrip("s").rstrip("aeo")
+    if len(stem) > _STEM:
+        spelled.append(literal(stem) + _DEGREE)
+    either = "|".join(spelled).replace(r"\-", "[- ]")
+    return re.sub("[aeiouàáèéíïòóúüñnç]", lambda letter: _ACCENTS.get(letter[0], letter[0]), either)
 
 
 @lru_cache(maxsize=256)
