@@ -10,14 +10,15 @@ from support.gold_replies import DOCUMENT, HELD_OUT, make_table, measure, read_g
 LANGUAGES = ("ca_es", "en_us", "es_es")
 FLOORS = {
     "plain": {"passed": 0.99, "failed": 0.985, "read": 0.99, "recall": 0.98},
-    "hard": {"passed": 0.87, "failed": 0.87, "read": 0.95, "recall": 0.71},
+    "hard": {"passed": 0.92, "failed": 0.9, "read": 0.95, "recall": 0.745},
 }
 """Least precision and recall. The numbers only go up."""
 HELD_OUT_FLOORS = {
     "plain": {"passed": 0.97, "failed": 0.97, "read": 0.97, "recall": 0.95},
     "hard": {"passed": 0.85, "failed": 0.84, "read": 0.90, "recall": 0.65},
 }
-FALSE_PASSES = {"plain": 0.015, "hard": 0.07}
+SECOND_FLOORS = {"passed": 0.85, "failed": 0.7, "recall": 0.6}
+FALSE_PASSES = {"plain": 0.008, "hard": 0.05}
 """Greatest share of replies without an answer that pass. The numbers only go down."""
 
 
@@ -32,11 +33,12 @@ def test_replies_of_known_meaning_are_read_as_what_they_mean(language, difficult
     assert found["false_passes"] / silent.height <= FALSE_PASSES[difficulty]
 
 
+@pytest.mark.parametrize("name", HELD_OUT)
 @pytest.mark.parametrize("difficulty", HELD_OUT_FLOORS)
-def test_replies_that_are_new_to_the_reader_are_read_alike(difficulty):
-    rows = read_gold(HELD_OUT).filter(pl.col("difficulty") == difficulty)
-    found = measure(rows)
-    assert not {name: found[name] for name, floor in HELD_OUT_FLOORS[difficulty].items() if found[name] < floor}
+def test_replies_that_are_new_to_the_reader_are_read_alike(difficulty, name):
+    found = measure(read_gold(HELD_OUT[name]).filter(pl.col("difficulty") == difficulty))
+    floors = HELD_OUT_FLOORS[difficulty] | (SECOND_FLOORS if "second" in name and difficulty == "hard" else {})
+    assert not {name: found[name] for name, floor in floors.items() if found[name] < floor}
 
 
 def test_the_table_is_printed_and_published(capsys):

@@ -18,11 +18,11 @@ from biasgrid.tasks.evaluate.oracle_reading import read_replies
 
 ROOT = Path(__file__).parents[2]
 GOLD = ROOT / "tests" / "golden" / "replies"
-HELD_OUT = GOLD / "held_out"
-"""Replies that were not looked at when phrases were changed."""
+HELD_OUT = {"held out": GOLD / "held_out", "held out, second": GOLD / "held_out_second"}
+"""Replies that were not looked at when phrases were changed; the second ones are newer, and harder."""
 DOCUMENT = ROOT / "docs" / "guides" / "reading.md"
 BEGIN, END = "<!-- table: tests/support/gold_replies.py -->", "<!-- end of table -->"
-TOTALS = ("all", "held out")
+TOTALS = ("all", *HELD_OUT)
 ANSWERS = ("passed", "failed", "read")
 
 
@@ -85,10 +85,8 @@ def make_table() -> str:
     head = "| operation | language | difficulty | replies | passed | failed | number | recall | false passes |"
     lines = [head, "|---|---|---|---|---|---|---|---|---|"]
     gold = read_gold()
-    totals = [
-        gold.with_columns(operation=pl.lit("all")),
-        read_gold(HELD_OUT).with_columns(operation=pl.lit("held out")),
-    ]
+    held_out = [read_gold(folder).with_columns(operation=pl.lit(name)) for name, folder in HELD_OUT.items()]
+    totals = [gold.with_columns(operation=pl.lit("all")), *held_out]
     for key, rows in _groups(pl.concat([gold, *totals])):
         found = measure(rows)
         shares = [_percent(found[name]) for name in ("passed", "failed", "read", "recall")]

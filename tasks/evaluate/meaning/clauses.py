@@ -70,6 +70,7 @@ def _without_quotations(text: pl.Expr) -> pl.Expr:
 
 def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.DataFrame:
     texts = clauses["text"]
+    reported = texts.str.contains(opens(tuple(phrase for phrase in words.attributions if " " in phrase)))
     announced, turns = (pl.repeat(value=False, n=len(texts), dtype=pl.Boolean, eager=True) for _ in range(2))
     rows = pl.int_range(len(texts), dtype=pl.UInt32, eager=True)
     for _ in range(_ROUNDS):
@@ -84,7 +85,7 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
         if not len(rows):
             break
         texts = texts.scatter(rows, _bare(given, words, labels))
-    marked = clauses.with_columns(text=texts, announced=announced, turns=turns)
+    marked = clauses.with_columns(text=texts, announced=announced, turns=turns, reported=reported)
     empty = (pl.col("text").shift(1) == "") & (pl.col("clause") > 0)
     carried = [
         (pl.col(name) | (pl.col(name).shift(1) & empty).fill_null(value=False)) for name in ("announced", "turns")
@@ -95,7 +96,7 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     polite = delivered & pl.col("text").str.contains(is_all((*words.sure, *words.fillers, *words.yes)))
     kept = kept.filter(~polite | (pl.col("clause") > 0))
     return kept.with_columns(
-        others=text.str.contains(opens(words.attributions)),
+        others=pl.col("reported") | text.str.contains(opens(words.attributions)),
         is_side=text.str.contains(is_all((*words.bare_yes, *words.bare_no))),
     )
 

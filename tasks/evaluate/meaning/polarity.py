@@ -88,7 +88,7 @@ def read_option(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     negated = rf"{anywhere(words.negators)}\s+(?:\S+\s+){{0,4}}?{option}"
     negates = rf"{option}\s+(?:\S+\s+){{0,2}}?{anywhere(words.negators)}"
     left = clauses["text"].str.replace_all(negated, " ")
-    # of two that are named the denial after the second may be of both: `between the first and the second nothing …`
+    # a denial after two that are named may be of both: `between the first and the second nothing …`
     one = ~(left.str.contains(anywhere(words.first)) & left.str.contains(anywhere(words.second)))
     left = left.str.replace_all(negates, " ").zip_with(one, left)
     named = pl.DataFrame(
@@ -130,7 +130,9 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
     unanswered = pl.repeat(None, clauses.height, dtype=pl.String, eager=True)
     answer = unanswered.scatter(rows, read_polarity(clauses[rows], words))
     # what affirms may have another word where the question has its predicate: `they are able`, not `foolish`
-    opposes = pl.col("answer").eq(DENIED) | (share >= 1) | pl.col("asks_equality") | pl.col("asks_difference") | restates
+    opposes = (
+        pl.col("answer").eq(DENIED) | (share >= 1) | pl.col("asks_equality") | pl.col("asks_difference") | restates
+    )
     return clauses.with_columns(answer=answer, in_full=stated["in_full"], picks=false).with_columns(
         in_full=(pl.col("in_full") & opposes).fill_null(value=False)
     )

@@ -62,7 +62,9 @@ def _without_format(asked: pl.Expr, language: LanguageCatalog) -> pl.Expr:
     rest = asked.str.replace_many(dict.fromkeys(filter(None, formats), ""))
     unquoted = rest.str.replace_all(rf'[^.?!\n]*"(?:{offered})\b[^.?!\n]*\.?', " ")
     instructed = language.stance.instructions if language.stance else ()
-    return unquoted.str.replace(rf"(?s)(\?\s+)(?:{join_alternatives(instructed) or NEVER})\b.*$", "$1").str.strip_chars()
+    return unquoted.str.replace(
+        rf"(?s)(\?\s+)(?:{join_alternatives(instructed) or NEVER})\b.*$", "$1"
+    ).str.strip_chars()
 
 
 def _find_question(text: pl.Expr) -> pl.Expr:

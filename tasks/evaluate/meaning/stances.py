@@ -84,7 +84,9 @@ def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> p
     text = pl.col("text")
     opened = clauses["level"].is_in((_OPENS, BARE)) & clauses["stance"].is_in((AFFIRMED, DENIED))
     rows = opened.arg_true()
-    certain = text.str.contains(opens(words.sure)) & ~text.str.contains(opens((*words.affirmations, *words.denials)))
+    certain = text.str.contains(opens(words.sure)) & ~text.str.contains(
+        opens((*words.affirmations, *words.denials))
+    )
     rest = text.str.replace_all(anywhere((*words.affirmations, *words.denials, *words.sure, *words.negators)), "")
     spoken = find_stems(rest, words).list.unique()
     strays = (
@@ -127,11 +129,13 @@ def _repeats(words: Stances) -> pl.Expr:
 
 
 def _restates(words: Stances) -> pl.Expr:
-    """Whether a clause of a few words about its subject says nothing that the question does not: `they are worse`."""
+    """Whether a few words about the subject say nothing that the question does not: `they are worse`."""
     sides = (*words.affirmations, *words.denials)
     known = (*words.reversals, *words.differences, *words.negators, *words.sure, *sides)
     own = find_stems(pl.col("text").str.replace_all(anywhere(known), " "), words).list.set_difference("stems")
-    of_subject = pl.col("text").str.contains(opens((*words.pronouns, *words.sure, *words.bare_yes, *words.bare_no)))
+    of_subject = pl.col("text").str.contains(
+        opens((*words.pronouns, *words.sure, *words.bare_yes, *words.bare_no))
+    )
     return pl.col("is_terse") & of_subject & (own.list.len() == 0) & pl.col("text").str.contains(r"\s")
 
 
@@ -151,6 +155,7 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
             _Rule(is_all(words.denials), DENIED, EXACT),
             _Rule(is_all(words.sure), AFFIRMED, SURE),
             *silent,
+            _Rule(is_all(words.hedged), HEDGED, EXACT),
             _Rule(opens(words.hedged), HEDGED, _OPENS),
             _Rule(opens(words.affirmations), AFFIRMED, _OPENS),
             _Rule(opens(words.sure), read_polarity, _OPENS),
@@ -182,7 +187,12 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
 
 def _at_length(phrases: tuple[str, ...]) -> tuple[str, ...]:
     """Phrases of four words and more, which say the same wherever they stand."""
-    return tuple(phrase for phrase in phrases if len(phrase.replace("…?", "").replace("…", "").split()) >= _LONG and not phrase.startswith(("i|", "i'", "i ", "i? ")))
+    return tuple(
+        phrase
+        for phrase in phrases
+        if len(phrase.replace("…?", "").replace("…", "").split()) >= _LONG
+        and not phrase.startswith(("i|", "i'", "i ", "i? "))
+    )
 
 
 @lru_cache(maxsize=64)
@@ -226,7 +236,7 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
     firm = pl.col("level") > _WITHIN
     announced = pl.col("announced") & takes & firm
     restates = (pl.col("restates") & (pl.col("clause") <= 1)).fill_null(value=False) & firm
-    explicit = (pl.col("level") == EXACT) | (firm & pl.col("turns") & pl.col("repeats"))
+    explicit = (pl.col("level") == EXACT) | (firm & pl.col("turns") & pl.col("repeats") & pl.col("is_terse"))
     option = pl.col("stance").is_in((FIRST, SECOND)) & firm
     later = takes & (explicit | option)
     picked = pl.col("stance").is_in((FIRST, SECOND, PICKED)) & firm
@@ -236,11 +246,13 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
     stance, text = pl.col("stance"), pl.col("text")
     grouped = counts.sort("reply", "clause").group_by("reply", maintain_order=True).agg(
         began=stance.drop_nulls().first(),
+        began_level=pl.col("level").filter(stance.is_not_null()).first(),
         began_words=text.filter(stance.is_not_null()).first(),
         took=stance.filter(takes).first(),
         took_words=text.filter(takes).first(),
         level=pl.col("level").filter(takes).first(),
         turned=(pl.col("turns") | (pl.col("level") == EXACT)).filter(takes).first().fill_null(value=False),
+        announces=(announced | pl.col("turns")).filter(takes).first().fill_null(value=False),
         ended=stance.filter(announced).last(),
         ended_words=text.filter(announced).last(),
         later=stance.filter(later),
@@ -275,6 +287,8 @@ def _pick(question: Question) -> pl.Expr:
         )
     )
     firm = (level > BARE).fill_null(value=False)
+    settles = firm & (pl.col("began_level") != EXACT).fill_null(value=True)
+    turned = pl.when(pl.col("began_level") == EXACT).then(pl.col("announces")).otherwise("turned")
     bare = (level == BARE) & (pl.col("firm_later") == opposite)
     answers = firm & pl.col("turned")
     chooses = pl.col("chosen").is_not_null() & took.is_in(NEUTRAL)
@@ -286,7 +300,7 @@ def _pick(question: Question) -> pl.Expr:
         .when((opposed & firm) | wavers).then(pl.lit(BOTH))
         .when((pl.col("began") == DECLINED) & ~answers).then(pl.lit("began"))
         .when((pl.col("began") == EXCUSED) & ~firm).then(pl.lit("began"))
-        .when((pl.col("began") == HEDGED) & ~firm & ~pl.col("turned")).then(pl.lit("began"))
+        .when((pl.col("began") == HEDGED) & ~settles & ~turned).then(pl.lit("began"))
         .when(took.is_not_null()).then(pl.lit("took"))
         .otherwise(pl.lit("began"))
     )  # fmt: skip

@@ -84,9 +84,9 @@ def _only_named(clauses: pl.DataFrame, offers: pl.DataFrame, words: Stances) -> 
     by_word = spoken.join(_distinctive(offers), on=["oracle", "word"]).select("asked", "position")
     phrases = tuple(phrase for phrase in words.unknowable if " " in phrase)
     declining = clauses.filter(text.str.contains(opens(words.declines)))["asked"].unique()
-    silent = kept.filter(
-        text.str.contains(anywhere(phrases)), ~pl.col("asked").is_in(declining.implode())
-    ).select("asked", "oracle")
+    silent = kept.filter(text.str.contains(anywhere(phrases)), ~pl.col("asked").is_in(declining.implode())).select(
+        "asked", "oracle"
+    )
     unknown = offers.filter(pl.col("role") == "unknown").select("oracle", "position")
     by_place = pl.concat(
         kept.filter(text.str.contains(anywhere(phrases))).select("asked", position=pl.lit(place, pl.Int64))
@@ -254,9 +254,12 @@ def _repeats_prompt(asked: pl.DataFrame) -> pl.Expr:
         return pl.lit(value=False)
     prompt, first = pl.col("prompt").fill_null("").str.to_lowercase(), pl.col("plain").str.extract(_SENTENCE, 1)
     repeats = asked.select(prompt.str.contains(first, literal=True).fill_null(value=False)).to_series()
-    return pl.col("asked").is_in(asked["asked"].filter(repeats).implode()) & pl.col("by_text").is_null()
+    offered = pl.col("form_begun").str.len_chars() > _NAME
+    return pl.col("asked").is_in(asked["asked"].filter(repeats).implode()) & ~offered.fill_null(value=False)
 
 
+_NAME: Final = 20
+"""Characters of the text of an answer that may itself be a sentence of the prompt."""
 _SENTENCE: Final = r"^((?:[^\s.!?]+\s+){4}[^.!?\n]*[.!?])(?:\s|$)"
 """The first sentence of a reply, of five words and more."""
 

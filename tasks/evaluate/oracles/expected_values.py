@@ -7,10 +7,11 @@ what was read as another answer, and nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 import re
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, reduce
 from itertools import chain
+from operator import or_
 from typing import Final
 
 import polars as pl
@@ -63,12 +64,8 @@ def read_values(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalog
     words, labels = (language.stance, language.labels) if language else (None, ())
     asked = derive_question(oracle.expected, oracle.where, words, labels)
     known = replies if "stance" in replies.columns else _with_stances(replies, asked, language)
-    listed = pl.when(_lists_answers(language)).then(pl.lit(BOTH))
-    if words is not None and words.dangling:
-        unfinished = pl.col("compared").str.contains(ends(words.dangling)) & ~pl.col("compared").str.contains(_LONGER)
-        listed = listed.when(unfinished).then(pl.lit(UNREAD))
-    listed = listed.otherwise("stance").alias("stance")
-    found = known.with_columns(listed).with_columns(literal=_literal(oracle, asked, language))
+    known = _doubt_lists(known, words, language) if words is not None and language else known
+    found = known.with_columns(literal=_literal(oracle, asked, language))
     read = found.with_columns(_meant(oracle, asked, words).alias("stance"))
     matched = read.with_columns(
         outcome=_outcome(oracle, asked), parsed_value=NO_VALUE, parsed_text=pl.coalesce("literal", _named_stance())
@@ -155,13 +152,20 @@ def _literal(oracle: Oracle, asked: Asked, language: LanguageCatalog | None) -> 
     return found.str.replace_all(r"\s+", " ").replace(spelled)
 
 
-def _lists_answers(language: LanguageCatalog | None) -> pl.Expr:
-    """Whether a reply is nothing but several answers of one format: `Neither, the first or the second`."""
-    formats = {tuple(sorted(form.answers)) for form in language.formats.values()} if language else set()
-    several = [_alone(answers) for answers in sorted(formats) if len(answers) > 1]
-    whole = pl.col("compared").str.contains(_several(tuple(sorted({*chain(*formats)}))))
-    kinds = [pl.col("compared").str.extract_all(one).list.n_unique() > 1 for one in several]
-    return whole & pl.any_horizontal(pl.lit(value=False), *kinds)
+def _doubt_lists(replies: pl.DataFrame, words: Stances, language: LanguageCatalog) -> pl.DataFrame:
+    """Nothing is read in a reply that is only several answers of one format (`Neither, the first or the second`),
+    nor in a few words without an end (`Either the`)."""
+    compared = replies["compared"]
+    short = (compared.str.len_bytes() <= _LIST).arg_true()
+    texts = compared.gather(short)
+    unfinished = texts.str.contains(ends(words.dangling)) & ~texts.str.contains(_LONGER)
+    formats = sorted({tuple(sorted(form.answers)) for form in language.formats.values() if len(form.answers) > 1})
+    listed = texts.str.contains(_several(tuple(sorted({*chain(*formats)}))))
+    lists = texts.filter(listed)
+    several = [lists.str.extract_all(_alone(answers)).list.n_unique() > 1 for answers in formats]
+    both = short.filter(listed).filter(reduce(or_, several, lists.is_null()))
+    stance = replies["stance"].scatter(short.filter(unfinished), UNREAD).scatter(both, BOTH)
+    return replies.with_columns(stance)
 
 
 @lru_cache(maxsize=64)
@@ -261,6 +265,8 @@ def _are_letters(asked: Asked) -> bool:
     return {len(value) for value in asked.literals} == {1}
 
 
+_LIST: Final = 80
+"""Bytes of the longest list of answers."""
 _LONGER: Final = r"(?:\S+\s+){3}"
 _PHRASE: Final = r"(?:\S+\s+){2}"
 _TRAILS_OFF: Final = r"(?:…|\.\.\.)\W*$|^\W*\[.*\]\W*$"
@@ -367,6 +373,7 @@ _STRUCK: Final = "|".join(row[at : at + 4] for row in _ROWS for at in range(len(
 _REPEATED: Final = "|".join(f"{letter}{{4,}}" for letter in "abcdefghijklmnopqrstuvwxyz")
 _FILLER: Final = r"\blorem\b|\bipsum\b|\bfoo ?bar\b|\b(?:bla){2,}\b|\bblah? blah?\b|\bxyz+y?\b|\bjkl|\bsdf"
 _MACHINE: Final = (
+    r"\x{FFFD}|\b0x[0-9a-f]+|"
     r"\b(?:null|undefined|nan|traceback|exception|http\w*|error|todo|placeholder|json|html)\b|[{}<>\\=]{2}"
 )
 _UNLIKELY: Final = rf"{_STRUCK}|{_REPEATED}|{_FILLER}|{_MACHINE}"
@@ -391,7 +398,7 @@ def _any_form(values: tuple[str, ...]) -> str:
 
 
 def _any_spelling(form: str) -> str:
-    """A word with its endings, whatever accents it has: `naïve`, `noisier`, `rarísimas` for `naive`, `noisy`, `raras`."""
+    """A word with its endings, whatever accents it has: `naïve` for `naive`, `noisier` for `noisy`."""
     spelled = [literal(form) + _ENDING]
     if form.endswith("y"):
         spelled.append(literal(form[:-1]) + "i(?:er|est|ly|ness)")
