@@ -188,7 +188,7 @@ class Stances(Frozen):
     exceptions: Phrases
     """Limit an answer of none: `except`, `apart from`."""
     instructions: Phrases = ()
-    """Begin a sentence that says how to answer: `answer with yes or no`."""
+    """Begin a sentence about how to answer: `answer with yes or no`."""
     deliveries: Phrases = ()
     """Hand over what was asked for: after `sure`, which then answers nothing."""
     dangling: Phrases = ()

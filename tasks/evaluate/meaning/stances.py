@@ -106,9 +106,9 @@ def _turn_others_round(clauses: pl.DataFrame, words: Stances) -> pl.DataFrame:
     rows = clauses.select(after.fill_null(value=False).arg_true()).to_series()
     if not len(rows):
         return clauses
-    said, itself = read_polarity(clauses[rows - 1], words), read_polarity(clauses[rows], words)
-    stance = said.replace_strict(_OPPOSITES, return_dtype=pl.String)
-    stance = stance.zip_with(itself == DENIED, said)
+    reported, itself = read_polarity(clauses[rows - 1], words), read_polarity(clauses[rows], words)
+    stance = reported.replace_strict(_OPPOSITES, return_dtype=pl.String)
+    stance = stance.zip_with(itself == DENIED, reported)
     return clauses.with_columns(clauses["stance"].scatter(rows, stance), clauses["level"].scatter(rows, _OPENS))
 
 
