@@ -93,7 +93,8 @@ class AuditKind(Base):
     reader = "biasgrid.flows.audit.flow:read_stored"
     resolver = "biasgrid.catalogs.scenario.audit:resolve_audit"
     options = AuditOptions
-    lacks = ("evidence", "pictures")  # bundles would hold the documents
+    lacks = ("pictures",)
+    has_documents = True
     table = ("audit-shifts", "shifts")
     pages = ("biasgrid.tasks.report.html.audit_pages:write_audit_page", "report.html")
     words = (

@@ -46,11 +46,14 @@ class ReportOptions(Options):
     gate: Literal["point", "decided"] = option(
         "point", "--gate", "With `junit` and `markdown`: what counts as failed, as of `run`."
     )
+    texts: bool = option(
+        False, "--texts", "With `evidence` of an audit: documents and replies as they are, not as hashes."
+    )
     open_it: bool = option(False, "--open", "Open the pages in the browser.")
     data: str | None = DATA
 
 
-@command(ReportOptions, "run all_runs format out language gate open_it data")
+@command(ReportOptions, "run all_runs format out language gate texts open_it data")
 def report(given: ReportOptions) -> None:
     """Write what a run found as files: pages for the browser, `html`; `csv`, `json`, of a benchmark LangBiTe's
     three CSV files; `pictures` as SVG and PNG; for CI `junit` and `markdown`, a job's summary; `model-card`,
@@ -70,7 +73,8 @@ def report(given: ReportOptions) -> None:
         typer.echo(site.index)
         _open(site.index, given)
         return
-    written = write_report(given.run, given.format, given.out, given.data, given.language, given.gate)
+    chosen = given.pick("out", "data", "language", "gate", "texts")
+    written = write_report(given.run, given.format, **chosen)
     for path in written[:1] if given.format == "html" else written:
         typer.echo(path)
     _open(written[0], given)

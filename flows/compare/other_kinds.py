@@ -1,4 +1,4 @@
-"""Sections of a comparison of probes, red teams or interactions."""
+"""Sections of a comparison of probes, red teams, interactions or audits."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from biasgrid.flows.compare.rows import (
     circumstances,
     difference,
     format_changes,
+    format_points,
     from_to,
     points,
     section,
@@ -61,6 +62,15 @@ def _play(row: Record) -> str:
     return " · ".join(part for part in (row["setting"], mitigation, "" if stage == "only" else stage) if part)
 
 
+def _comparison(row: Record) -> str:
+    design = "" if row["design"] == "solo" else row["design"]
+    return " · ".join(part for part in (row["identity_group"], row["signal"], design) if part)
+
+
+def _points_or_none(value: float | None) -> str:
+    return "–" if value is None else format_points(value)
+
+
 COMPARED: Final[Mapping[str, Compared]] = {
     "probe_findings": Compared(
         "Differences",
@@ -103,6 +113,19 @@ COMPARED: Final[Mapping[str, Compared]] = {
         "moved",
         "before, after: by how much the score rose, in the scenes of both; worse: it rises further. "
         f"Test: paired by scene; {DECIDED}",
+    ),
+    "score_shifts": Compared(
+        "Differences",
+        "group × model",
+        _join_columns("model", "language"),
+        _comparison,
+        "shift",
+        "before, after: points of the group less those of the reference, over the pairs decided in both; "
+        f"worse: further from 0. Test: clustered by document and identity; {DECIDED} "
+        "finding: as of each whole run.",
+        "finding",
+        _points_or_none,
+        format_points,
     ),
 }
 """By table of the comparison."""

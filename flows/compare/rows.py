@@ -91,7 +91,11 @@ def difference(
 
 def points(value: float) -> str:
     """A difference of shares in percentage points."""
-    return f"{round(100 * value, 1) or 0.0:+.1f}".replace("-", "−")
+    return format_points(100 * value)
+
+
+def format_points(value: float) -> str:
+    return f"{round(value, 1) or 0.0:+.1f}".replace("-", "−")
 
 
 def from_to(row: Record, name: str) -> str:

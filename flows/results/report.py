@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 import typer
 
@@ -16,7 +17,6 @@ from biasgrid.flows.runs.kinds import AnyKind, all_kinds, find_kind
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.flows.runs.run_state import warn_of_unfinished
 from biasgrid.flows.terminal.console import readable
-from biasgrid.tasks.report.checks import Gate
 from biasgrid.tasks.report.evidence.manifest import Newer
 from biasgrid.tasks.report.evidence.verify import Flaw, Verified, verify
 from biasgrid.tasks.report.evidence.write import write_evidence
@@ -93,22 +93,21 @@ def write_html(lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0])
     return renew(out, partial(_pages(kind).write, lake, run_id, language=language))
 
 
-def write_bundle(lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0]) -> list[Path]:
-    """The evidence bundle, with the pages of the run's kind but for those to which other runs contribute."""
+def write_bundle(
+    lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0], *, texts: bool = False
+) -> list[Path]:
+    """The evidence bundle, with the pages of the run's kind but for those to which other runs contribute.
+    Of a kind whose prompts hold people's documents, hashes stand for texts, unless `texts`."""
     kind = find_kind(find_run(lake, run_id).kind)
     pages = partial(_pages(kind).write, language=language, **kind.pages_alone)
-    return write_evidence(lake, run_id, out, pages=pages, language=language)
+    return write_evidence(lake, run_id, out, pages=pages, language=language, texts=texts or not kind.has_documents)
 
 
 def write_report(
-    run: str | None,
-    kind: str,
-    out: Path | None = None,
-    data: str | Path | None = None,
-    language: str = LANGUAGES[0],
-    gate: Gate = "point",
+    run: str | None, kind: str, out: Path | None = None, data: str | Path | None = None, **options: Any
 ) -> list[Path]:
-    """Writes a report into `reports/<run id>` by default, and returns its files. Raises UserError."""
+    """Writes a report into `reports/<run id>` by default, and returns its files. `options`: of any format, each
+    taken by the writers that know it. Raises UserError."""
     lake = existing_lake(data)
     found, chosen = find_run(lake, run, needs="report"), FORMATS[kind]
     fitting = (
@@ -116,8 +115,7 @@ def write_report(
     )
     refuse_other_kinds(found, chosen.name, *fitting)
     warn_of_unfinished(lake, [found])
-    options = {"language": language, "gate": gate}
-    taken = {name: options[name] for name in chosen.options}
+    taken = {name: options[name] for name in chosen.options if name in options}
     return chosen.load()(lake, found.run_id, out or Path("reports") / found.run_id, **taken)
 
 

@@ -16,7 +16,8 @@ class Format:
     writer: str
     """`module:function`, imported when it is used: writes files of a lake's run into a folder and returns them."""
     options: tuple[str, ...] = ()
-    """Options that the writer takes besides: `gate`, what counts as failed; `language`."""
+    """Options that the writer takes besides: `gate`, what counts as failed; `language`; `texts`, whether
+    a bundle holds those of an audit."""
     is_for_all: bool = True
     """Whether every kind of run has it; else those that name it in their `formats`."""
     name: str = "report"
@@ -35,7 +36,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     ),
     "json": Format(f"{ROOM}.formats.data_files:write_json"),
     "html": Format("biasgrid.flows.results.report:write_html", ("language",)),
-    "evidence": Format("biasgrid.flows.results.report:write_bundle", ("language",)),
+    "evidence": Format("biasgrid.flows.results.report:write_bundle", ("language", "texts")),
     "junit": Format(f"{ROOM}.formats.junit:write_junit", ("gate",)),
     "markdown": Format(f"{ROOM}.formats.step_summary:write_step_summary", ("gate",)),
     "pictures": Format(f"{ROOM}.charts.pictures:write_pictures"),

@@ -135,6 +135,8 @@ class RunKind(ABC, Generic[R, F, E]):
     """Formats of reports that other kinds lack."""
     lacks: ClassVar[tuple[str, ...]] = ()
     """Formats of reports that all other kinds have."""
+    has_documents: ClassVar[bool] = False
+    """Whether its prompts hold documents of people, so that bundles hold hashes in their place."""
     table: ClassVar[tuple[str, str]] = ("", "")
     """Key and content of the artifact with its findings, the `records` of its sections."""
     pages: ClassVar[tuple[str, str]]

@@ -93,6 +93,7 @@ OF_KINDS = {
     "probe": ("probe_findings",),
     "redteam": ("attack_success",),
     "interaction": ("bias_scores", "escalation"),
+    "audit": ("score_shifts",),
 }
 """Tables of the other kinds of runs, named as the marts that they compare."""
 AS_CIRCUMSTANCES = ("criteria", "answering")

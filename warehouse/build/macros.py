@@ -23,6 +23,7 @@ TOPICS = (
     "decisions",
     "power",
     "differences",
+    "clusters",
     "comparisons",
     "agreement",
     "judges",

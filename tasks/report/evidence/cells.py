@@ -182,11 +182,27 @@ INTERACTION = """
     where run_id = $1
     order by all
 """
+AUDIT = """
+    select
+        'decisions' as unit, model, identity_group as requirement, concern, language, signal as input,
+        design as reflection, decisions as planned, refused, unreadable, rates.errors, 0 as other,
+        rates.documents as templates, coalesce(finding, 'counted') as finding, null::double as limit,
+        null::bigint as needed
+    from marts.selection_rates as rates
+    left join (
+        select run_id, model, language, design, signal, identity_group, finding
+        from marts.score_shifts
+        where measure = 'decision'
+    ) using (run_id, model, language, design, signal, identity_group)
+    where run_id = $1
+    order by all
+"""
 CELLS_OF_KIND: Final[Mapping[str, str]] = {
     "benchmark": BENCHMARK,
     "probe": PROBE,
     "redteam": RED_TEAM,
     "interaction": INTERACTION,
+    "audit": AUDIT,
 }
 ERRORS = """
     select model, purpose, error_class, count(*) as replies

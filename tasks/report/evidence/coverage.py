@@ -20,6 +20,7 @@ from biasgrid.tasks.report.figures import MOST_TEMPLATES, format_score, share
 from biasgrid.tasks.report.findings import RunFacts, run_facts
 from biasgrid.tasks.report.html.page import Speech
 from biasgrid.tasks.report.languages import LANGUAGES, words
+from biasgrid.warehouse.schemas import AUDIT
 from biasgrid.warehouse.storage.lake import Lake
 
 ABSENT = "–"
@@ -146,7 +147,8 @@ class Coverage:
 
     @property
     def limits(self) -> list[str]:
-        return [self.wording.text(key) for key in LIMITS]
+        own = ("limit.audit",) if self.run.kind == AUDIT else ()
+        return [self.wording.text(key) for key in (*own, *LIMITS)]
 
     @property
     def points(self) -> list[list[str]]:

@@ -10,6 +10,7 @@ from typing import Any, Final, get_args
 import polars as pl
 import yaml
 
+from biasgrid.catalogs.audit.identities import Signal
 from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.catalogs.schema.choices import Mitigation, ProbeTest, Setting, StrategyName
 from biasgrid.catalogs.schema.entries import InputType, Reflection
@@ -21,11 +22,16 @@ NAMES: Final[Mapping[str, tuple[str, str, str]]] = {
     "probe": ("pair", "test", "pair"),
     "redteam": ("pair", "strategy", "pair"),
     "interaction": ("domain", "setting", "mitigation"),
+    "audit": ("group", "signal", "design"),
 }
 """What requirement, input and reflection are, by kind of run."""
-GROUPS: Final = {"benchmark": "communities", "probe": "probes", "redteam": "probes", "interaction": "people"}
+GROUPS: Final = {"benchmark": "communities", "probe": "probes", "redteam": "probes", "interaction": "people"} | {
+    "audit": "identities"
+}
 """In which files of a catalog the groups of people stand, by kind of run."""
-INPUTS: Final = {"benchmark": InputType, "probe": ProbeTest, "redteam": StrategyName, "interaction": Setting}
+INPUTS: Final = {"benchmark": InputType, "probe": ProbeTest, "redteam": StrategyName, "interaction": Setting} | {
+    "audit": Signal
+}
 REFLECTIONS: Final = {"benchmark": Reflection, "interaction": Mitigation}
 FACETS = ("favoured", "stigmatised")
 Texts = Mapping[tuple[str, str], str]
@@ -91,6 +97,8 @@ def _known_values(kind: str, names: Iterable[str], texts: Texts) -> dict[str, se
         known[reflection] = set(get_args(REFLECTIONS[kind]))
     if requirement == "pair":
         known["pair"] = _declared_names(texts, "probes", ("pairs",))
+    if requirement == "group":
+        known["group"] = known["community"]
     if requirement == "domain":
         known["domain"] = _ids(texts, "scenes")
     return known

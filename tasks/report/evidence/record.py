@@ -44,8 +44,11 @@ KINDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "input": ("setting",),
         "reflection": ("mitigation", "stage"),
     },
+    "audit": {"tested": ("", "signal", "design"), "concern": ("concern",), "input": ("signal",)},
 }
 """What the parts of a text in a column are, by kind of run; `` or nothing: names of a catalog."""
+FORMS: Final = {"bias score": "score", "difference in points": "score", "impact ratio": "ratio"}
+"""How measures that are no shares are written."""
 STYLES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("succeeded", *BIASED), "bad"),
     **{state: verdict.tone for state, verdict in VERDICTS.items()},
@@ -118,7 +121,7 @@ class RecordTables:
         return self.wording.words(value, KINDS[self.record.run.kind].get(column, ()))
 
     def _finding(self, row: Row) -> Shown:
-        number = self.wording.score if row["measure"] == "bias score" else self.wording.share
+        number = getattr(self.wording, FORMS.get(row["measure"], "share"))
         low, high = number(row["low"]), number(row["high"])
         interval = ABSENT if row["low"] is None else self._range(low, high)
         texts = (row["model"], self._translate(row["what"], "tested"), row["language"] or ABSENT)

@@ -103,17 +103,38 @@ def _is_same(name: str, kind: str = "") -> str:
     return f"({same} or {near})" if kind == "double" else f"({same})"
 
 
-def write_records(lake: Lake, run_id: str, folder: Path) -> list[str]:
-    """Each table of the lake in which the run has landed anything, as it landed; returns their names."""
+def write_records(lake: Lake, run_id: str, folder: Path, *, texts: bool = True) -> list[str]:
+    """Each table of the lake in which the run has landed anything, as it landed; returns their names. Without
+    `texts`, those of prompts and replies are hashes."""
     written = []
     for table in TABLES:
         files = lake.files(table, run_id)
         refuse_newer(files)
         if files:
             schema = declared_schema(table)
-            write_rows(folder, table, schema, (batch for file in files for batch in _read_batches(file, schema)))
+            rows = (batch for file in files for batch in _read_batches(file, schema))
+            write_rows(folder, table, schema, rows if texts else map(_hash_texts, rows))
             written.append(table)
     return written
+
+
+TEXTS = ("template_text", "instance_text", "messages", "text", "raw", "note", "error_message", "reason")
+"""Columns that may quote a prompt or a reply."""
+
+
+def _hash_texts(rows: pa.RecordBatch) -> pa.RecordBatch:
+    for name in set(TEXTS) & set(rows.schema.names):
+        at = rows.schema.get_field_index(name)
+        hashed = [_hash_text(value) for value in rows.column(at).to_pylist()]
+        rows = rows.set_column(at, rows.schema.field(at), pa.array(hashed, rows.schema.field(at).type))
+    return rows
+
+
+def _hash_text(value: Any) -> Any:
+    """Of messages each content."""
+    if isinstance(value, list):
+        return [one | {"content": _hash_text(one["content"])} for one in value]
+    return None if value is None else f"sha256:{hashlib.sha256(value.encode()).hexdigest()}"
 
 
 def _read_batches(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -135,6 +135,20 @@ OF_KIND: Final[Mapping[str, str]] = {
         from marts.bias_scores
         where run_id = $1
     """,
+    "audit": """
+        select
+            model, concat_ws(', ', identity_group, signal, design) as what, language,
+            'difference in points' as measure, difference as value, low, high, margin as against, finding,
+            null as by_point
+        from marts.score_shifts
+        where run_id = $1 and measure = 'decision'
+        union all
+        select
+            model, concat_ws(', ', identity_group, signal, design), language, 'impact ratio', impact_ratio, low,
+            high, least_ratio, if(least_ratio is null, 'counted', state), null
+        from marts.impact_ratios
+        where run_id = $1
+    """,
 }
 
 
@@ -164,10 +178,17 @@ ROLES: Mapping[str, Role] = {
 
 
 def write_evidence(
-    lake: Lake, run_id: str, out: Path, pages: Pages | None = None, language: str = LANGUAGES[0]
+    lake: Lake,
+    run_id: str,
+    out: Path,
+    pages: Pages | None = None,
+    language: str = LANGUAGES[0],
+    *,
+    texts: bool = True,
 ) -> list[Path]:
-    """Writes `<run_id>.evidence.zip`, the same bytes each time. Raises UserError for an unknown or stale run,
-    LakeDamaged if a file of it does not have the bytes that were written."""
+    """Writes `<run_id>.evidence.zip`, the same bytes each time; without `texts`, hashes stand for those of prompts
+    and replies. Raises UserError for an unknown or stale run, LakeDamaged if a file of it does not have the bytes
+    that were written."""
     row = run_row(lake, run_id)
     refuse_damaged(lake, [file for table in TABLES for file in lake.files(table, run_id)])
     _refuse_stale(lake, run_id, row["state"])
@@ -175,7 +196,7 @@ def write_evidence(
     target = out / f"{run_id}{'' if language == LANGUAGES[0] else f'.{language}'}{SUFFIX}"
     with report_write_errors(out, "the bundle"), tempfile.TemporaryDirectory(prefix="biasgrid-") as folder:
         stage = Path(folder)
-        sources = _stage(lake, run, stage, pages, language)
+        sources = _stage(lake, run, stage, pages, language, texts=texts)
         _write_zip(target, stage, lambda contents: _manifest(run, contents, sources, language))
     return [target]
 
@@ -189,14 +210,16 @@ def _refuse_stale(lake: Lake, run_id: str, state: object) -> None:
         raise UserError(Problem(what, str(lake.display_path(lake.database)), remedy))
 
 
-def _stage(lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None, language: str) -> dict[str, str]:
+def _stage(
+    lake: Lake, run: Mapping[str, Any], stage: Path, pages: Pages | None, language: str, *, texts: bool
+) -> dict[str, str]:
     """Writes all but manifest and sums; returns what the run called those files that bear another name."""
     run_id = str(run["run_id"])
     criteria = criteria_of(lake, run_id)
     catalogs = catalog_files(run, criteria)
     write_scenario(run, stage)
     write_environment(run, criteria, stage / "environment")
-    records = write_records(lake, run_id, stage / "records")
+    records = write_records(lake, run_id, stage / "records", texts=texts)
     with connect(lake, texts_of=run_id) as warehouse:
         marts = write_marts(warehouse, run_id, stage / "marts")
         record = coverage(lake, warehouse, run, catalogs, language)

@@ -1,12 +1,16 @@
 """Audits from end to end: right answers, what is shown, and how one goes on after a kill, over HTTP."""
 
+import zipfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
 from biasgrid.flows.api import Audit
+from biasgrid.tasks.report.evidence.verify import verify
 from biasgrid.warehouse.build.build import query
 from support.audits import write_audit
 
@@ -40,7 +44,26 @@ def test_planted_gaps_are_found_in_their_direction_and_a_quirk_is_not(shell, tmp
     traced = mine.finish("trace", "women", "--model", "simulated/decider-gap")[1]
     assert "matched with men" in traced
     assert mine.finish("report", "--format", "html")[0] == 0
-    assert mine.finish("report", "--format", "evidence")[0] == 2
+    read = _unpack(mine, tmp_path / "hashed")
+    assert "led a team" not in read
+    assert "sha256:" in read
+    assert "led a team" in _unpack(mine, tmp_path / "whole", "--texts")
+    compared = mine.finish("compare", mine.run().run_id, "--models", "decider-gap", "decider-reversed")[1]
+    assert "1 worse" in compared or "1 better" in compared
+    assert "lower → higher" in compared
+
+
+def _unpack(mine: Any, folder: Path, *words: str) -> str:
+    """All texts of the bundle's tables and pages; its marts are those that its records give."""
+    assert mine.finish("report", "--format", "evidence", "--out", folder, *words)[0] == 0
+    (bundle,) = folder.glob("*.evidence.zip")
+    assert verify(bundle).is_intact
+    with zipfile.ZipFile(bundle) as opened:
+        opened.extractall(folder)
+    script = (folder / "recompute/recompute.sql").read_text()
+    compared = duckdb.connect().execute(f"set file_search_path = '{folder}'; {script}").fetchall()
+    assert {name: differing for name, _, differing in compared if differing} == {}
+    return "".join(path.read_text() for path in folder.rglob("*") if path.suffix in (".csv", ".md", ".html"))
 
 
 def test_a_killed_audit_over_http_goes_on_and_asks_nothing_twice(shell, gateway, tmp_path):

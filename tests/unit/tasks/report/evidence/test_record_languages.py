@@ -89,7 +89,7 @@ def test_bundles_of_other_kinds_are_in_spanish_with_the_same_numbers(kind, reque
     run: Any = request.getfixturevalue(kind)
     content = {}
     for language in LANGUAGES:
-        (path,) = write_report(run.run_id, "evidence", tmp_path, run.data, language)
+        (path,) = write_report(run.run_id, "evidence", tmp_path, run.data, language=language)
         content[language] = texts_of(path)
     assert left_over(content["es_es"]["record.html"]) == left_over(content["es_es"]["coverage.md"]) == set()
     assert sorted(numbers(content["es_es"]["record.html"])) == sorted(numbers(content["en_us"]["record.html"]))
