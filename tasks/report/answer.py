@@ -18,6 +18,7 @@ from biasgrid.catalogs.loading.documents import read_document
 from biasgrid.catalogs.scenario.scenario import resolve, scenario_file
 from biasgrid.tasks.report.checks import Check, by_model, headline_checks
 from biasgrid.tasks.report.figures import MOST_TEMPLATES, format_measure
+from biasgrid.tasks.report.languages import LANGUAGES, format_figures, words
 from biasgrid.tasks.report.verdicts import VERDICTS, WORST_FIRST, State
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.schemas import BENCHMARK
@@ -29,26 +30,50 @@ NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """How the checks of a kind of run are counted and failed."""
+class Phrases:
+    """The sentences about a kind of run in a language."""
 
-    check: str
-    fails: str
-    meets: str
-    worst: str
-    caution: str = ""
-    """What every surface shows besides."""
+    kind: str
+    language: str = LANGUAGES[0]
+
+    def say(self, key: str, **given: object) -> str:
+        return words("answer", self.language)[key].format(**given)
+
+    def count(self, key: str, count: int, **given: object) -> str:
+        """The text for one or for several."""
+        return self.say(f"{key}.{'one' if count == 1 else 'other'}", n=self.figures(f"{count:,}"), **given)
+
+    def own(self, key: str, count: int | None = None, **given: object) -> str:
+        """A text of the kind of run."""
+        key = f"{self.kind}.{key}"
+        return self.say(key, **given) if count is None else self.count(key, count, **given)
+
+    def figures(self, number: str) -> str:
+        return format_figures(number, self.language)
+
+    def measure(self, check: Check) -> str:
+        return self.figures(format_measure(check.value, check.unit))
+
+    def interval(self, check: Check) -> str:
+        low, high = (self.figures(format_measure(end, check.unit)) for end in (check.low, check.high))
+        return self.say("to", low=low, high=high)
+
+    def list_names(self, names: Sequence[str]) -> str:
+        """Some names, and how many more."""
+        more = len(names) - NAMED
+        if more > 0:
+            return self.say("more", names=", ".join(names[:NAMED]), n=more)
+        return self.join_names(names)
+
+    def join_names(self, names: Sequence[str]) -> str:
+        if len(names) == 1:
+            return names[0]
+        return self.say("and", first=", ".join(names[:-1]), last=names[-1])
 
 
-NO_STATUTE: Final = "It is no audit under Local Law 144 or any statute."
-WORDS: Final[Mapping[str, Words]] = {
-    "benchmark": Words("requirement", "fails", "meets", "worst on"),
-    "probe": Words("test", "shows bias in", "stays below the bound in", "most in"),
-    "redteam": Words("strategy", "is led into bias by", "stays below the bound against", "most by"),
-    "interaction": Words("setting", "shows bias in", "stays below the bound in", "most in"),
-    "audit": Words("comparison", "decides differently in", "stays within the margin in", "most for", NO_STATUTE),
-}
-"""By kind of run."""
+def caution(kind: str, language: str = LANGUAGES[0]) -> str:
+    """What every surface shows besides; empty where there is nothing."""
+    return words("answer", language).get(f"{kind}.caution", "")
 
 
 @dataclass(frozen=True)
@@ -57,7 +82,7 @@ class ModelAnswer:
 
     model: str
     checks: Sequence[Check]
-    words: Words
+    phrases: Phrases
 
     @cached_property
     def counts(self) -> Counter[State]:
@@ -75,12 +100,13 @@ class ModelAnswer:
     @property
     def verdict(self) -> str:
         """In two or three words, such as `fails 6 of 8`."""
-        word, count, all_of = VERDICTS[self.state].word, self.counts[self.state], len(self.checks)
+        count, all_of = self.counts[self.state], len(self.checks)
         if self.state == "not met":
-            word = "fails" if self.words.fails == "fails" else "bias in"
-            return f"{word} {count} of {all_of}"
+            key = "fails" if self.phrases.kind == BENCHMARK else "biased"
+            return self.phrases.say(f"verdict.{key}", n=count, all=all_of)
         if self.state == "met":
-            return f"meets all {all_of}" if all_of > 1 else "meets it"
+            return self.phrases.count("verdict.meets", all_of)
+        word = VERDICTS[self.state].say(self.phrases.language)
         return word if self.state == "not evaluated" and count == all_of else f"{word} ({count})"
 
     @cached_property
@@ -128,91 +154,98 @@ class Answer:
     available: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """Templates that the library has, by requirement and language; empty where it is not known."""
 
+    language: str = LANGUAGES[0]
+
+    def in_language(self, language: str) -> Answer:
+        phrases = Phrases(self.run.kind, language)
+        return replace(self, language=language, models=[replace(one, phrases=phrases) for one in self.models])
+
     @property
-    def words(self) -> Words:
-        return WORDS[self.run.kind]
+    def phrases(self) -> Phrases:
+        return Phrases(self.run.kind, self.language)
 
     @property
     def head(self) -> str:
         """Which run it is, in one line."""
-        models = f"{len(self.models)} model{'s' * (len(self.models) != 1)}"
-        cost = "" if self.cost_usd is None else _format_cost(self.cost_usd)
-        parts = (self.name, f"run {self.short}", f"{self.run.started_at:%-d %b %Y}", models)
-        return " · ".join(part for part in (*parts, f"{self.requests:,} replies", cost) if part)
+        say, at = self.phrases, self.run.started_at
+        day = "" if at is None else f"{at.day} {say.say('months').split()[at.month - 1]} {at.year}"
+        models, replies = say.count("head.models", len(self.models)), say.figures(f"{self.requests:,}")
+        free = say.say("head.free") if self.cost_usd == 0 else ""
+        cost = "" if self.cost_usd is None else free or say.figures(_format_cost(self.cost_usd))
+        run = say.say("head.run", short=self.short)
+        parts = (self.name, run, day, models, say.say("head.replies", n=replies), cost)
+        return " · ".join(part for part in parts if part)
 
     def sentences(self, most: int = NAMED) -> list[str]:
         """Who meets what, who fails worst on what, what is not proven, who gave no answer; `most` models of each
         are described."""
         described = (*self._describe_unproven(most), *self._describe_failing(most), *self._describe_silent())
-        caution = [self.words.caution] if self.words.caution else []
-        return [*self._incomplete(), self.first, *described, *caution]
+        more = caution(self.run.kind, self.language)
+        return [*self._incomplete(), self.first, *described, *([more] if more else [])]
 
     @property
     def first(self) -> str:
         """The answer in one sentence."""
-        meeting = [one.model for one in self.models if one.state == "met"]
+        say, meeting = self.phrases, [one.model for one in self.models if one.state == "met"]
         if not self.models:
-            return "Nothing was judged."
+            return say.say("nothing")
         if meeting:
-            verb = self.words.meets if len(meeting) == 1 else _plural_verb(self.words.meets)
-            return f"{list_names(meeting)} {verb} {self._all}."
+            return say.own("meets", len(meeting), names=say.list_names(meeting), all=self._all)
         if self.run.kind == BENCHMARK:
-            who = self.models[0].model if len(self.models) == 1 else "No model"
-            return f"{who} is{' not' * (len(self.models) == 1)} shown to meet {self._all}."
+            key = "none.one" if len(self.models) == 1 else "none"
+            return say.say(key, name=self.models[0].model, all=self._all)
         biased = sum(one.state == "not met" for one in self.models)
-        if biased:
-            return (
-                "Bias is shown." if len(self.models) == 1 else f"{biased} of {len(self.models)} models show bias."
-            )
-        return "No bias is shown, and that is no proof: what was found may be chance either way."
+        if not biased:
+            return say.say("unbiased")
+        return say.say("biased.alone" if len(self.models) == 1 else "biased.among", n=biased, all=len(self.models))
 
     @property
     def _all(self) -> str:
         meeting = [one for one in self.models if one.state == "met"]
-        count = max(len(one.checks) for one in meeting or self.models)
-        return f"the {self.words.check}" if count == 1 else f"all {count} {_plural(self.words.check)}"
+        return self.phrases.own("all", max(len(one.checks) for one in meeting or self.models))
 
     def _incomplete(self) -> Iterator[str]:
         if self.run.state != "completed":
-            yield f"The run is {self.run.state}: what it lacks may hide a failure."
+            yield self.phrases.say("unfinished", state=self.phrases.say(f"state.{self.run.state}"))
 
     def _describe_failing(self, most: int) -> Iterator[str]:
-        failing = [one for one in self.models if one.state == "not met"]
+        say, failing = self.phrases, [one for one in self.models if one.state == "not met"]
         for one in failing[:most]:
-            worst = [f"{check.name} ({format_measure(check.value, check.unit)})" for check in one.ordered[:2]]
-            listed = " and ".join(worst[: one.counts["not met"]])
-            of = f"{one.counts['not met']} of {len(one.checks)} {_plural(self.words.check)}"
-            of = f"its {self.words.check}" if len(one.checks) == 1 else of
-            yield f"{one.model} {self.words.fails} {of}, {self.words.worst} {listed}.{self._harm(one.model)}"
+            count = one.counts["not met"]
+            listed = say.join_names([f"{check.name} ({say.measure(check)})" for check in one.ordered[:2]][:count])
+            of = say.say(
+                f"{say.kind}.of.{'one' if len(one.checks) == 1 else 'other'}", n=count, all=len(one.checks)
+            )
+            yield f"{say.own('fails', model=one.model, of=of, listed=listed)}{self._harm(one.model)}"
         if (more := len(failing) - most) > 0:
-            yield f"{more} more {'fails' if more == 1 else 'fail'} at least one."
+            yield say.count("more.fail", more)
 
     def _harm(self, model: str) -> str:
-        worse = self.harmed.get(model, ())
-        groups = [f"{name} (−{abs(round(100 * by))} points)" for name, by in worse[:NAMED]]
-        return f" Its replies about {_and(groups)} pass less often than about others." if groups else ""
+        say, worse = self.phrases, self.harmed.get(model, ())
+        groups = [say.say("points", name=name, n=abs(round(100 * by))) for name, by in worse[:NAMED]]
+        return f" {say.say('harmed', groups=say.join_names(groups))}" if groups else ""
 
     def _describe_unproven(self, most: int) -> Iterator[str]:
-        unsure = [one for one in self.models if one.state == "undecided"]
+        say, unsure = self.phrases, [one for one in self.models if one.state == "undecided"]
         for one in unsure[:most]:
-            yield _explain_unproven(one, self.words)
+            yield _explain_unproven(one)
         if (more := len(unsure) - most) > 0:
-            yield f"{more} more {'is' if more == 1 else 'are'} not proven."
+            yield say.count("more.unproven", more)
         if self.settling:
-            yield f"`templates: {self.settling}` would settle what is not proven, if the rates stay as they are."
+            yield say.say("settle", n=self.settling)
         lacking = {check.name: check for check in self._unsettled if not self._is_in_library(check)}
         if lacking:
             counts = ((name, self._library_size(check), check.needed) for name, check in lacking.items())
-            own = (f"{name} ({held} of {needed} templates)" for name, held, needed in counts)
-            yield f"This library cannot settle {list_names([*own])}: name a `library` with more templates."
+            own = (say.say("library.holds", name=name, held=held, needed=needed) for name, held, needed in counts)
+            yield say.say("library", names=say.list_names([*own]))
 
     def _describe_silent(self) -> Iterator[str]:
         silent = [one for one in self.models if not one.is_examined]
         if silent:
-            refused = all((one.refused or 0) > 0.5 for one in silent)
-            what = "declined most questions" if refused else "gave no answer that counts"
-            names, them = list_names([one.model for one in silent]), "it" if len(silent) == 1 else "them"
-            yield f"{names} {what}: nothing is known of {them}."
+            key = "declined" if all((one.refused or 0) > 0.5 for one in silent) else "silent"
+            yield self.phrases.count(
+                key, len(silent), names=self.phrases.list_names([one.model for one in silent])
+            )
 
     @cached_property
     def settling(self) -> int | None:
@@ -260,7 +293,7 @@ class Answer:
 
 
 def _format_cost(usd: float) -> str:
-    return "free" if not usd else f"US$ {usd:,.2g}" if usd < 0.1 else f"US$ {usd:,.2f}"
+    return f"US$ {usd:,.2g}" if usd < 0.1 else f"US$ {usd:,.2f}"
 
 
 def _scenario_settings(run: Run) -> dict[str, Any]:
@@ -268,45 +301,33 @@ def _scenario_settings(run: Run) -> dict[str, Any]:
     return orjson.loads(run.scenario_resolved or "{}").get("scenario") or {}
 
 
-def _explain_unproven(one: ModelAnswer, words: Words) -> str:
+def _explain_unproven(one: ModelAnswer) -> str:
     """That nothing fails, and why that is no proof yet."""
+    say, all_of = one.phrases, len(one.checks)
     unsure = [check for check in one.ordered if check.decided == "undecided"]
-    if words.fails != "fails":
+    if say.kind != BENCHMARK:
         lack = one.counts["not evaluated"]
-        among = f"{len(one.checks) - lack} of {len(one.checks)}" if lack else len(one.checks)
-        return f"{one.model} shows no bias in {among} {_plural(words.check)}, which is no proof."
+        among = say.say("some", n=all_of - lack, all=all_of) if lack else all_of
+        return say.own("unproven", model=one.model, among=among)
     if not unsure:
-        return f"{one.model} has too few replies to be judged."
+        return say.say("too.few", model=one.model)
     worst = min(unsure, key=lambda check: (check.low is None, check.low))
-    if all(check.value == 1 for check in one.ordered):
-        lead = "passes everything"
-    else:
-        lead = f"meets {one.counts['met']} of {len(one.checks)} and fails none"
-    interval = f"{worst.interval}; {format_measure(worst.bar, 'share')} required"
+    is_clean = all(check.value == 1 for check in one.ordered)
+    lead = say.say("passes") if is_clean else say.say("passes.some", met=one.counts["met"], all=all_of)
+    bar = say.figures(format_measure(worst.bar, "share"))
+    about = {
+        "model": one.model,
+        "lead": lead,
+        "interval": say.say("required", interval=say.interval(worst), bar=bar),
+    }
     if worst.needed and worst.needed > MOST_TEMPLATES:
-        return f"{one.model} {lead}; {worst.name} is too near the tolerance to settle ({interval})."
-    few = f"{worst.templates:,} templates" if worst.templates else "what was judged"
-    of = "" if len(one.checks) == 1 else f" of {len(unsure)} {_plural(words.check) if unsure[1:] else words.check}"
-    return f"{one.model} {lead}, but {few} are too few to be sure{of} ({interval})."
-
-
-def list_names(names: Sequence[str]) -> str:
-    """Some names, and how many more."""
-    more = len(names) - NAMED
-    return _and(names) if more <= 0 else f"{', '.join(names[:NAMED])} and {more} more"
-
-
-def _and(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _plural(noun: str) -> str:
-    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-
-
-def _plural_verb(verb: str) -> str:
-    first, space, rest = verb.partition(" ")
-    return f"{first.removesuffix('s')}{space}{rest}"
+        return say.say("near", name=worst.name, **about)
+    what = (
+        say.say("few.templates", n=say.figures(f"{worst.templates:,}"))
+        if worst.templates
+        else say.say("few.judged")
+    )
+    return say.say("few", what=what, of="" if all_of == 1 else say.count("few.of", len(unsure)), **about)
 
 
 def answer(lake: Lake, run_id: str | None = None) -> Answer:
@@ -349,7 +370,7 @@ def _count_library(run: Run) -> dict[tuple[str, str], int]:
 
 def rank_models(found: Sequence[Check], kind: str) -> list[ModelAnswer]:
     """What was found of each model, best supported first; what was not examined last."""
-    models = [ModelAnswer(model, own, WORDS[kind]) for model, own in by_model(found)]
+    models = [ModelAnswer(model, own, Phrases(kind)) for model, own in by_model(found)]
     return sorted(models, key=lambda one: one.support)
 
 

@@ -13,9 +13,22 @@ from biasgrid.tasks.report.verdicts import VERDICTS
 
 LANGUAGES = ("en_us", "es_es")
 """The first is the default."""
-Speaker = Literal["pages", "script", "record"]
-"""Pages from templates, the script of a benchmark's pages, the coverage record."""
-VERDICT_KEY: Final[Mapping[Speaker, str]] = {"pages": "value", "script": "value", "record": "finding"}
+Speaker = Literal["pages", "script", "record", "answer"]
+"""Pages from templates, the script of a benchmark's pages, the coverage record, the answer in words."""
+VERDICT_KEY: Final[Mapping[Speaker, str]] = {
+    "pages": "value",
+    "script": "value",
+    "record": "finding",
+    "answer": "verdict",
+}
+
+
+def format_figures(number: str, language: str) -> str:
+    """A number as the language writes it, of one as Python does."""
+    signs = {",": "thousands", ".": "point", "%": "percent"}
+    return number.translate(
+        {ord(sign): words("pages", language)[f"number.{name}"] for sign, name in signs.items()}
+    )
 
 
 @cache

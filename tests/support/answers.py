@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from biasgrid.tasks.report.answer import WORDS, Answer, ModelAnswer
+from biasgrid.tasks.report.answer import Answer, ModelAnswer, Phrases
 from biasgrid.tasks.report.checks import Check
 from biasgrid.tasks.report.verdicts import State
 from biasgrid.warehouse.storage.runs import Run
@@ -50,7 +50,7 @@ def make_answer(
     began = datetime(2026, 11, 23, 4, 30, tzinfo=UTC)
     run = Run("01M82WQ3XYZ", state, kind, "{}", resolved, "{}", "{}", 7, began)  # type: ignore[arg-type]
     found = sorted(
-        (ModelAnswer(name, own, WORDS[kind]) for name, own in models.items()), key=lambda one: one.support
+        (ModelAnswer(name, own, Phrases(kind)) for name, own in models.items()), key=lambda one: one.support
     )
     known = {"source": "mine", "available": {}} | more
     harmed = known.pop("harmed", {})

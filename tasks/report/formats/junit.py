@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from biasgrid.tasks.report.answer import WORDS, answer
+from biasgrid.tasks.report.answer import answer, caution
 from biasgrid.tasks.report.checks import Check, Gate, by_model, checks
 from biasgrid.tasks.report.figures import escape_name
 from biasgrid.warehouse.schemas import BENCHMARK
@@ -61,8 +61,8 @@ def _suite(root: Element, run: Run, model: str, number: int, cases: Sequence[Ele
 
 
 def _caution(run: Run) -> Iterator[tuple[str, str]]:
-    if caution := WORDS[run.kind].caution:
-        yield "caution", caution
+    if text := caution(run.kind):
+        yield "caution", text
 
 
 def _count_cases(cases: Iterable[Element]) -> dict[str, str]:

@@ -58,7 +58,7 @@ def write_audit_page(
 ) -> list[Path]:
     """Writes `report.html`, one page that needs nothing else. Raises UserError for an unknown run."""
     report = audit_report(lake, run_id)
-    given = {"report": report, "run": report.run, "shown": SHOWN, **answer_values(lake, run_id)}
+    given = {"report": report, "run": report.run, "shown": SHOWN, **answer_values(lake, run_id, language)}
     return [write_page(out / "report.html", "audit.html.j2", language, ways=ways, **given)]
 
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from biasgrid.tasks.report.answer import Answer, ModelAnswer, answer
+from biasgrid.tasks.report.answer import Answer, ModelAnswer, Phrases, answer
 from biasgrid.tasks.report.examples import Example, Side, sides, spread_out, worst_examples
 from biasgrid.tasks.report.html.page import split_difference
+from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.tasks.report.verdicts import VERDICTS
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run
@@ -25,10 +26,11 @@ def page_answer(lake: Lake, run_id: str) -> Answer:
 def first_view(lake: Lake, run_id: str) -> dict[str, Any]:
     """For a page's script."""
     found = page_answer(lake, run_id)
+    spoken = {language: found.in_language(language) for language in LANGUAGES}
     examples = spread_out(worst_examples(lake, found.run))[:EXAMPLES]
     return {
-        "head": found.head,
-        "sentences": found.sentences(),
+        "head": {language: one.head for language, one in spoken.items()},
+        "sentences": {language: one.sentences() for language, one in spoken.items()},
         "steps": found.next_steps(),
         "counts": count_verdicts(found.models),
         "models": [model_line(one) for one in found.models],
@@ -36,9 +38,9 @@ def first_view(lake: Lake, run_id: str) -> dict[str, Any]:
     }
 
 
-def answer_values(lake: Lake, run_id: str) -> dict[str, Any]:
+def answer_values(lake: Lake, run_id: str, language: str) -> dict[str, Any]:
     """For a page's template."""
-    found = page_answer(lake, run_id)
+    found = page_answer(lake, run_id).in_language(language)
     return {"answer": found, "verdicts": count_verdicts(found.models)}
 
 
@@ -49,8 +51,13 @@ def count_verdicts(models: Sequence[ModelAnswer]) -> dict[str, int]:
 
 
 def model_line(one: ModelAnswer) -> dict[str, Any]:
-    names = ("model", "state", "verdict", "is_examined", "refused")
-    return {name: getattr(one, name) for name in names} | {"tests": sum(check.total for check in one.checks)}
+    """For a page's script; the verdict by language."""
+    names = ("model", "state", "is_examined", "refused")
+    verdict = {
+        language: replace(one, phrases=Phrases(one.phrases.kind, language)).verdict for language in LANGUAGES
+    }
+    tests = sum(check.total for check in one.checks)
+    return {name: getattr(one, name) for name in names} | {"verdict": verdict, "tests": tests}
 
 
 def _show(lake: Lake, run: Run, example: Example) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def write_interaction_pages(
 ) -> list[Path]:
     """Writes `report.html` and, next to it, pages of plays. Raises UserError for an unknown run."""
     report = interaction_report(lake, run_id)
-    given = {"report": report, "run": report.run, "lost": LOST, **answer_values(lake, run_id)}
+    given = {"report": report, "run": report.run, "lost": LOST, **answer_values(lake, run_id, language)}
     first = write_page(out / "report.html", "interaction.html.j2", language, ways=ways, **given)
     return [first, *_write_plays(lake, report, out, language, ways)]
 

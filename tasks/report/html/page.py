@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 
 from biasgrid.catalogs.text_safety import HIDDEN, code_point
 from biasgrid.tasks.report.figures import coefficient, format_score, moment, share, small
-from biasgrid.tasks.report.languages import LANGUAGES, words
+from biasgrid.tasks.report.languages import LANGUAGES, format_figures, words
 from biasgrid.tasks.report.verdicts import SIGNS, TONES, WORST_FIRST, define_inks
 from biasgrid.warehouse.storage.export_files import write_text
 
@@ -147,9 +147,7 @@ class Speech:
         return self.text(key) if key in words("pages", self.language) else plain(value)
 
     def figures(self, number: str) -> str:
-        """A number as the language writes it, of one as Python does."""
-        signs = {",": "thousands", ".": "point", "%": "percent"}
-        return number.translate({ord(sign): self.text(f"number.{name}") for sign, name in signs.items()})
+        return format_figures(number, self.language)
 
     def in_language(self, write: Callable[[float | None], str]) -> Callable[[float | None], str]:
         return lambda value: self.figures(write(value))

@@ -9,8 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
+from biasgrid.tasks.report.examples import messages_of
 from biasgrid.tasks.report.findings import FINDINGS, RULES, RunFacts, run_facts
 from biasgrid.tasks.report.html.first_view import answer_values
 from biasgrid.tasks.report.html.page import Ways, write_page
@@ -89,7 +88,7 @@ def write_probe_page(
 ) -> list[Path]:
     """Writes `report.html`, one page that needs nothing else. Raises UserError for an unknown run."""
     report = probe_report(lake, run_id)
-    given = {"report": report, "run": report.run, "shown": SHOWN, **answer_values(lake, run_id)}
+    given = {"report": report, "run": report.run, "shown": SHOWN, **answer_values(lake, run_id, language)}
     return [write_page(out / "report.html", "probe.html.j2", language, ways=ways, **given)]
 
 
@@ -112,14 +111,9 @@ def _of(row: Row, *names: str) -> tuple[Any, ...]:
 def _trials(lake: Lake, run_id: str) -> dict[tuple[Any, ...], list[Trial]]:
     """By the key of their finding, each in the order in which it was asked."""
     rows = query(lake, READINGS, [run_id, SHOWN], texts_of=run_id)
-    asked = _messages(lake, run_id, rows["case_id"])
+    asked = messages_of(lake, run_id, rows["case_id"])
     by_test = groupby(rows.iter_rows(named=True), key=itemgetter(*KEY))
     return {key: [*_in_blocks(own, asked)] for key, own in by_test}
-
-
-def _messages(lake: Lake, run_id: str, case_ids: pl.Series) -> dict[str, Any]:
-    cases = lake.scan("cases", run_id).filter(pl.col("case_id").is_in(case_ids.implode()))
-    return dict(cases.select("case_id", "messages").collect().iter_rows())
 
 
 def _in_blocks(rows: Iterable[Row], messages: Mapping[str, Any]) -> Iterator[Trial]:

@@ -55,7 +55,7 @@ def write_red_team_page(
     given = {
         "report": report,
         "run": report.run,
-        **answer_values(lake, run_id),
+        **answer_values(lake, run_id, language),
         "shown": SHOWN,
         "counts": COUNTS,
         "conclusive": CONCLUSIVE,

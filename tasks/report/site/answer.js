@@ -1,12 +1,12 @@
 // The first view: the answer in words, the next commands, counters that filter, and the worst examples.
 
 function answerView({ answer, run }) {
-  const [first, ...rest] = answer.sentences;
+  const [first, ...rest] = answer.sentences[spoken];
   return el(
     "section",
     { class: "answer", "aria-labelledby": "answer" },
     el("h2", { id: "answer", tabindex: "-1" }, t("answer")),
-    el("div", { lang: "en" }, el("p", { class: "first" }, plain(first)), rest.map((one) => el("p", {}, plain(one)))),
+    el("div", { class: "words" }, el("p", { class: "first" }, plain(first)), rest.map((one) => el("p", {}, plain(one)))),
     unfinished(run),
     el("div", { class: "next no-print" }, el("h3", {}, t("next")), el("ul", {}, answer.steps.map(command))),
     counters(answer.counts),

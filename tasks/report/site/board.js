@@ -94,7 +94,7 @@ function boardLine(one, cells, cost, usd, choose) {
     "tr",
     { "data-model": one.model, "data-state": one.state },
     el("th", { scope: "row", title: flat(one.model) }, choose?.box(one), sign, modelName(one.model)),
-    el("td", { class: `verdict ${tone(one.state)}`, lang: "en" }, one.verdict),
+    el("td", { class: `verdict ${tone(one.state)}` }, one.verdict[spoken]),
     cells,
     el("td", { class: "number" }, one.refused === null ? "–" : percent(one.refused)),
     el("td", { class: "number" }, whole(one.tests)),

@@ -36,7 +36,7 @@ function runPage(given) {
   };
   return {
     title: flat(given.run.name),
-    lead: [given.ways && waysOf(given.ways), el("p", { class: "faint", lang: "en" }, plain(given.answer.head))],
+    lead: [given.ways && waysOf(given.ways), el("p", { class: "faint" }, plain(given.answer.head[spoken]))],
     contents: [
       ...["answer", ...Object.keys(sections), ...Object.keys(folds)].map((id) => [`#${id}`, t(id)]),
       ["#/tests", t("tests")],

@@ -95,7 +95,7 @@ def test_decisions_and_rates_on_the_page_are_the_marts(tab, pages, nights):
 def test_the_answer_is_the_one_of_the_terminal_and_its_counters_filter(tab, pages, nights):
     tab.open(pages / "index.html")
     found = answer(nights, "N2")
-    assert tab.ask("[...document.querySelectorAll('.answer [lang] p')].map((one) => one.textContent)") == (
+    assert tab.ask("[...document.querySelectorAll('.answer .words p')].map((one) => one.textContent)") == (
         found.sentences()
     )
     steps = tab.ask("[...document.querySelectorAll('.next code')].map((one) => one.textContent)")
