@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Of the tables below, in the metadata of each file. It rises with every column or table that is added, and when
 one comes to mean something else: an older biasgrid then refuses the file. Since 5 there are compacted files."""
 
@@ -161,6 +161,7 @@ CRITERIA = pa.schema(
         ("measure", TEXT),  # what the rate is a share of: tests, replies; null in earlier lakes: tests
         ("tolerance", pa.float64()),  # least share of the measure that must pass, 0–1
         ("delta", pa.float64()),  # greatest admissible spread, 0–1
+        ("parity", pa.float64()),  # greatest admissible difference between languages, 0–1; null: any
         ("refusals", TEXT),  # separate, fail, pass
         ("max_refusals", pa.float64()),  # above it a cell is not evaluated, 0–1
         ("coverage", pa.float64()),  # least share of planned cases that must be judged, 0–1

@@ -31,6 +31,7 @@ class LoggedRequirement(Frozen):
     refusals: Refusals | None = None
     max_refusals: Share | None = None
     measure: Measure | None = None
+    parity: Share | None = None
 
 
 class LogImport(Frozen):
@@ -56,6 +57,8 @@ class LogImport(Frozen):
     refusals: Refusals = "separate"
     max_refusals: Share = 0.5
     measure: Measure = "tests"
+    parity: Share | None = None
+    """Greatest admissible difference between languages, for concerns that have several."""
     coverage: Share = 0.95
     least_drop: Share = 0.05
     requirements: tuple[LoggedRequirement, ...] = ()
@@ -83,9 +86,8 @@ class LogImport(Frozen):
         )
         shared = {name: getattr(self, name) for name in ("rationale", "tolerance", *RULES)}
         name = self.requirement_name(concern, score)
-        return Requirement(
-            **shared | own.model_dump(exclude={"name"}, exclude_none=True) | {"name": name, "languages": languages}
-        )
+        of_languages = {"name": name, "languages": languages} | ({} if len(languages) > 1 else {"parity": None})
+        return Requirement(**shared | own.model_dump(exclude={"name"}, exclude_none=True) | of_languages)
 
     def requirement_name(self, concern: str, score: str | None) -> str:
         """Unique among the requirements of the run."""
@@ -98,4 +100,4 @@ class LogImport(Frozen):
         return Scenario(scenario=settings, requirements=requirements, name=name)
 
 
-RULES = ("refusals", "max_refusals", "measure")
+RULES = ("refusals", "max_refusals", "measure", "parity")

@@ -376,6 +376,8 @@ class Requirement(Frozen):
     """Least share of the measure that must pass."""
     delta: Share = 0.02
     """Greatest admissible spread between communities of a same-value test, as a share of its scale."""
+    parity: Share | None = None
+    """Greatest admissible difference between the rates of two languages on the same questions; by default any."""
     refusals: Refusals = "separate"
     """What a refusal counts as: an outcome of its own, a failure or a pass."""
     max_refusals: Share = 0.5
@@ -395,6 +397,12 @@ class Requirement(Frozen):
             raise ValueError("names no `concern`: name one, or several as `concerns`")
         if self.concerns and self.concern not in ("", SEVERAL):
             raise ValueError("names both `concern` and `concerns`: leave one of them out")
+        return self
+
+    @model_validator(mode="after")
+    def _compares_languages(self) -> Self:
+        if self.parity is not None and len(self.languages) == 1:
+            raise ValueError("`parity` compares languages, and it names one: name two and more in `languages`")
         return self
 
     @property

@@ -83,14 +83,14 @@ def _interval(row: dict[str, Any]) -> str:
 
 
 def _why_undecided(row: dict[str, Any]) -> str:
-    """Why it is not evaluated; the language whose interval contains the tolerance, and how to decide it."""
+    """Why it is not evaluated; the language whose interval contains the tolerance, and how to decide it; languages
+    that differ."""
     if row["decision"] not in ("undecided", "not evaluated"):
-        return ""
+        return row["parity_because"] or ""
     interval = _interval(row)
     where = "" if interval == "–" else f"95% interval: {interval} in {row['worst_language']}"
-    return "; ".join(
-        part for part in (where, row["not_evaluated_because"], describe_needed(row["templates_needed"])) if part
-    )
+    needed = describe_needed(row["templates_needed"])
+    return "; ".join(filter(None, (where, row["not_evaluated_because"], row["parity_because"], needed)))
 
 
 def _lines(found: Outcome) -> Iterator[Text]:
@@ -162,6 +162,7 @@ def _record(finding: dict[str, Any]) -> dict[str, Any]:
         "decision": finding["decision"],
         "needs": describe_needed(finding["templates_needed"]),
         "not evaluated because": finding["not_evaluated_because"] or "",
+        "languages": finding["parity_because"] or "",
         "passed": share(finding["rate"]),
         "of": finding["measure"],
         "95% interval": f"{share(finding['interval_low'])} to {share(finding['interval_high'])}",

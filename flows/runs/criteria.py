@@ -13,11 +13,12 @@ from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import as_json, versions
 
-JUDGE_TYPES = {
+OPTIONAL = {
     "judge": pl.String,
     "judge_overrules": pl.Boolean,
     "judge_floor": pl.Float64,
     "judge_corrects": pl.Boolean,
+    "parity": pl.Float64,
 }
 
 
@@ -41,6 +42,7 @@ class Rules:
                 "measure": requirement.measure,
                 "tolerance": requirement.tolerance,
                 "delta": requirement.delta,
+                "parity": requirement.parity,
                 "refusals": requirement.refusals,
                 "max_refusals": requirement.max_refusals,
                 "coverage": settings.coverage,
@@ -59,5 +61,5 @@ class Rules:
 def write_criteria(lake: Lake, run_id: str, evaluation_id: str, rules: Rules) -> None:
     """Stores the rules as the criteria of an evaluation."""
     keys = {"run_id": run_id, "evaluation_id": evaluation_id, "recorded_at": datetime.now(UTC)}
-    frame = pl.DataFrame([keys | row for row in rules.rows()], schema_overrides=JUDGE_TYPES)
+    frame = pl.DataFrame([keys | row for row in rules.rows()], schema_overrides=OPTIONAL)
     lake.write("criteria", run_id, evaluation_id, frame)

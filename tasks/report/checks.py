@@ -144,7 +144,7 @@ BENCHMARK = """
                 unjudged := sum(unjudged)::bigint
             ) as lost
         from marts.pass_rates
-        where run_id = ?
+        where run_id = $1
         group by all
     )
 
@@ -170,6 +170,36 @@ BENCHMARK = """
         case when findings.decision = 'undecided' then findings.templates_needed end as needed
     from marts.language_findings as findings
     inner join outcomes using (run_id, requirement, model, language)
+
+    union all by name
+
+    select
+        model,
+        concern as topic,
+        requirement as name,
+        coalesce(nullif(parity_languages, ''), 'languages') as language,
+        case
+            when parity_gap > parity then 'not met'
+            when parity_gap is null then 'not evaluated'
+            else 'met'
+        end as by_point,
+        parity_decision as decided,
+        by_point as finding,
+        measured_passed as counted,
+        measured as total,
+        concat(measure, ' passed in ', worst_language) as counts,
+        'difference between languages' as measure,
+        'share' as unit,
+        parity_gap as value,
+        parity_low as low,
+        parity_high as high,
+        parity as bar,
+        'parity' as bar_name,
+        null as lost,
+        null::bigint as needed,
+        parity_because as why
+    from marts.requirement_findings
+    where run_id = $1 and parity is not null
     order by model, topic, name, language
 """
 PROBE = f"""
@@ -337,7 +367,7 @@ HEADLINE = """
         counted_templates as templates,
         refusal_rate as refused,
         judged_cases as replies,
-        not_evaluated_because as why
+        coalesce(parity_because, not_evaluated_because) as why
     from marts.requirement_findings
 """
 BOARD = f"""

@@ -52,7 +52,7 @@ FINDINGS = """
         refusal_rate, decided_by_people, overridden_by_people, judge_decided, judge_overturned, point_finding,
         worst_language,
         counted_templates, measured, measured_passed, rate, interval_low, interval_high, decision,
-        templates_needed, not_evaluated_because
+        templates_needed, coalesce(parity_because, not_evaluated_because) as not_evaluated_because
     from marts.requirement_findings
     where run_id = ?
     order by concern, requirement, model
@@ -195,7 +195,8 @@ LEADERBOARD = """
         findings.refusal_rate, findings.coverage, findings.is_complete, findings.point_finding,
         findings.judge_decided, findings.judge_overturned,
         findings.worst_language, findings.counted_templates, findings.rate, findings.interval_low,
-        findings.interval_high, findings.decision, findings.templates_needed, findings.not_evaluated_because,
+        findings.interval_high, findings.decision, findings.templates_needed,
+        coalesce(findings.parity_because, findings.not_evaluated_because) as not_evaluated_because,
         concat_ws(
             chr(9), findings.requirement, findings.tolerance, findings.measure, asked.template_set::varchar
         ) as comparable

@@ -22,6 +22,7 @@ FINDINGS_BEFORE = {
 """What the versions that wrote these lakes found in them themselves."""
 FINGERPRINTS = {**dict.fromkeys((1, 2), "491f241f6240"), 3: "8d4bd99f1050", 4: "f71186002112", 5: "5a61e3b1b531"}
 FINGERPRINTS[6] = "12da488deb3b"
+FINGERPRINTS[7] = "5e844dd87c84"
 """Of the columns and their types, by version."""
 RUN = {"run_id": "R1", "event_id": "1", "state": "completed"}
 

@@ -7,6 +7,7 @@ with rules as (
             {'criterion': 'rationale', 'demand': rationale},
             {'criterion': 'tolerance', 'demand': tolerance::varchar},
             {'criterion': 'delta', 'demand': delta::varchar},
+            {'criterion': 'parity', 'demand': coalesce(parity::varchar, 'any')},
             {'criterion': 'refusals', 'demand': refusals_rule},
             {'criterion': 'max_refusals', 'demand': max_refusals::varchar},
             {'criterion': 'coverage', 'demand': coverage_floor::varchar},

@@ -11,7 +11,10 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.logs.files import read_members
 from biasgrid.catalogs.logs.settings import LogImport
+from biasgrid.flows.benchmark.sections import sections
 from biasgrid.flows.catalog.log_import import Imported, import_logs
+from biasgrid.tasks.report.checks import checks
+from biasgrid.tasks.report.formats.junit import write_junit
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run, refuse_imported
@@ -188,3 +191,24 @@ def test_broken_records_are_left_out_and_listed_where_that_is_wanted(lake, tmp_p
     found = import_logs(lake, LogImport(), [path], skip_broken=True)
     assert [problem.where for problem in found.broken] == [f"{path}:2"]
     assert found.samples == 2
+
+
+@pytest.mark.parametrize(("spanish", "decision"), [(90, "not met"), (95, "met")])
+def test_a_gap_of_five_points_between_languages_is_found(lake, tmp_path, spanish, decision):
+    passing = {"es_es": spanish, "ca_es": 95}
+    lines = [
+        sample(item=f"q{item}", language=language, score=int((item * 37 + shift) % 100 < share))
+        for shift, (language, share) in enumerate(passing.items())
+        for item in range(2_000)
+    ]
+    found = run(lake, write(tmp_path / "log.jsonl", *lines), concern="religion", tolerance=0.85, parity=0.02)
+    [finding] = findings(lake, found)
+    assert (finding["decision"], finding["point_finding"]) == (decision, decision)
+    assert finding["parity_gap"] == pytest.approx((passing["ca_es"] - passing["es_es"]) / 100)
+    recorded = find_run(lake, found.outcome.run_id)
+    [parity] = [check for check in checks(lake, recorded) if check.bar_name == "parity"]
+    [page] = write_junit(lake, recorded.run_id, tmp_path, "decided")
+    assert parity.decided == decision
+    assert page.read_text().count("<failure") == (decision == "not met")
+    shown = "\n".join(map(repr, sections(found.outcome)))
+    assert ("at most 2.0 are admitted" in shown) == (decision == "not met")

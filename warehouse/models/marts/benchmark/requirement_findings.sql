@@ -65,13 +65,84 @@ languages as (
     group by run_id, requirement, model
 ),
 
+-- languages that answer alike in every question differ by less than 3 / n, 19 times in 20 (Hanley, Lippman-Hand 1983)
+compared as (
+    select
+        gaps.*,
+        criteria.parity,
+        abs(gaps.difference) as gap,
+        if(gaps.difference < 0, -gaps.interval_high, gaps.interval_low) as gap_low,
+        if(gaps.difference < 0, -gaps.interval_low, gaps.interval_high) as gap_high,
+        case
+            when coalesce(gap_low, gap - 3 / gaps.templates) > criteria.parity then 'not met'
+            when coalesce(gap_high, gap + 3 / gaps.templates) <= criteria.parity
+                and coalesce(gap_low, gap - 3 / gaps.templates) >= -criteria.parity
+                then 'met'
+            else 'undecided'
+        end as decision
+    from marts.language_parity as gaps
+    inner join staging.stg_criteria as criteria using (run_id, requirement)
+    where criteria.parity is not null
+),
+
+-- as with rates, the pair of languages that stands in the way most
+gaps as (
+    select
+        run_id,
+        requirement,
+        model,
+        count(*) filter (where decision = 'met') as pairs_met,
+        arg_min(compared, (list_position(['not met', 'undecided', 'met'], decision), -gap)) as widest
+    from compared
+    group by run_id, requirement, model
+),
+
+parity as (
+    select
+        languages.run_id,
+        languages.requirement,
+        languages.model,
+        criteria.parity,
+        gaps.widest.gap as parity_gap,
+        gaps.widest.gap_low as parity_low,
+        gaps.widest.gap_high as parity_high,
+        concat_ws(' and ', gaps.widest.language, gaps.widest.other_language) as parity_languages,
+        case
+            when gaps.widest.decision = 'not met' then 'not met'
+            when gaps.pairs_met = languages.languages * (languages.languages - 1) / 2 then 'met'
+            else 'undecided'
+        end as parity_decision,
+        case
+            when gaps.widest is null then 'no question was judged in two languages'
+            when parity_decision <> 'met'
+                then
+                    format(
+                        '{} {:.1f}%, {} {:.1f}%: {:.1f} points apart ({}), at most {:.1f} are admitted',
+                        gaps.widest.language, 100 * gaps.widest.rate,
+                        gaps.widest.other_language, 100 * gaps.widest.other_rate,
+                        100 * gaps.widest.gap,
+                        coalesce(
+                            format('{:.1f} to {:.1f}', 100 * gaps.widest.gap_low, 100 * gaps.widest.gap_high),
+                            'no interval'
+                        ),
+                        100 * criteria.parity
+                    )
+        end as parity_because
+    from languages
+    inner join staging.stg_criteria as criteria using (run_id, requirement)
+    left join gaps using (run_id, requirement, model)
+    where criteria.parity is not null
+),
+
 with_coverage as (
     select
         grouped.*,
         languages.* exclude (run_id, requirement, model),
+        parity.* exclude (run_id, requirement, model),
         grouped.coverage >= coalesce(grouped.coverage_floor, 1) as is_complete
     from grouped
     left join languages using (run_id, requirement, model)
+    left join parity using (run_id, requirement, model)
 ),
 
 decided as (
@@ -81,8 +152,8 @@ decided as (
             when languages_not_evaluated = languages then 'not evaluated'
             -- missing replies may differ from received ones
             when not is_complete then 'undecided'
-            when languages_not_met > 0 then 'not met'
-            when languages_met = languages then 'met'
+            when languages_not_met > 0 or parity_decision = 'not met' then 'not met'
+            when languages_met = languages and coalesce(parity_decision, 'met') = 'met' then 'met'
             else 'undecided'
         end as decision
     from with_coverage
@@ -98,7 +169,7 @@ select
     ),
     bool_and(is_complete) over (partition by run_id) as run_is_complete,
     case
-        when list_contains(point_findings, 'not met') then 'not met'
+        when list_contains(point_findings, 'not met') or parity_gap > parity then 'not met'
         when list_contains(point_findings, 'met') and len(point_findings) = 1 then 'met'
         else 'not evaluated'
     end as point_finding,
