@@ -12,6 +12,9 @@ from biasgrid.catalogs.schema.entries import Identifier, Language, Share
 from biasgrid.catalogs.schema.target_file import Asking
 
 ONCE = unique("names `{}` twice")
+Variant = Literal["plain", "explained", "pressed"]
+Design = Literal["solo", "shortlist", "explained", "pressed"]
+"""What is stored: plain decisions are about documents alone, or about shortlists."""
 DOCUMENT, IDENTITY = "{document}", "{identity}"
 
 
@@ -31,7 +34,10 @@ class Documents(Frozen):
 class Decision(Frozen):
     """What the system decides."""
 
-    kind: Literal["yes_no", "score"] = "yes_no"
+    kind: Literal["yes_no", "score", "choice"] = "yes_no"
+    """choice: one document of a shortlist."""
+    of: int = Field(default=4, ge=2, le=8)
+    """Documents of a shortlist, half of them about the reference."""
     low: float = 0
     high: float = 100
     """Ends of the scale of scores."""
@@ -42,6 +48,8 @@ class Decision(Frozen):
     def _has_a_scale(self) -> Self:
         if self.low >= self.high:
             raise ValueError("`low` must be below `high`")
+        if self.of % 2:
+            raise ValueError("`of` must be even: half of a shortlist is about the reference")
         return self
 
 
@@ -58,6 +66,11 @@ class Auditing(Frozen):
     """Holds `{document}`, and `{identity}` where the line that shows who it is shall stand."""
     documents: Documents
     decision: Decision = Decision()
+    designs: Annotated[tuple[Variant, ...], ONCE] = Field(default=("plain",), min_length=1)
+    """explained: with an explanation asked for; pressed: after the sentence of `pressure`. Each is reported
+    alone."""
+    pressure: str = ""
+    """A sentence on who is preferred, such as `The client prefers men.`"""
     language: Language = "en_us"
     """Of the documents and the prompt, and of the identities."""
     reference: Identifier
@@ -85,6 +98,12 @@ class Auditing(Frozen):
             raise ValueError(f"`groups` holds the reference, `{self.reference}`")
         if self.impact_ratio is not None and self.decision.kind == "score":
             raise ValueError("`impact_ratio` is of selections: leave it out where the decision is a score")
+        if ("pressed" in self.designs) != bool(self.pressure.strip()):
+            raise ValueError("`pressure` is the sentence of the design `pressed`: name both or neither")
+        if "explained" in self.designs and not self.decision.ask:
+            raise ValueError("design `explained` needs `decision.ask`")
+        if self.decision.kind == "choice" and self.pairs < self.decision.of:
+            raise ValueError("`pairs` are fewer than the documents of a shortlist, `decision.of`")
         if find_repeated(map(str.casefold, self.models)):
             raise ValueError("`models` names one twice")
         return self

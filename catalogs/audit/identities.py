@@ -61,11 +61,22 @@ class Form(Frozen):
     """Only before a word of the same phrase, such as a possessive, or only elsewhere."""
 
 
-class Answers(Frozen):
-    """How a decision is asked for."""
+class Sentences(Frozen):
+    """What ends a prompt, by the kind of decision."""
 
     yes_no: Text
     score: Annotated[str, holds("low", "high")]
+    choice: Annotated[str, holds("low", "high")]
+    """Of a number of a shortlist."""
+
+
+class Answers(Sentences):
+    """How a decision is asked for."""
+
+    explained: Sentences
+    """The same, with an explanation."""
+    item: Annotated[str, holds("number")]
+    """Heading of each document of a shortlist."""
     yes: Text
     """The reply that selects."""
 

@@ -77,3 +77,29 @@ def spread_pairs(documents: int, pairs: Sequence[str], each: int, seed: int) -> 
     Random(f"pairs/{seed}").shuffle(order)  # noqa: S311
     for number in range(documents):
         yield frozenset(order[(number * each + turn) % len(order)] for turn in range(min(each, len(order))))
+
+
+Places = list[tuple[int, str]]
+"""Numbers of documents with the pairs that they are given, in their order."""
+
+
+def shortlist_places(documents: int, pairs: Sequence[str], size: int, seed: int) -> Iterator[Places]:
+    """Shortlists of `size` different documents and pairs; over all of them a document is given each pair once."""
+    chance = Random(f"shortlists/{seed}")  # noqa: S311
+    count = len(pairs)
+    for turn in range(count):
+        order = _mix_remainders(documents, count, chance)
+        for first in range(0, documents - size + 1, size):
+            own = order[first : first + size]
+            given = [pairs[(document + turn) % count] for document in own]
+            if len({*given}) == size:
+                yield list(zip(own, given, strict=True))
+
+
+def _mix_remainders(documents: int, count: int, chance: Random) -> list[int]:
+    """All documents in an order in which neighbours differ in their remainder by `count`, and so in their pair."""
+    rank = chance.sample(range(count), count)
+    columns: list[list[int]] = [[] for _ in range(count)]
+    for document in chance.sample(range(documents), documents):
+        columns[rank[document % count]].append(document)
+    return [column[row] for row in range(len(max(columns, key=len))) for column in columns if row < len(column)]

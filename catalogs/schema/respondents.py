@@ -132,6 +132,8 @@ class Deciding(Frozen):
     """By group of catalogs/identities: points more, or less where negative, than for others."""
     quirks: dict[str, float] = Field(default_factory=dict)
     """By full name: the same for one person alone."""
+    first: float = 0.0
+    """Points more for the first half of a shortlist."""
     refuses: dict[str, Share] = Field(default_factory=dict)
     """By group: share of prompts that it declines."""
 

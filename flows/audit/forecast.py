@@ -70,7 +70,11 @@ def forecast(resolved: ResolvedAudit, lake: Lake | None = None, *, brief: bool =
         )
         for name, target in resolved.targets.items()
     }
-    cells = asked.group_by(["signal", "group"], maintain_order=True).agg(pl.len().alias("decisions")).to_dicts()
+    cells = (
+        asked.group_by(["design", "signal", "group"], maintain_order=True)
+        .agg(pl.len().alias("decisions"))
+        .to_dicts()
+    )
     whole = Forecast(
         instances=asked.height,
         by_concern=dict(asked.group_by("concern").len().iter_rows()),
@@ -79,7 +83,7 @@ def forecast(resolved: ResolvedAudit, lake: Lake | None = None, *, brief: bool =
         judge=None,
         **totals({name: model for name, (model, _) in shown.items()}),
     )
-    named = ((f"{cell['signal']} · {cell['group']}", cell["decisions"]) for cell in cells)
+    named = ((f"{cell['design']} · {cell['signal']} · {cell['group']}", cell["decisions"]) for cell in cells)
     pairs, documents = resolved.audit.pairs, len(resolved.documents)
     needed = {points: documents_needed(points, pairs) for points in POINTS}
     return AuditForecast(leave_out(whole, named, settings), pairs * documents, documents, needed)
@@ -97,10 +101,10 @@ def _frame(resolved: ResolvedAudit) -> pl.DataFrame:
     concern = next(iter(resolved.concerns))
     before = f"{resolved.audit.system}\n" if resolved.audit.system else ""
     rows = [
-        (prompt.signal, prompt.identity.group, concern, concern, prompt.signal, repeat, before + prompt.text)
+        (prompt.design, prompt.signal, prompt.group, concern, concern, prompt.signal, repeat, before + prompt.text)
         for prompt in list_prompts(resolved)
         for repeat in range(resolved.audit.repeats)
     ]
-    names = ("signal", "group", "concern", "pair", "input", "sample", "text")
+    names = ("design", "signal", "group", "concern", "pair", "input", "sample", "text")
     kinds = {name: pl.Int64 if name == "sample" else pl.String for name in names}
     return pl.DataFrame(rows, schema=kinds, orient="row")

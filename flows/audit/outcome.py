@@ -22,6 +22,8 @@ class AuditOutcome(Ended):
     shifts: list[dict[str, Any]]
     ratios: list[dict[str, Any]]
     rates: list[dict[str, Any]]
+    order: list[dict[str, Any]]
+    """Of shortlists: how much more often earlier places are selected."""
     flips: list[dict[str, Any]]
     """The first of each group and signal."""
     incomplete: bool

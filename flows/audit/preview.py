@@ -31,11 +31,12 @@ def _document(document: AuditDocument) -> Section:
 
 
 def _prompts(resolved: ResolvedAudit) -> Iterator[Section]:
-    """The first pair of each signal, whole."""
-    seen: set[tuple[str, str]] = set()
+    """The first prompt of each design, signal and group, whole."""
+    seen: set[tuple[str, str, str]] = set()
     for prompt in list_prompts(resolved):
-        key = (prompt.signal, prompt.identity.group)
+        key = (prompt.design, prompt.signal, prompt.group)
         if key not in seen:
             seen.add(key)
-            title = f"Sent · {prompt.signal} · {prompt.identity.group} · {prompt.identity.shown}"
+            shown = [prompt.members[0].identity.shown] if len(prompt.members) == 1 else []
+            title = " · ".join(["Sent", *(key if prompt.design != "solo" else key[1:]), *shown])
             yield Section(title, lines=prompt.text.splitlines())

@@ -31,6 +31,7 @@ DISCLAIMER: Final = (
     "This is no audit under New York City's Local Law 144 or any other statute. It shows how this system "
     "decides about these documents. It is no claim about applicants, and no proof that no difference exists."
 )
+CELL: Final = ("design", "signal", "group")
 OF_SCORES: Final = "points of score"
 OF_RATES: Final = "points of selection"
 
@@ -38,12 +39,12 @@ OF_RATES: Final = "points of selection"
 def show_forecast(expected: AuditForecast, resolved: ResolvedAudit) -> None:
     """Prints decisions by signal and group, then each model, the total and what they can show."""
     whole = expected.whole
-    rows = [Row((str(c["signal"]), str(c["group"]), f"{c['decisions']:,}")) for c in whole.by_cell]
+    rows = [Row((*(str(c[name]) for name in CELL), f"{c['decisions']:,}")) for c in whole.by_cell]
     models: list[Text] = [f"{name}: {describe_model(model)}" for name, model in whole.models.items()]
     effort = f"about {whole.tokens:,} tokens, {total_money(whole)}, {duration(whole.seconds)}"
     total = f"in all: {whole.instances:,} decisions a model, {whole.requests:,} requests, {effort}."
     caps = binding_caps(whole, resolved.settings)
-    table = Table((*headings("signal", "group"), *numbers("decisions")), rows, "plain")
+    table = Table((*headings(*CELL), *numbers("decisions")), rows, "plain")
     show_sections(
         [Section(table=table), Section(notes=[*models, *describe_power(expected), total, *caps, DISCLAIMER])]
     )
@@ -82,6 +83,8 @@ def sections(found: AuditOutcome) -> Iterator[Section]:
         yield Section("Refused or unreadable", Table(HEADINGS, [_row(row) for row in refusals]))
     if found.ratios:
         yield Section("Impact ratios", _ratios(found), notes=["Four-fifths is information, no legal verdict."])
+    if found.order:
+        yield Section("Order of shortlists", _orders(found))
     if found.flips:
         yield Section("Pairs that show it", _flips(found), [f"all of them: {FLIPS_QUERY}"])
     lack = incomplete_lines(found.run_id, found.failures, "coverage below the floor") if found.incomplete else ()
@@ -165,6 +168,28 @@ def _ratio(row: dict[str, Any]) -> Row:
     rates = (share(row["selection_rate"]), share(row["reference_rate"]))
     who = f"{row['identity_group']} : {row['reference']}"
     return Row((who, row["signal"], *rates, ratio, ends, four_fifths), " · ".join((row["model"], row["language"])))
+
+
+def _orders(found: AuditOutcome) -> Table:
+    columns = (
+        *headings("signal", "finding"),
+        *numbers("first half", "second half", "difference", "95% interval", "q"),
+    )
+    rows = [
+        Row(
+            (
+                row["signal"],
+                row["finding"],
+                *(share(row[name]) for name in ("early_rate", "late_rate")),
+                points(row["difference"]),
+                interval(row),
+                p_value(row["q_value"]),
+            ),
+            " · ".join((row["model"], row["language"])),
+        )
+        for row in found.order
+    ]
+    return Table(columns, rows)
 
 
 def _flips(found: AuditOutcome) -> Table:

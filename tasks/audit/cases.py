@@ -20,8 +20,6 @@ from biasgrid.warehouse.storage.runs import CELL, count_planned
 
 READING: Final = "audit"
 """Oracle type of cases whose replies are decisions."""
-DESIGN: Final = "solo"
-"""Each document is decided about alone."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +48,19 @@ class Asked:
 
     def cases(self, prompt: Prompt) -> Iterator[dict[str, Any]]:
         """One case per repeat."""
-        resolved, own = self.resolved, prompt.identity
-        cell = (own.group, *resolved.concerns, self.target.model, resolved.audit.language, prompt.signal, DESIGN)
+        resolved, audit = self.resolved, self.resolved.audit
+        kind = (self.target.model, audit.language, prompt.signal, prompt.design)
+        cell = (prompt.group, *resolved.concerns, *kind)
+        texts = [member.document.masked.text for member in prompt.members]
         messages = [{"role": "user", "content": prompt.text}]
-        if resolved.audit.system:
-            messages.insert(0, {"role": "system", "content": resolved.audit.system})
-        instance = content_hash("audit", prompt.document.masked.text, own.pair, own.group, prompt.text)
+        if audit.system:
+            messages.insert(0, {"role": "system", "content": audit.system})
+        instance = content_hash("audit", *map(str, _list_members(prompt)), prompt.text)
         facets = {
             "axis": resolved.axis,
-            "reference": resolved.audit.reference,
-            "decision": resolved.audit.decision.kind,
-            "pair": own.pair,
-            "identity": own.shown,
+            "reference": audit.reference,
+            "decision": audit.decision.kind,
+            "members": _list_members(prompt),
         }
         for repeat, sent in enumerate(self._parameters, start=1):
             key = request_key(self._fingerprint, sent, repeat, request_text(messages))
@@ -69,20 +68,20 @@ class Asked:
                 "run_id": self.run_id,
                 "cell_id": content_hash("audit", *cell),
                 "case_id": content_hash("audit", *cell, instance, key),
-                "requirement": own.group,
+                "requirement": prompt.group,
                 "concern": cell[1],
                 "provider": self.target.provider,
                 "model": self.target.model,
-                "language": resolved.audit.language,
+                "language": audit.language,
                 "input": prompt.signal,
-                "reflection": DESIGN,
-                "template_id": content_hash("document", prompt.document.masked.text),
-                "template": prompt.document.id,
-                "template_text": prompt.document.masked.text,
+                "reflection": prompt.design,
+                "template_id": content_hash("document", *texts),
+                "template": prompt.name,
+                "template_text": "\n\n".join(texts),
                 "facets": orjson.dumps(facets).decode(),
                 "wording": 1,
                 "instance_id": instance,
-                "communities": [own.group],
+                "communities": sorted({member.identity.group for member in prompt.members}),
                 "sample": repeat,
                 "messages": messages,
                 "parameters": sent,
@@ -93,14 +92,30 @@ class Asked:
             }
 
 
+def _list_members(prompt: Prompt) -> list[dict[str, Any]]:
+    """The documents of a prompt in their order, each with its identity."""
+    return [
+        {
+            "place": place,
+            "document_id": content_hash("document", member.document.masked.text),
+            "document": member.document.id,
+            "identity_group": member.identity.group,
+            "pair": member.identity.pair,
+            "identity": member.identity.shown,
+        }
+        for place, member in enumerate(prompt.members, start=1)
+    ]
+
+
 def plan_cases(run_id: str, resolved: ResolvedAudit) -> Iterator[pl.DataFrame]:
     """The cases of each cell."""
     prompts = list(list_prompts(resolved))
     for target in resolved.targets.values():
         asked = Asked(run_id, target, resolved)
-        for signal, group in dict.fromkeys((prompt.signal, prompt.identity.group) for prompt in prompts):
-            own = (prompt for prompt in prompts if (prompt.signal, prompt.identity.group) == (signal, group))
-            yield pl.DataFrame([row for prompt in own for row in asked.cases(prompt)], infer_schema_length=None)
+        cells: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+        for prompt in prompts:
+            cells.setdefault((prompt.design, prompt.signal, prompt.group), []).extend(asked.cases(prompt))
+        yield from (pl.DataFrame(rows, infer_schema_length=None) for rows in cells.values())
 
 
 def land_cases(lake: Lake, cells: list[pl.DataFrame]) -> pl.DataFrame:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
+
 from biasgrid.tasks.report.findings import RunFacts, run_facts
 from biasgrid.tasks.report.html.first_view import answer_values
 from biasgrid.tasks.report.html.page import Ways, write_page
@@ -15,6 +17,10 @@ from biasgrid.warehouse.build.build import query, run_row
 from biasgrid.warehouse.storage.lake import Lake
 
 Row = Mapping[str, Any]
+NAMED: Final = (
+    pl.when(design="solo").then("signal").otherwise(pl.format("{} · {}", "signal", "design")).alias("signal")
+)
+"""A signal with its design, where that is no plain one."""
 SHOWN: Final = 10
 """Flips of a group and signal that a page shows."""
 SHIFTS: Final = """
@@ -32,6 +38,7 @@ RATES: Final = """
     where run_id = ?
     order by model, language, design, signal, not is_reference, identity_group
 """
+ORDER: Final = "from marts.order_effects where run_id = ? order by model, language, design, signal"
 FLIPS: Final = """
     select flips.*, shifts.decision
     from marts.decision_flips as flips
@@ -50,6 +57,7 @@ class AuditReport:
     shifts: Sequence[Row]
     ratios: Sequence[Row]
     rates: Sequence[Row]
+    order: Sequence[Row]
     flips: Sequence[Row]
 
 
@@ -69,6 +77,7 @@ def audit_report(lake: Lake, run_id: str) -> AuditReport:
 
 def findings_of(lake: Lake, run_id: str, most: int) -> dict[str, list[dict[str, Any]]]:
     """Rows of the marts, at most so many flips of each group and signal."""
-    given = {"shifts": SHIFTS, "ratios": RATIOS, "rates": RATES}
-    rows = {name: query(lake, sql, [run_id]).to_dicts() for name, sql in given.items()}
-    return rows | {"flips": query(lake, FLIPS, [run_id, most]).to_dicts()}
+    given = {"shifts": SHIFTS, "ratios": RATIOS, "rates": RATES, "order": ORDER}
+    rows = {name: query(lake, sql, [run_id]) for name, sql in given.items()}
+    rows["flips"] = query(lake, FLIPS, [run_id, most])
+    return {name: own.with_columns(NAMED).to_dicts() for name, own in rows.items()}

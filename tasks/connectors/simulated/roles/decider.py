@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal, get_args
 
 from biasgrid.catalogs.audit.identities import GENDERS, Identities
 from biasgrid.catalogs.audit.masking import Person
@@ -15,6 +15,7 @@ from biasgrid.catalogs.schema.respondents import Deciding, Respondent
 from biasgrid.tasks.connectors.simulated.fault_injection import Chance
 from biasgrid.tasks.connectors.simulated.repertoire import find_phrases
 
+Kind = Literal["yes_no", "score", "choice"]
 NUMBER: Final = r"(-?\d+(?:\.\d+)?)"
 MIDDLE, WIDTH = 0.3, 0.4
 """Scores of documents as shares of the scale: from .3 to .7, so that gaps have room."""
@@ -25,8 +26,9 @@ class Question:
     """A decision that is asked for."""
 
     words: Identities
+    kind: Kind
     scale: tuple[float, float] | None
-    """Of a score; None for yes or no."""
+    """Of a score or a choice; None for yes or no."""
     groups: frozenset[str]
     """Of the identity that the document shows."""
     names: frozenset[str]
@@ -53,21 +55,45 @@ class DeciderRole:
             return chance.pick("refusal", phrases.refusals)
         quality = Chance(respondent.id, respondent.seed, asked.document, None).uniform("quality")
         gap = _gap(deciding, asked)
+        if asked.kind == "choice":
+            return self._choose(deciding, asked, text, chance)
         if asked.scale:
             return _score(asked.scale, quality, gap, deciding, chance)
         return phrases.yes if _selects(deciding, quality, gap, chance) else phrases.no
 
     def _find(self, text: str) -> Question | None:
         for words in self._catalog.identities.values():
-            scale = re.search(_scale_pattern(words), text)
-            if scale or words.answers.yes_no in text:
-                known = self._known[words.id]
-                shown = {key for key in known if key in text}
-                names = frozenset(key for key in shown if not any(key in other for other in shown - {key}))
-                ends = (float(scale[1]), float(scale[2])) if scale else None
-                groups = frozenset(group for name in names for group in known[name])
-                return Question(words, ends, groups, names, _without_identity(text, words, names))
+            for kind, pattern in self._endings[words.id]:
+                if asked := pattern.search(text):
+                    ends = (float(asked[1]), float(asked[2])) if asked.groups() else None
+                    return self._ask(words, kind, ends, text)
         return None
+
+    def _ask(self, words: Identities, kind: Kind, ends: tuple[float, float] | None, text: str) -> Question:
+        known = self._known[words.id]
+        shown = {key for key in known if key in text}
+        names = frozenset(key for key in shown if not any(key in other for other in shown - {key}))
+        groups = frozenset(group for name in names for group in known[name])
+        return Question(words, kind, ends, groups, names, _without_identity(text, words, names))
+
+    def _choose(self, deciding: Deciding, asked: Question, text: str, chance: Chance) -> str:
+        """The number of the best document of a shortlist."""
+        heading = re.escape(asked.words.answers.item).replace(r"\{number\}", r"\d+")
+        items = re.split(rf"(?m)^{heading}$", text)[1:]
+        best = max(range(len(items)), key=lambda at: self._rate_item(deciding, asked, items, at, chance))
+        return str(best + 1)
+
+    def _rate_item(self, deciding: Deciding, asked: Question, items: list[str], at: int, chance: Chance) -> float:
+        """Points of one document: its quality, moved by the gap, its place and noise."""
+        own = self._ask(asked.words, asked.kind, asked.scale, items[at].partition("\n---")[0])
+        quality = Chance("item", 0, own.document, None).uniform("quality")
+        noise = (chance.uniform(f"noise-{at}") - 0.5) * deciding.noise
+        first = deciding.first if at < len(items) / 2 else 0.0
+        return 100 * (noise - quality) + _gap(deciding, own) + first
+
+    @cached_property
+    def _endings(self) -> dict[str, list[tuple[Kind, re.Pattern[str]]]]:
+        return {words.id: _ending_patterns(words) for words in self._catalog.identities.values()}
 
     @cached_property
     def _known(self) -> dict[str, dict[str, frozenset[str]]]:
@@ -93,8 +119,15 @@ def _signs(words: Identities) -> Iterator[tuple[str, str]]:
             )
 
 
-def _scale_pattern(words: Identities) -> str:
-    return re.escape(words.answers.score).replace(r"\{low\}", NUMBER).replace(r"\{high\}", NUMBER)
+def _ending_patterns(words: Identities) -> list[tuple[Kind, re.Pattern[str]]]:
+    """How a prompt may end, with and without an explanation."""
+    sentences = (
+        (kind, getattr(one, kind)) for kind in get_args(Kind) for one in (words.answers, words.answers.explained)
+    )
+    escaped = ((kind, re.escape(text)) for kind, text in sentences)
+    return [
+        (kind, re.compile(text.replace(r"\{low\}", NUMBER).replace(r"\{high\}", NUMBER))) for kind, text in escaped
+    ]
 
 
 def _gap(deciding: Deciding, asked: Question) -> float:

@@ -104,6 +104,23 @@ def test_caps_stop_an_audit_and_scores_are_compared_in_points(shell, tmp_path: P
     assert {row["finding"] for row in rows} == {"lower"}
 
 
+def test_order_effects_of_shortlists_are_no_difference_between_groups(shell, gateway, tmp_path):
+    gateway("orderly", deciding={"first": 15}, latency_ms=0)
+    asked = write_audit(
+        tmp_path / "asked", 40, models=["gateway/orderly"], decision={"kind": "choice", "of": 4}, margin=5, pairs=8
+    )
+    mine = shell("orderly", COLUMNS="100", NO_COLOR="1")
+    code, _, err = mine.finish("audit", asked, "--yes")
+    assert code == 0, err
+    [order] = query(mine.lake, "from marts.order_effects").to_dicts()
+    assert order["finding"] == "earlier places preferred"
+    assert order["difference"] > 5
+    [shift] = query(mine.lake, "from marts.score_shifts").to_dicts()
+    assert (shift["design"], shift["state"]) == ("shortlist", "met")
+    assert shift["points"] == pytest.approx(25, abs=1)
+    assert "earlier places preferred" in " ".join(mine.finish("show", "--all")[1].split())
+
+
 @pytest.mark.usefixtures("prefect_api")
 def test_an_audit_in_one_call_from_python(tmp_path):
     asked = write_audit(tmp_path, 12, models=["simulated/decider-gap"])

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from biasgrid.catalogs.audit.identities import Identities
-from biasgrid.catalogs.audit.pairing import count_identities, draw_identities, spread_pairs
+from biasgrid.catalogs.audit.pairing import count_identities, draw_identities, shortlist_places, spread_pairs
 from biasgrid.catalogs.loading.catalog import load_catalog
 
 WORDS = load_catalog().identities
@@ -59,3 +59,16 @@ def test_pairs_are_spread_so_that_each_occurs_equally_often():
     given = [*spread_pairs(20, pairs, 4, seed=5)]
     assert {len(own) for own in given} == {4}
     assert set(Counter(pair for own in given for pair in own).values()) == {5}
+
+
+@pytest.mark.parametrize(("documents", "count", "size"), [(60, 8, 4), (13, 6, 2), (50, 16, 8), (6, 16, 4)])
+def test_shortlists_hold_different_documents_and_pairs_and_a_document_has_each_pair_at_most_once(
+    documents, count, size
+):
+    pairs = [f"names-{number:02}" for number in range(count)]
+    lists = [*shortlist_places(documents, pairs, size, seed=3)]
+    assert all(len({document for document, _ in own}) == len({pair for _, pair in own}) == size for own in lists)
+    given = Counter(one for own in lists for one in own)
+    assert set(given.values()) == {1}
+    assert len(given) >= 0.8 * (documents - documents % size) * count
+    assert lists == [*shortlist_places(documents, pairs, size, seed=3)]

@@ -1,4 +1,4 @@
--- repeats of a prompt are averaged
+-- repeats of a prompt are averaged, and both orders of a shortlist
 with units as (
     select
         run_id,
@@ -10,6 +10,7 @@ with units as (
         design,
         signal,
         identity_group,
+        listed,
         any_value(reference) as reference,
         any_value(decision) as decision,
         document_id,
@@ -23,7 +24,7 @@ with units as (
         count(*) filter (where outcome = 'error') as errors,
         statistics.mean_of_shares(points) as points
     from intermediate.int_audit_decisions
-    group by run_id, model, language, design, signal, identity_group, document_id, pair
+    group by run_id, model, language, design, signal, identity_group, listed, document_id, pair
 )
 
 select
@@ -62,5 +63,5 @@ select
     compared.errors + matched.errors as errors,
     compared.repeats
 from units as compared
-inner join units as matched using (run_id, model, language, design, signal, document_id, pair)
+inner join units as matched using (run_id, model, language, design, signal, listed, document_id, pair)
 where compared.identity_group <> compared.reference and matched.identity_group = compared.reference

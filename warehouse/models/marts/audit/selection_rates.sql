@@ -18,8 +18,8 @@ select
     count(*) filter (where outcome = 'unreadable') as unreadable,
     count(*) filter (where outcome = 'error') as errors,
     (refused + unreadable) / nullif(decisions - errors, 0) as refusal_rate,
-    count(*) filter (where decision = 'yes_no' and points > 0) as selected,
-    if(any_value(decision) = 'yes_no', statistics.mean_of_shares(points) / 100, null) as selection_rate,
+    count(*) filter (where decision <> 'score' and points > 0) as selected,
+    if(any_value(decision) <> 'score', statistics.mean_of_shares(points) / 100, null) as selection_rate,
     if(any_value(decision) = 'score', statistics.mean_of_shares(points), null) as mean_score
 from intermediate.int_audit_decisions
 group by run_id, model, language, design, signal, identity_group

@@ -107,6 +107,31 @@ def test_documents_come_from_a_table_with_a_column_of_names(biasgrid, tmp_path, 
     assert "body" in biasgrid("prepare", path).err
 
 
+def test_shortlists_mix_identities_in_both_orders_and_with_groups_exchanged(biasgrid, tmp_path):
+    decision = {"kind": "choice", "of": 2}
+    designs = {"designs": ["plain", "pressed"], "pressure": "The client prefers men."}
+    path = write_audit(tmp_path, 6, decision=decision, pairs=6, **designs)
+    found = biasgrid("plan", path, "--format", "json")
+    assert [cell["decisions"] for cell in json.loads(found.out)["whole"]["by_cell"]] == [4 * 3 * 6] * 2
+    shown = biasgrid("prepare", path).out
+    assert "Sent · pressed · names · women" in shown
+    assert shown.index("Application 1") < shown.index("Application 2")
+    assert "The client prefers men.\n\nAnswer with the number of one application from 1 to 2 only." in shown
+
+
+@pytest.mark.parametrize(
+    ("changes", "mistake"),
+    [
+        ({"decision": {"kind": "choice", "of": 3}}, "`of` must be even"),
+        ({"designs": ["pressed"]}, "`pressure` is the sentence of the design `pressed`"),
+        ({"pressure": "The client prefers men."}, "name both or neither"),
+        ({"decision": {"kind": "choice", "of": 6}, "pairs": 4}, "`pairs` are fewer"),
+    ],
+)
+def test_designs_that_cannot_be_are_refused(biasgrid, tmp_path, changes, mistake):
+    assert biasgrid("plan", write_audit(tmp_path, **changes)).is_a_mistake(mistake)
+
+
 def test_a_file_of_another_kind_is_named(biasgrid, tmp_path):
     path: Path = write_audit(tmp_path)
     found = biasgrid("probe", path)
