@@ -211,7 +211,7 @@ RED_TEAM: Final = """
         sessions.pair as template,
         coalesce(turns.messages[-1].content, '') as question,
         turns.text,
-        concat('turn ', sessions.succeeded_at) as about,
+        'turn ' || sessions.succeeded_at as about,
         sessions.reason
     from intermediate.int_attack_sessions as sessions
     left join staging.stg_responses as turns

@@ -41,7 +41,8 @@ def first_view(lake: Lake, run_id: str) -> dict[str, Any]:
 def answer_values(lake: Lake, run_id: str, language: str) -> dict[str, Any]:
     """For a page's template."""
     found = page_answer(lake, run_id).in_language(language)
-    return {"answer": found, "verdicts": count_verdicts(found.models)}
+    examples = spread_out(worst_examples(lake, found.run))[:EXAMPLES]
+    return {"answer": found, "verdicts": count_verdicts(found.models), "examples": examples}
 
 
 def count_verdicts(models: Sequence[ModelAnswer]) -> dict[str, int]:

@@ -66,7 +66,7 @@ def ways_between(pages: Sequence[Neighbour]) -> Iterator[Ways]:
 
 
 SCRIPTS = (
-    *("dom", "words", "chunks", "marks", "tables", "board", "answer", "grid", "dimensions", "communities"),
+    *("keys", "dom", "words", "chunks", "marks", "tables", "board", "answer", "grid", "dimensions", "communities"),
     *("trend", "agreement", "covered", "search", "filters", "tests", "compare", "run", "lake", "start"),
 )
 """Parts of the one script, each after what it needs to begin with."""
@@ -100,6 +100,15 @@ def _script() -> str:
     )
     parts = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
     return f'"use strict";\n(() => {{\n{tables}\n{parts}\n}})();\n'
+
+
+@cache
+def page_script() -> tuple[str, str]:
+    """Of a page that is whole without it, and its source in the policy."""
+    text = '"use strict";\n(() => {{\n{}}})();\n'.format(
+        "\n".join(_part(f"{name}.js") for name in ("keys", "pages"))
+    )
+    return text, f"'{_hash(text)}'"
 
 
 def _policy(style: str, script: str) -> str:
@@ -171,6 +180,8 @@ def environment(language: str = LANGUAGES[0]) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    script, source = page_script()
+    made.globals |= {"script": Markup(script), "script_source": Markup(source)}  # noqa: S704 - ours
     made.globals |= {"t": speech.text, "lang": language[:2], "inks": define_inks, "tones": TONES, "signs": SIGNS}
     made.filters |= {name: speech.in_language(write) for name, write in NUMBERS.items()}
     made.filters |= {

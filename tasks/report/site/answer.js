@@ -17,17 +17,7 @@ const command = (text) => el("li", {}, code(text), " ", copyButton(text));
 
 function copyButton(text, label = t("copy")) {
   const click = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      const field = el("textarea", { class: "unseen" });
-      field.value = text;
-      button.after(field);
-      field.select();
-      document.execCommand("copy");
-      field.remove();
-      button.focus();
-    }
+    await copyText(text, button);
     button.textContent = t("copied");
   };
   const button = el("button", { type: "button", class: "copy", click }, label);
@@ -70,7 +60,7 @@ function exampleOf(one) {
   const prompt = one.parts.length ? marked : plain(one.sides[0]?.prompt || one.question);
   return el(
     "article",
-    { class: "example" },
+    { class: "example", "data-address": testsAddress(asked) },
     el("h3", {}, modelName(one.model), " · ", name(one.check), " · ", testsLink(asked, name(one.template))),
     el("div", { class: "quote", dir: "auto" }, prompt),
     el("div", { class: "sides" }, one.sides.map(sideOf)),

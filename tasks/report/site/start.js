@@ -18,6 +18,7 @@ function begin(first) {
     shown = now;
     arrive(now);
   };
+  document.addEventListener("click", keepFilter);
   themed(memory.read("theme") ?? "auto");
   chunk(first)
     .then((given) => {
@@ -27,9 +28,18 @@ function begin(first) {
     .catch((error) => document.body.replaceChildren(missing(error)));
 }
 
+// A link within the page moves there, and leaves what is asked for in the URL.
+function keepFilter(event) {
+  const link = event.target.closest('a[href^="#"]');
+  if (!link || link.hash.startsWith("#/") || !Object.keys(askedFor()).length || viewOf()) return;
+  event.preventDefault();
+  remember({ at: link.hash.slice(1) });
+  arrive("");
+}
+
 // Scrolls to the target of the URL: a view, or a part of the report, which is opened.
 function arrive(view) {
-  const target = document.getElementById(view || location.hash.slice(1));
+  const target = document.getElementById(view || askedFor().at || location.hash.slice(1));
   if (!target) return;
   if (target.localName === "details") target.open = true;
   target.focus({ preventScroll: true });

@@ -115,7 +115,7 @@ function reply(content, at) {
   const community = value("communities") ? name(value("communities")) : t("nobody");
   return el(
     "article",
-    { class: "reply-of" },
+    { class: "reply-of", "data-address": testsAddress({ text: replies.id[at] }) },
     el("h3", {}, community, " ", outcomeBadge(outcome)),
     el("p", { class: "who" }, t("prompt")),
     quote(value("prompt") ?? "–"),
@@ -125,7 +125,13 @@ function reply(content, at) {
       : quote(value("text"), "answer", replies.left_out[at]),
     el("p", { class: "verdict" }, verdict(replies, at, value)),
     (opinions[at] ?? []).map(opinion),
-    el("p", { class: "faint" }, code(`biasgrid trace ${replies.id[at]}`)),
+    el(
+      "p",
+      { class: "faint no-print" },
+      code(`biasgrid trace ${replies.id[at]}`),
+      " ",
+      copyButton(`${location.href.split("#")[0]}${testsAddress({ text: replies.id[at] })}`, t("copy.link")),
+    ),
   );
 }
 

@@ -48,3 +48,29 @@ def test_they_fetch_nothing_complain_of_nothing_and_fit_a_telephone(tab, written
         assert tab.ask("document.documentElement.scrollWidth <= innerWidth")
         assert [address for address in tab.requests if not address.startswith("file:")] == []
         assert tab.complaints == []
+
+
+def test_what_is_chosen_stays_in_the_address_wherever_one_goes(tab, written):
+    page = written[0]
+    tab.size(1280, 900)
+    tab.open(page)
+    rows = "[...document.querySelectorAll('tr[data-state]')]"
+    shown = f"{rows}.filter((one) => !one.hidden).map((one) => one.dataset.state)"
+    state = tab.ask("[...document.querySelectorAll('.counter')].find((one) => !one.disabled).dataset.state")
+    tab.ask(f"document.querySelector('.counter[data-state=\"{state}\"]').click()")
+    assert set(tab.ask(shown)) == {state}
+    tab.ask("document.querySelector('nav.contents li:last-child a').click()")
+    address = tab.ask("location.hash")
+    tab.open(page, address)
+    assert set(tab.ask(shown)) == {state}
+    assert tab.ask("scrollY") > 0
+    tab.open(page, "#/?find=no+such+text")
+    assert tab.ask("[...document.querySelectorAll('main tbody tr')].every((one) => one.hidden)")
+
+
+def test_keys_move_open_and_copy_the_link(tab, written):
+    tab.open(written[0])
+    press = "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: '%s', bubbles: true}))"
+    tab.ask(press % "j")
+    if tab.ask("Boolean(document.querySelector('.example, details.session'))"):
+        assert tab.ask("document.activeElement.closest('.example, details') !== null")

@@ -185,7 +185,7 @@ def of_pages(reports: Reports) -> Iterator[str]:
             yield " ".join(map(str, (*row.values(), reports.number(row["rate"]), ends)))
         return
     heading = ""
-    for part in re.findall(r"<h3>.*?</h3>|<tr>.*?</tr>", reports.text("report.html"), re.DOTALL):
+    for part in re.findall(r"<h3>.*?</h3>|<tr\b.*?</tr>", reports.text("report.html"), re.DOTALL):
         text = " ".join(html.unescape(re.sub(r"<[^>]*>|[()]", " ", part)).split())
         heading = text if part.startswith("<h3") else heading
         yield f"{heading} {text}"

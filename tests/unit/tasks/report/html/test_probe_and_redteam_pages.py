@@ -11,7 +11,7 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.tasks.report.figures import format_score, small
-from biasgrid.tasks.report.html.page import environment, plain, split_difference
+from biasgrid.tasks.report.html.page import environment, page_script, plain, split_difference
 from biasgrid.tasks.report.html.probe_pages import SHOWN, write_probe_page
 from biasgrid.tasks.report.html.redteam_pages import write_red_team_page
 from biasgrid.tasks.transcripts.excerpt import LONGEST
@@ -41,6 +41,7 @@ HARMLESS = {
         "tbody",
     ),
     *("tr", "th", "td", "svg", "rect", "line", "details", "summary"),
+    *("nav", "article", "label", "input", "button"),
 }
 
 
@@ -63,7 +64,7 @@ class Page(HTMLParser):
         self.tags.add(tag)
         self.attributes += attrs
         self.ids += [value or "" for name, value in attrs if name == "id"]
-        if tag not in ("meta", "rect", "line"):
+        if tag not in ("meta", "rect", "line", "input"):
             self.open.append(tag)
         if tag == "tr":
             self.rows.append([])
@@ -71,7 +72,7 @@ class Page(HTMLParser):
             self.rows[-1].append("")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag not in ("rect", "line"):
+        if tag not in ("rect", "line", "input"):
             assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
@@ -82,17 +83,24 @@ class Page(HTMLParser):
         return [[" ".join(cell.split()) for cell in row] for row in self.rows]
 
 
+def without_our_script(text: str) -> str:
+    """The page as it is without its one script, which is ours."""
+    own = f"<script>{page_script()[0]}</script>"
+    assert text.count(own) == 1
+    return text.replace(own, "")
+
+
 @pytest.fixture(scope="module")
 def probe_page(probed: Any, tmp_path_factory: pytest.TempPathFactory) -> Page:
     (path,) = write_probe_page(Lake(probed.data), probed.run_id, tmp_path_factory.mktemp("page"))
     assert path.name == "report.html"
-    return Page(path.read_text(encoding="utf-8"))
+    return Page(without_our_script(path.read_text(encoding="utf-8")))
 
 
 @pytest.fixture(scope="module")
 def red_team_page(attacked: Any, tmp_path_factory: pytest.TempPathFactory) -> Page:
     (path,) = write_red_team_page(Lake(attacked.data), attacked.run_id, tmp_path_factory.mktemp("page"))
-    return Page(path.read_text(encoding="utf-8"))
+    return Page(without_our_script(path.read_text(encoding="utf-8")))
 
 
 @pytest.fixture(params=["probe_page", "red_team_page"])
@@ -109,7 +117,8 @@ def test_a_page_needs_nothing_else_and_runs_nothing(page):
     assert not {name for name in named if name.startswith("on")} | (named & {"src", "srcset", "style", "action"})
     assert all(value and value.startswith("#") for name, value in page.attributes if name == "href")
     assert not re.search(r"url\(|@import", page.text)
-    assert ("content", "default-src 'none'; style-src 'unsafe-inline'") in page.attributes
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {page_script()[1]}"
+    assert ("content", policy) in page.attributes
 
 
 def test_what_was_written_is_shown_and_not_done(page):
@@ -174,7 +183,9 @@ def test_every_trial_that_is_shown_has_prompt_reply_and_reading(probe_page, prob
 
 
 def test_attacks_are_counted_by_what_came_of_them(red_team_page):
-    head, *rows = red_team_page.cells()
+    models, model, head, *rows = red_team_page.cells()
+    assert models == ["model", "verdict", "worst", "refused"]
+    assert model == ["own/target", "✗ bias in 1 of 3", "crescendo 50.0% (9.5% to 90.5%)", "–"]
     assert head[:7] == ["model", "language", "strategy", "sessions", "succeeded", "resisted", "refused"]
     parts = {row[2]: row[3:7] + row[9:] for row in rows}
     assert parts == {
