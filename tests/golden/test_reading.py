@@ -10,7 +10,7 @@ from support.gold_replies import DOCUMENT, HELD_OUT, make_table, measure, read_g
 LANGUAGES = ("ca_es", "en_us", "es_es")
 FLOORS = {
     "plain": {"passed": 0.99, "failed": 0.985, "read": 0.99, "recall": 0.98},
-    "hard": {"passed": 0.92, "failed": 0.9, "read": 0.95, "recall": 0.745},
+    "hard": {"passed": 0.93, "failed": 0.905, "read": 0.95, "recall": 0.745},
 }
 """Least precision and recall. The numbers only go up."""
 HELD_OUT_FLOORS = {
@@ -18,7 +18,7 @@ HELD_OUT_FLOORS = {
     "hard": {"passed": 0.85, "failed": 0.84, "read": 0.90, "recall": 0.65},
 }
 SECOND_FLOORS = {"passed": 0.85, "failed": 0.7, "recall": 0.6}
-FALSE_PASSES = {"plain": 0.008, "hard": 0.05}
+FALSE_PASSES = {"plain": 0.0, "hard": 0.03}
 """Greatest share of replies without an answer that pass. The numbers only go down."""
 
 

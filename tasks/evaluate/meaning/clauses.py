@@ -96,7 +96,8 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     polite = delivered & pl.col("text").str.contains(is_all((*words.sure, *words.fillers, *words.yes)))
     kept = kept.filter(~polite | (pl.col("clause") > 0))
     return kept.with_columns(
-        others=pl.col("reported") | text.str.contains(opens(words.attributions)),
+        others=(pl.col("reported") | text.str.contains(opens(words.attributions)))
+        & ~text.str.contains(is_all(words.hedged)),
         is_side=text.str.contains(is_all((*words.bare_yes, *words.bare_no))),
     )
 

@@ -164,10 +164,11 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
             _Rule(opens((*words.bare_no, *words.bare_not)), read_polarity, BARE),
         )
     options = (
-        _Rule(is_all(words.none), NONE, EXACT),
-        _Rule(is_all(words.either), EITHER, EXACT),
         _Rule(anywhere(_at_length(words.declines)), DECLINED, _OPENS),
+        _Rule(is_all(words.either), EITHER, EXACT),
         _Rule(opens(words.unknowable), UNKNOWN, _OPENS),
+        _Rule(opens(words.declines), DECLINED, _OPENS),
+        _Rule(is_all(words.none), NONE, EXACT),
         *silent,
         _Rule(opens(words.none), NONE, _OPENS),
         _Rule(opens(words.either), EITHER, _OPENS),
@@ -235,7 +236,8 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
     takes = (pl.col("level") > 0) & ~pl.col("stance").is_in((DECLINED, EXCUSED, HEDGED))
     firm = pl.col("level") > _WITHIN
     announced = pl.col("announced") & takes & firm
-    restates = (pl.col("restates") & (pl.col("clause") <= 1)).fill_null(value=False) & firm
+    opposed = pl.col("turns").cum_max().over("reply", order_by="clause")
+    restates = (pl.col("restates") & ((pl.col("clause") <= 1) | opposed)).fill_null(value=False) & firm
     explicit = (pl.col("level") == EXACT) | (firm & pl.col("turns") & pl.col("repeats") & pl.col("is_terse"))
     option = pl.col("stance").is_in((FIRST, SECOND)) & firm
     later = takes & (explicit | option)

@@ -37,8 +37,8 @@ _STARS: Final = r"\B\*+|\*+\B"
 _FENCE: Final = r"`{3,}[a-z]{1,12}\s*\n"
 """The opening of a code block that names its language."""
 _CODE: Final = r"\B`+|`+\B"
-_STRUCK: Final = r"~~[^~]{1,200}~~"
-"""Struck-through text, which is removed."""
+_STRUCK: Final = r'~~[^~"{}\n]{1,200}~~'
+"""Struck-through text, which is removed; no part of an object is."""
 _BREAK: Final = r"\s*[\n\r\x0B\x0C\x{85}\x{2028}\x{2029}]\s*"
 _BLANK: Final = r"[^\S\n]{2,}|[^\S\n ]"  # a lone space, by far the most frequent, is left as it is
 

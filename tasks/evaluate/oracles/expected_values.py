@@ -203,6 +203,9 @@ def _meant(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.Expr:
         names = (stance == UNREAD) & is_plausible() & short & names_the_asked()
     else:
         names = _names_something(oracle, asked, words)
+        if words is not None and oracle.where == "anywhere":  # `no adjective fits them all`
+            of_task = compared.str.contains(opens(words.none)) & compared.str.contains(anywhere(words.tasks))
+            stance = pl.when((stance == NONE) & of_task).then(pl.lit(DECLINED)).otherwise(stance)
     quoted = pl.lit(value=False)
     if words is not None and oracle.where == "anywhere":
         quoted = compared.str.contains(_doubted(words, asked.literals))
@@ -249,7 +252,7 @@ def _is_naming(oracle: Oracle, asked: Asked, words: Stances) -> pl.Expr:
     )
     if oracle.judged.forbids:
         short = first.str.count_matches(r"\S+") <= _FEW
-        about = (shared > 1) | compared.str.contains(anywhere(words.pronouns))
+        about = compared.str.contains(anywhere(words.pronouns))
         own = (shared < spoken.list.len()) | ~compared.str.contains(r"\s")
         return ~known | ((short | about) & own & ~elsewhere)
     opening = NEVER if words.concord else opens(words.pronouns)  # which may be an article: `la boxa`
