@@ -11,7 +11,8 @@ from prefect.utilities.annotations import quote
 from biasgrid.catalogs.scenario.audit import ResolvedAudit
 from biasgrid.flows.audit.kind import AUDIT, AuditOptions
 from biasgrid.flows.audit.outcome import AuditOutcome
-from biasgrid.flows.runs.cells import Cell, begin_cells, cell_label, cells_stage
+from biasgrid.flows.runs.cell_groups import Group, cell_ids_of, group_label
+from biasgrid.flows.runs.cells import begin_cells, cells_stage
 from biasgrid.flows.runs.context import Grid, refuse_changed
 from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.tasks.audit.cases import plan_cases
@@ -40,9 +41,9 @@ async def _decide(grid: Grid, resolved: ResolvedAudit) -> None:
     await cells_stage(grid, planned, judge=False, reader=_read)
 
 
-async def _read(grid: Grid, cell: Cell) -> None:
-    label = cell_label("read", cell, grid.tags)
-    await read_decisions(grid.lake, grid.run.run_id, cell["cell_id"], grid.evaluation_id, grid.catalog, label)
+async def _read(grid: Grid, group: Group) -> None:
+    label = group_label("read", group, grid.tags)
+    await read_decisions(grid.lake, grid.run.run_id, cell_ids_of(group), grid.evaluation_id, grid.catalog, label)
 
 
 async def read_stored(grid: Grid, cells: pl.DataFrame) -> None:

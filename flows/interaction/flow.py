@@ -13,7 +13,8 @@ from prefect.utilities.annotations import quote
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
 from biasgrid.flows.interaction.kind import INTERACTION, InteractionOptions
 from biasgrid.flows.interaction.outcome import InteractionOutcome
-from biasgrid.flows.runs.cells import begin_cells, cell_label, run_leased
+from biasgrid.flows.runs.cell_groups import cell_label
+from biasgrid.flows.runs.cells import begin_cells, run_leased
 from biasgrid.flows.runs.context import Grid, progress_listener, refuse_changed
 from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.tasks.connectors.task import Label

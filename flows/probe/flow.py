@@ -25,13 +25,14 @@ from biasgrid.flows.probe.prepare import (
     list_prompts,
     select_followed,
 )
-from biasgrid.flows.runs.cells import Cell, begin_cells, cells_stage
-from biasgrid.flows.runs.concurrency import run_concurrently
+from biasgrid.flows.runs.cell_groups import Group, cell_ids_of
+from biasgrid.flows.runs.cells import begin_cells, cells_stage
 from biasgrid.flows.runs.context import Grid, pause_reporter
 from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.flows.runs.lease_pools import LeaseLedger
 from biasgrid.flows.runs.leases import Slots
 from biasgrid.flows.terminal.markdown import plain, table
+from biasgrid.tasks.connectors.concurrency import run_concurrently
 from biasgrid.tasks.connectors.task import Label, artifact_key
 from biasgrid.tasks.evaluate.task import ReadyCells, read_trials
 from biasgrid.tasks.probe.loader import Loaded
@@ -149,8 +150,9 @@ async def prompt_and_read(grid: Grid, cells: pl.DataFrame, *, ask: bool = True) 
     """Prompt cells, or take them as they are, and read each as soon as it is complete."""
     ready = ReadyCells()
 
-    async def complete(_: Grid, cell: Cell) -> None:
-        ready.add(cell["cell_id"])
+    async def complete(_: Grid, group: Group) -> None:
+        for cell_id in cell_ids_of(group):
+            ready.add(cell_id)
 
     async def prompt_all() -> None:
         try:

@@ -12,7 +12,8 @@ from biasgrid.catalogs.scenario.targets import ResolvedAttack
 from biasgrid.flows.redteam.kind import RED_TEAM, AttackOptions
 from biasgrid.flows.redteam.outcome import AttackOutcome
 from biasgrid.flows.redteam.prepare import plan_by_cell
-from biasgrid.flows.runs.cells import begin_cells, cell_label, run_leased
+from biasgrid.flows.runs.cell_groups import cell_label
+from biasgrid.flows.runs.cells import begin_cells, run_leased
 from biasgrid.flows.runs.context import Grid, progress_listener, refuse_changed
 from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.tasks.connectors.task import Label

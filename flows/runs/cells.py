@@ -1,11 +1,21 @@
-"""The cells of a run: each is prompted and, as soon as it is complete, evaluated."""
+"""The cells of a run: each is prompted and, as soon as it is complete, evaluated, many of them in groups."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -14,7 +24,15 @@ from prefect.client.schemas.objects import State
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.flows.runs.concurrency import run_concurrently
+from biasgrid.flows.runs.cell_groups import (
+    COMPLETE_CELLS,
+    Cell,
+    Group,
+    cell_ids_of,
+    group_cells,
+    group_label,
+    shared_by,
+)
 from biasgrid.flows.runs.context import (
     Grid,
     find_earlier_judgements,
@@ -29,6 +47,7 @@ from biasgrid.flows.runs.leases import Slots
 from biasgrid.flows.runs.prepare import is_batched
 from biasgrid.flows.runs.progress_artifacts import report_progress
 from biasgrid.flows.terminal.markdown import plain
+from biasgrid.tasks.connectors.concurrency import run_concurrently
 from biasgrid.tasks.connectors.task import STOPPED, Label
 from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.evaluate.cell import Evaluation, JudgeSession, Spare
@@ -77,14 +96,14 @@ def how_batches_go_on(lake: Lake, run_id: str) -> str | None:
     )
 
 
-OPEN_CELLS = 4
-"""Cells of one model that are begun before those ahead of them have sent their last case: Prefect takes its time
-to start a task, and no slot shall be idle meanwhile."""
+OPEN_GROUPS = 4
+"""Groups of one model's cells that are begun before those ahead of them have sent their last case: Prefect takes
+its time to start a task, and no slot shall be idle meanwhile."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """Schedules one model's cells: the next begins when an earlier one has sent its last case."""
+    """Schedules one model's groups of cells: the next begins when an earlier one has sent its last case."""
 
     request_slots: asyncio.Semaphore
     gate: asyncio.Semaphore
@@ -92,11 +111,11 @@ class Line:
     @classmethod
     def of(cls, target: Target, *, is_capped: bool = False) -> Line:
         # below a cap, a cell that is complete is worth more than several begun
-        return cls(request_slots(target), asyncio.Semaphore(1 if is_capped else OPEN_CELLS))
+        return cls(request_slots(target), asyncio.Semaphore(1 if is_capped else OPEN_GROUPS))
 
     @asynccontextmanager
     async def begun(self) -> AsyncIterator[CellSlots]:
-        """Turn of one cell, with shared slots and the signal that lets the next cell begin."""
+        """Turn of one group, with shared slots and the signal that lets the next group begin."""
         await self.gate.acquire()
         let_next_begin = _once(self.gate.release)
         try:
@@ -112,10 +131,9 @@ def _once(act: Callable[[], None]) -> Callable[[], None]:
 
 
 JUDGED_AT_ONCE = 2
-"""Maximum number of cells evaluated at once, because each is held in memory."""
-Cell = dict[str, Any]
+"""Maximum number of groups evaluated at once, because one cell of each is held in memory."""
 Work = Coroutine[Any, Any, None]
-Reader = Callable[[Grid, Cell], Work]
+Reader = Callable[[Grid, Group], Work]
 
 
 @dataclass(frozen=True)
@@ -130,11 +148,20 @@ class Pass:
     """Reads replies instead of oracles and a judge."""
     controls: Mapping[str, Sequence[ControlQuestion]] = field(default_factory=dict)
     """Replies of known verdict for the judge, by the cell with which they are mixed."""
+    open_models: Collection[str] = ()
+    """Models with open requests: their cells are shown one by one, unless there are hundreds."""
+    shared_by: int = 1
+    """Cells of such models that share a task run."""
     judging: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(JUDGED_AT_ONCE))
 
     @property
     def judge(self) -> Target | None:
         return self.grid.resolved.judge if self.judges else None
+
+    def group(self, cells: Sequence[Cell]) -> list[Group]:
+        """Groups of one model's cells."""
+        is_open = cells[0]["model"] in self.open_models
+        return group_cells(cells, self.shared_by if is_open else max(self.shared_by, COMPLETE_CELLS))
 
 
 async def cells_stage(
@@ -145,14 +172,15 @@ async def cells_stage(
     if ask:
         refuse_changed_models(grid, cells)
         await reuse_earlier_replies(grid)
-    asked = await _one_by_one(grid) if ask else {}
+    unanswered = await asyncio.to_thread(open_models, grid.lake, grid.run.run_id) if ask else set()
+    asked = _one_by_one(grid, unanswered)
     spare = await find_earlier_judgements(grid) if judge else None
     controls = await asyncio.to_thread(share_out_controls, grid) if judge else {}
     ledger = LeaseLedger.of(grid.lake, grid.run.run_id, grid.part)
     telling = report_progress(grid.run.run_id, _cases_by_model(by_model)) if ask else nullcontext()
     leasing = [*asked.values(), *_judges(grid, judge=judge)]
     async with telling as progress, Slots(grid.model_pool, leasing, ledger) as slots:
-        own = Pass(grid, slots, judge, spare, reader, controls)
+        own = Pass(grid, slots, judge, spare, reader, controls, unanswered, shared_by(cells.height))
         await run_concurrently(_works(own, by_model, asked) if ask else _evaluation_works(own, by_model))
     return [str(standing) for standing in progress.standings.values()] if progress else []
 
@@ -173,9 +201,8 @@ async def _prompt_one_by_one(own: Pass, by_model: Sequence[Sequence[Cell]]) -> N
         own.slots.targets = _judges(own.grid, judge=own.judges)
 
 
-async def _one_by_one(grid: Grid) -> dict[str, Target]:
+def _one_by_one(grid: Grid, unanswered: Set[str]) -> dict[str, Target]:
     """Models with open requests outside batches, which share rate-limit slots."""
-    unanswered = await asyncio.to_thread(open_models, grid.lake, grid.run.run_id)
     targets = {model: grid.resolved.targets[model] for model in sorted(unanswered & grid.resolved.targets.keys())}
     settings = grid.resolved.settings
     leasing = (
@@ -225,78 +252,79 @@ def _prompt_model(own: Pass, cells: Sequence[Cell]) -> Sequence[Work]:
         return [_batch_cells(own, target, cells)]
     budget = own.grid.model_pool.run_budget
     line = Line.of(target, is_capped=budget is not None and budget.is_capped)
-    return [_in_line(own, cell, line) for cell in cells]
+    return [_in_line(own, group, line) for group in own.group(cells)]
 
 
 def _evaluation_works(own: Pass, by_model: Sequence[Sequence[Cell]]) -> Iterator[Work]:
-    return (_evaluate_cell(own, cell) for cells in by_model for cell in cells)
+    return (_evaluate_group(own, group) for cells in by_model for group in own.group(cells))
 
 
 async def _batch_cells(own: Pass, target: Target, cells: Sequence[Cell]) -> None:
     grid = own.grid
     session = ModelSession(target, grid.model_pool, grid.resolved.settings.retries)
     await batch_model(grid, [cell["cell_id"] for cell in cells], session)
-    await run_concurrently(_evaluate_cell(own, cell) for cell in cells)
+    await run_concurrently(_evaluation_works(replace(own, open_models=()), [cells]))
 
 
-async def _in_line(own: Pass, cell: Cell, line: Line) -> None:
+async def _in_line(own: Pass, group: Group, line: Line) -> None:
     async with line.begun() as under_way:
-        await _prompt_cell(own.grid, cell, under_way)
-    await _evaluate_cell(own, cell)
+        await _prompt_group(own.grid, group, under_way)
+    await _evaluate_group(own, group)
 
 
-async def _prompt_cell(grid: Grid, cell: Cell, under_way: CellSlots) -> None:
+async def _prompt_group(grid: Grid, group: Group, under_way: CellSlots) -> None:
+    model = group[0]["model"]
     state: State[Any] = await prompt(  # type: ignore[misc]
         grid.lake,
         grid.run.run_id,
-        cell["cell_id"],
-        ModelSession(grid.resolved.targets[cell["model"]], grid.model_pool, grid.resolved.settings.retries),
+        cell_ids_of(group),
+        ModelSession(grid.resolved.targets[model], grid.model_pool, grid.resolved.settings.retries),
         under_way,
-        cell_label("prompt", cell, grid.tags),
-        wait_for=grid.graph.after("generate", f"{cell['requirement']} {cell['language']}"),
+        group_label("prompt", group, grid.tags),
+        wait_for=grid.graph.after("generate", *(f"{cell['requirement']} {cell['language']}" for cell in group)),
         return_state=True,
     )
-    grid.graph.add("prompt", cell["cell_id"], state)
+    for cell_id in cell_ids_of(group):
+        grid.graph.add("prompt", cell_id, state)
     if state.name == STOPPED:
-        _report_stopped(cell["model"], state)
+        _report_stopped(model, state)
     elif not state.is_completed():
         await state.aresult()  # raises what went wrong
 
 
-async def _evaluate_cell(own: Pass, cell: Cell) -> None:
-    """Evaluates a cell; only a judge needs rate-limit slots."""
+async def _evaluate_group(own: Pass, group: Group) -> None:
+    """Evaluates cells; only a judge needs rate-limit slots."""
     if own.reader:
         async with own.judging:
-            await own.reader(own.grid, cell)
+            await own.reader(own.grid, group)
     if not own.judges:
         return
     async with own.judging, own.slots.taken() if own.judge else nullcontext():
-        await _judge_cell(own, cell)
+        await _judge_group(own, group)
 
 
-async def _judge_cell(own: Pass, cell: Cell) -> None:
-    grid, settings = own.grid, own.grid.resolved.settings
-    judge = (
-        JudgeSession(
-            own.judge,
-            grid.model_pool,
-            settings.retries,
-            own.spare,
-            JudgeSampling.of(settings),
-            own.controls.get(cell["cell_id"], ()),
-        )
-        if own.judge
-        else None
-    )
-    evaluation = Evaluation(grid.evaluation_id, grid.catalog, judge, grid.rules)
-    label = cell_label("evaluate", cell, grid.tags)
+async def _judge_group(own: Pass, group: Group) -> None:
+    grid, cell_ids = own.grid, cell_ids_of(group)
+    evaluation = Evaluation(grid.evaluation_id, grid.catalog, _judge_session(own, cell_ids), grid.rules)
+    label = group_label("evaluate", group, grid.tags)
     state: State[int] = await evaluate(  # type: ignore[misc]
-        *(grid.lake, grid.run.run_id, cell["cell_id"], evaluation, label),
-        wait_for=grid.graph.after("prompt", cell["cell_id"]),
+        *(grid.lake, grid.run.run_id, cell_ids, evaluation, label),
+        wait_for=grid.graph.after("prompt", *cell_ids),
         return_state=True,
     )
     await state.aresult()
-    grid.graph.add("evaluate", cell["cell_id"], state)
+    for cell_id in cell_ids:
+        grid.graph.add("evaluate", cell_id, state)
+
+
+def _judge_session(own: Pass, cell_ids: Sequence[str]) -> JudgeSession | None:
+    if own.judge is None:
+        return None
+    settings = own.grid.resolved.settings
+    controls = {cell_id: own.controls[cell_id] for cell_id in cell_ids if cell_id in own.controls}
+    return JudgeSession(
+        own.judge, own.grid.model_pool, settings.retries, own.spare, JudgeSampling.of(settings), controls
+    )
 
 
 def begin_cells(grid: Grid, cells: pl.DataFrame, unit: str) -> dict[str, Cell]:
@@ -314,11 +342,3 @@ async def run_leased(grid: Grid, works: Iterable[Work]) -> None:
     leasing = [target for target in grid.resolved.asked if lease_order([target])]
     async with Slots(grid.model_pool, leasing, ledger) as slots, slots.taken():
         await run_concurrently(works)
-
-
-def cell_label(verb: str, cell: Cell, tags: Sequence[str] = ()) -> Label:
-    """Label in the Prefect UI: `prompt · gpt-4o · sexism · es_es · constrained · utopian`."""
-    model = str(cell["model"]).partition("/")[2]
-    name = " · ".join((verb, model, cell["concern"], cell["language"], cell["input"], cell["reflection"]))
-    asked = (cell["model"], cell["concern"], cell["language"], f"requirement:{cell['requirement']}")
-    return Label(name, (*asked, *tags))

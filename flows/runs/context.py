@@ -24,9 +24,10 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.entries import Requirement
-from biasgrid.flows.runs.concurrency import run_concurrently
+from biasgrid.flows.runs.cell_groups import shared_by
 from biasgrid.flows.runs.criteria import Rules, write_criteria
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.concurrency import run_concurrently
 from biasgrid.tasks.connectors.task import Label
 from biasgrid.tasks.evaluate.cell import Spare
 from biasgrid.tasks.evaluate.controls import ControlQuestion, share_out
@@ -93,11 +94,12 @@ class TaskGraph:
     def add(self, verb: str, name: str, state: State[Any]) -> None:
         self.states.setdefault(verb, {})[name] = state
 
-    def after(self, verb: str, name: str | None = None) -> list[Any]:
-        """`wait_for` of a task that follows the runs of a verb, or the one of that name, however they ended."""
+    def after(self, verb: str, *names: str) -> list[Any]:
+        """`wait_for` of a task that follows the runs of a verb, or those of these names, however they ended."""
         ended = self.states.get(verb, {})
-        found = [*ended.values()][-MOST_EDGES:] if name is None else [ended[name]] if name in ended else []
-        return [allow_failure(state) for state in found]
+        found = [ended[name] for name in names or ended if name in ended]
+        once = [*{id(state): state for state in found}.values()]  # cells of a group share their state
+        return [allow_failure(state) for state in once[-MOST_EDGES:]]
 
 
 @dataclass(frozen=True)
@@ -149,17 +151,22 @@ def refuse_changed(grid: Grid, cases: set[str], what: str) -> None:
 async def generate_stage(grid: Grid) -> pl.DataFrame:
     """Generates and stores cases and planned cells of every requirement × language; returns the cells."""
     asked = [(req, language) for req in grid.requirements for language in req.languages]
+    size = shared_by(len(asked))
+    groups = [asked[start : start + size] for start in range(0, len(asked), size)]
     gate = asyncio.Semaphore(PLANNED_AT_ONCE)
-    plans = await run_concurrently(_generate_plan(grid, req, language, gate) for req, language in asked)
+    plans = await run_concurrently(_generate_plans(grid, group, gate) for group in groups)
     # one frame of all rows: many small ones take a hundred times the memory of their rows
-    cells = cells_frame(row for plan in plans for row in _land_plan(grid, plan).iter_rows())
+    landed = (_land_plan(grid, plan) for names in plans for plan in names)
+    cells = cells_frame(row for rows in landed for row in rows.iter_rows())
     record_criteria(grid)
     record_planned(grid.lake, grid.run.run_id, cells)  # last: a resumed run that finds it has all it needs
     return cells
 
 
 PLANNED_AT_ONCE = 8
-"""Task runs that are under way at once: thousands would be in memory before the first is done."""
+"""Task runs that are under way at once: hundreds would be in memory before the first is done."""
+Planned = Sequence[tuple[Requirement, str]]
+"""Requirements, each with a language."""
 
 
 def _land_plan(grid: Grid, plan: str) -> pl.DataFrame:
@@ -168,16 +175,27 @@ def _land_plan(grid: Grid, plan: str) -> pl.DataFrame:
     return land_cases(lake, grid.run.run_id, instances, targets, resolved.settings, resolved.catalog)
 
 
-async def _generate_plan(grid: Grid, requirement: Requirement, language: str, gate: asyncio.Semaphore) -> str:
-    label = Label(
-        f"generate · {requirement.name} · {language}",
-        (requirement.concern, language, f"requirement:{requirement.name}", *grid.tags),
+async def _generate_plans(grid: Grid, group: Planned, gate: asyncio.Semaphore) -> list[str]:
+    given = (
+        cast(Planned, quote(group)),
+        grid.resolved.settings,
+        grid.catalog,
+        grid.lake,
+        _plans_label(grid, group),
     )
-    given = (requirement, language, grid.resolved.settings, grid.catalog, grid.lake, label)
     async with gate:
-        state: State[str] = await generate(*given, return_state=True)  # type: ignore[misc]
-        grid.graph.add("generate", f"{requirement.name} {language}", state)
+        state: State[list[str]] = await generate(*given, return_state=True)  # type: ignore[misc]
+        for requirement, language in group:
+            grid.graph.add("generate", f"{requirement.name} {language}", state)
         return await state.aresult()
+
+
+def _plans_label(grid: Grid, group: Planned) -> Label:
+    (first, language), *more = group
+    about = f"{first.name} · {language}" if not more else f"{first.name} and {len(more):,} more"
+    concerns = dict.fromkeys(part for one, language in group for part in (one.concern, language))
+    names = dict.fromkeys(f"requirement:{one.name}" for one, _ in group)
+    return Label(f"generate · {about}", (*concerns, *names, *grid.tags))
 
 
 def record_criteria(grid: Grid) -> None:

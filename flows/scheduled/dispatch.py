@@ -31,7 +31,6 @@ from prefect.states import Cancelled, Cancelling, Completed, Failed
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.flows.runs.concurrency import run_concurrently
 from biasgrid.flows.runs.context import TaskGraph, run_tags
 from biasgrid.flows.runs.lease_pools import lease_order
 from biasgrid.flows.runs.session import TERMINATED
@@ -41,6 +40,7 @@ from biasgrid.flows.scheduled.options import DEPLOYMENT as DEPLOYMENT
 from biasgrid.flows.scheduled.shards import Shard
 from biasgrid.flows.scheduled.turns import CANCELLED, is_cancelled
 from biasgrid.tasks.connectors.client.retry import format_seconds
+from biasgrid.tasks.connectors.concurrency import run_concurrently
 from biasgrid.tasks.connectors.task import NAME, Label
 
 LOOK_S = 60.0

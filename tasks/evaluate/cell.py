@@ -55,8 +55,8 @@ class JudgeSession:
     spare: Spare | None = None
     sampling: JudgeSampling = field(default_factory=JudgeSampling)
     """Selects the replies that the judge receives."""
-    controls: Sequence[ControlQuestion] = ()
-    """Replies of known verdict that it receives among them."""
+    controls: Mapping[str, Sequence[ControlQuestion]] = field(default_factory=dict)
+    """Replies of known verdict that it receives among them, by the cell with which they are mixed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +149,9 @@ class _Cell:
         keys: dict[str, str] = {}
         parts = self.replies()
         parts = parts[1:] or parts  # the first is empty
+        own_controls = judge.controls.get(self.cell_id, ())
         for place, part in enumerate(parts):
-            controls = judge.controls[place :: len(parts)]
+            controls = own_controls[place :: len(parts)]
             block = await asyncio.to_thread(self._questions, join_texts(doubted, part), controls, judge)
             doubted = doubted.filter(~pl.col("verdict_id").is_in([one["about"] for one in block]))
             given |= await self._opinions(block, judge)
@@ -187,7 +188,7 @@ class _Cell:
 
     def _land_controls(self, keys: Mapping[str, str], given: Mapping[str, Opinion], judge: JudgeSession) -> None:
         """Stores what the judge made of the controls."""
-        sent = [(question, keys[question.case_id]) for question in judge.controls]
+        sent = [(question, keys[question.case_id]) for question in judge.controls.get(self.cell_id, ())]
         unit = {
             "run_id": self.run_id,
             "evaluation_id": self.evaluation.evaluation_id,

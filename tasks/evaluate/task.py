@@ -1,9 +1,10 @@
-"""Evaluation as Prefect tasks: one run per grid cell, as soon as its replies are complete."""
+"""Evaluation as Prefect tasks: one run per group of grid cells, as soon as its replies are complete."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 
 from prefect import task
 
@@ -47,13 +48,13 @@ class ReadyCells:
 async def evaluate(
     lake: Lake,
     run_id: str,
-    cell_id: str,
+    cell_ids: Sequence[str],
     evaluation: Evaluation,
     label: Label = Label("evaluate"),  # noqa: B008 - frozen
 ) -> int:
-    """Stores the verdicts on a cell's replies and returns their number."""
+    """Stores the verdicts on the replies of cells, one cell after the other, and returns their number."""
     label.attach()
-    return await evaluate_cell(lake, run_id, cell_id, evaluation)
+    return sum([await evaluate_cell(lake, run_id, cell_id, evaluation) for cell_id in cell_ids])
 
 
 @task(name="read", **RETRIED_TASK)
@@ -98,11 +99,12 @@ async def read_assignments(
 async def read_decisions(
     lake: Lake,
     run_id: str,
-    cell_id: str,
+    cell_ids: Sequence[str],
     evaluation_id: str,
     catalog: Catalog,
     label: Label = Label("read"),  # noqa: B008 - frozen
 ) -> int:
-    """Stores what each reply of an audit's cell decides, and returns the number of verdicts."""
+    """Stores what each reply of an audit's cells decides, and returns the number of verdicts."""
     label.attach()
-    return await asyncio.to_thread(land_decisions, lake, run_id, cell_id, evaluation_id, catalog)
+    works = [asyncio.to_thread(land_decisions, lake, run_id, cell, evaluation_id, catalog) for cell in cell_ids]
+    return sum([await work for work in works])

@@ -1,6 +1,8 @@
-"""Prefect task `generate`: one run per requirement × language, cached in the lake on all inputs of its plan."""
+"""Prefect task `generate`: plans of requirements × languages, each cached in the lake on all its inputs."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from prefect import get_run_logger, task
 from prefect.client.schemas.objects import State
@@ -17,19 +19,20 @@ from biasgrid.warehouse.storage.lake import Lake
 # Prefect's own cache would hold a pickle, which the next run would execute.
 @task(name="generate", **UNCACHED_TASK, retries=2, retry_delay_seconds=1)
 async def generate(
-    requirement: Requirement,
-    language: str,
+    asked: Sequence[tuple[Requirement, str]],
     settings: ScenarioSettings,
     catalog: Catalog,
     lake: Lake,
     label: Label = Label("generate"),  # noqa: B008 - frozen
-) -> str | State[str]:
-    """Writes the instances of a requirement in one language unless they are stored; returns the plan's hash."""
+) -> list[str] | State[list[str]]:
+    """Writes the instances of requirements, each in one language, unless they are stored; returns the plans'
+    hashes."""
     label.attach()
-    name = plan_hash(requirement, language, settings, catalog)
-    if lake.has_plan(name):
-        return Completed(name="Cached", data=name)
-    if lake.plan_path(name).exists():
-        get_run_logger().warning("the stored plan `%s` is damaged: it is generated again", name)
-    lake.write_plan(name, instances(requirement, language, catalog, settings))
-    return name
+    names = [plan_hash(requirement, language, settings, catalog) for requirement, language in asked]
+    missing = [place for place, name in enumerate(names) if not lake.has_plan(name)]
+    for place in missing:
+        requirement, language = asked[place]
+        if lake.plan_path(names[place]).exists():
+            get_run_logger().warning("the stored plan `%s` is damaged: it is generated again", names[place])
+        lake.write_plan(names[place], instances(requirement, language, catalog, settings))
+    return names if missing else Completed(name="Cached", data=names)

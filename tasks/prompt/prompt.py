@@ -1,10 +1,10 @@
-"""Prompts the open cases of one cell and lands each answer on arrival."""
+"""Prompts the open cases of cells and lands each answer on arrival."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +16,7 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, ModelStopped
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
+from biasgrid.tasks.connectors.concurrency import run_concurrently
 from biasgrid.tasks.connectors.rereading import reread
 from biasgrid.tasks.connectors.rows import Case, response_row, to_request
 from biasgrid.tasks.connectors.workers import SLACK, Workers, request_slots
@@ -125,6 +126,24 @@ class CellSlots:
     all_taken: Callable[[], None] = lambda: None
     """Called once the last case of a cell is in progress, so that the next cell may begin."""
     watch: Watch | None = None
+
+
+async def prompt_in_turn(
+    cell_ids: Sequence[str], under_way: CellSlots, ask: Callable[[str, CellSlots], Awaitable[Tally]]
+) -> dict[str, Tally]:
+    """Tallies of a model's cells: each begins when the one before has sent its last case."""
+    turns = [asyncio.Event() for _ in cell_ids]
+    turns[0].set()
+    ends = [*(turn.set for turn in turns[1:]), under_way.all_taken]
+
+    async def take_turn(turn: asyncio.Event, cell_id: str, all_taken: Callable[[], None]) -> Tally:
+        await turn.wait()
+        tally = await ask(cell_id, replace(under_way, all_taken=all_taken))
+        all_taken()
+        return tally
+
+    tallies = await run_concurrently(take_turn(*one) for one in zip(turns, cell_ids, ends, strict=True))
+    return dict(zip(cell_ids, tallies, strict=True))
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Prefect tasks that prompt: one run per grid cell, or one per batched model."""
+"""Prefect tasks that prompt: one run per group of grid cells, or one per batched model."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import PollPolicy
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.connectors.task import RETRIED_TASK, STOPPED, Label, artifact_key
+from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.prompt.batch.jobs import Progress
-from biasgrid.tasks.prompt.prompt import CellSlots, Tally, Watch, prompt_cell
+from biasgrid.tasks.prompt.prompt import CellSlots, Tally, Watch, prompt_cell, prompt_in_turn
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -48,18 +49,26 @@ class BatchReports:
 async def prompt(
     lake: Lake,
     run_id: str,
-    cell_id: str,
+    cell_ids: Sequence[str],
     session: ModelSession,
     under_way: CellSlots | None = None,
     label: Label = Label("prompt"),  # noqa: B008 - frozen
-) -> Tally | State[Tally]:
-    """Prompts a cell's cases; a retry sends only those without a landed answer."""
+) -> dict[str, Tally] | State[dict[str, Tally]]:
+    """Prompts the cases of a model's cells; a retry sends only those without a landed answer."""
     label.attach()
-    cases = await asyncio.to_thread(lake.read, "cases", run_id, cell_id)
-    tally = await prompt_cell(
-        lake, cases, session.target, session.model_pool, retries=session.retries, under_way=under_way
-    )
-    return Failed(name=STOPPED, message=tally.stopped) if tally.stopped else tally
+    target, model_pool = session.target, session.model_pool
+
+    async def ask(cell_id: str, slots: CellSlots) -> Tally:
+        cases = await asyncio.to_thread(lake.read, "cases", run_id, cell_id)
+        return await prompt_cell(lake, cases, target, model_pool, retries=session.retries, under_way=slots)
+
+    return _as_state(await prompt_in_turn(cell_ids, under_way or CellSlots(request_slots(target)), ask))
+
+
+def _as_state(tallies: dict[str, Tally]) -> dict[str, Tally] | State[dict[str, Tally]]:
+    """The state of a stopped model, or the tallies."""
+    stopped = next((tally.stopped for tally in tallies.values() if tally.stopped), None)
+    return Failed(name=STOPPED, message=stopped) if stopped else tallies
 
 
 @task(name="batch", **RETRIED_TASK)
@@ -87,9 +96,7 @@ async def batch(
         patience=replace(PollPolicy.from_environment(), notify=reports.waiting or get_run_logger().warning),
     )
     connected = model_pool.open_api(target, batches.connect)
-    tallies = await batch_cells(lake, run_id, cell_ids, target, connected, options)
-    stopped = next((tally.stopped for tally in tallies.values() if tally.stopped), None)
-    return Failed(name=STOPPED, message=stopped) if stopped else tallies
+    return _as_state(await batch_cells(lake, run_id, cell_ids, target, connected, options))
 
 
 class _ProgressArtifact:

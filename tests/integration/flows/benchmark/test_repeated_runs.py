@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.api import Benchmark
 from biasgrid.flows.benchmark.kind import BENCHMARK
 from biasgrid.flows.benchmark.stages_as_flows import generate_run
+from biasgrid.flows.runs import cell_groups
 from biasgrid.flows.runs.session import run_session
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.prompt.batch.jobs import Job
@@ -218,3 +220,17 @@ async def test_where_they_are_not_collected_no_one_waits_for_them(resumed):
     run_budget = await resumed(asks=False)
     assert await run_budget.take(CAP) is None
     assert "reserved for batches under way" in str(run_budget.reached)
+
+
+def test_cells_that_share_task_runs_are_judged_as_those_with_their_own(
+    scenario, requirement, recorded, monkeypatch, tmp_path
+):
+    asked = scenario(["simulated/biased"], [requirement(name="a"), requirement(name="b")], templates=8)
+    alone = Benchmark(asked, data=tmp_path / "alone").run()
+    monkeypatch.setattr(cell_groups, "TASK_RUNS", 1)
+    grouped = Benchmark(asked, data=tmp_path / "grouped").run()
+    own = ("run_id", "evaluation_id", "seconds", "judged_at", "started_at", "ended_at")
+    for one, other in zip(grouped.findings, alone.findings, strict=True):
+        assert {key: value for key, value in one.items() if other[key] != value and key not in own} == {}
+    verbs = Counter(run.name.partition(" ")[0] for run in recorded(grouped.run_id, task_runs=4).task_runs)
+    assert verbs == {"generate": 1, "prompt": 1, "evaluate": 1, "aggregate": 1}

@@ -9,10 +9,11 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
-from biasgrid.flows.runs.cells import cell_label, refuse_changed_models
-from biasgrid.flows.runs.concurrency import first_cause, run_concurrently
+from biasgrid.flows.runs.cell_groups import TASK_RUNS, cell_label, group_cells, group_label, shared_by
+from biasgrid.flows.runs.cells import refuse_changed_models
 from biasgrid.flows.runs.context import Grid
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
+from biasgrid.tasks.connectors.concurrency import first_cause, run_concurrently
 from biasgrid.tasks.connectors.task import NAME
 from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
@@ -59,6 +60,27 @@ def test_braces_in_a_name_reach_prefect_as_they_are():
     label = cell_label("prompt", cell | {"requirement": "equal"})
     assert NAME.format(label=label) == "prompt · {x} · sexism · en_us · a · b"
     assert label.tags == ("replay/{x}", "sexism", "en_us", "requirement:equal")
+
+
+def cells_of(count: int) -> list[dict[str, str]]:
+    asked = {"model": "replay/x", "language": "en_us", "input": "a", "reflection": "b"}
+    return [asked | {"cell_id": f"c{n}", "concern": f"t{n % 2}", "requirement": f"r{n}"} for n in range(count)]
+
+
+@pytest.mark.parametrize(("total", "size"), [(1, 1), (TASK_RUNS, 1), (TASK_RUNS + 1, 2), (20_000, 100)])
+def test_cells_share_task_runs_where_there_are_hundreds(total, size):
+    assert shared_by(total) == size
+    groups = group_cells(cells_of(total), size)
+    assert [cell for group in groups for cell in group] == cells_of(total)
+    assert len(groups) <= TASK_RUNS
+    assert max(map(len, groups)) <= size
+
+
+def test_a_group_is_named_by_what_its_cells_have_in_common():
+    label = group_label("prompt", cells_of(3), ["run:1"])
+    assert label.name == "prompt · x · en_us · a · b · 3 cells"
+    requirements = ("requirement:r0", "requirement:r1", "requirement:r2")
+    assert label.tags == ("replay/x", "t0", "en_us", "t1", *requirements, "run:1")
 
 
 def test_a_signal_is_what_ended_the_cells_wherever_it_struck():

@@ -49,7 +49,7 @@ def record(lake: Lake, evaluation: str = "E1", **changes: Any) -> None:
 
 async def run_judge(lake: Lake, catalog: Catalog, name: str, evaluation: str = "E1", **rules: Any) -> pl.DataFrame:
     """Evaluates the cell with a simulated judge, settles it, and returns the standing instance verdicts."""
-    controls = share_out(catalog, {"cell": "en_us"}, seed=0)["cell"]
+    controls = share_out(catalog, {"cell": "en_us"}, seed=0)
     async with ModelPool(catalog) as model_pool:
         target = catalog.target(f"simulated/{name}")
         session = JudgeSession(target, model_pool, sampling=JudgeSampling(), controls=controls)

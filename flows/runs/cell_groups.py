@@ -1,0 +1,55 @@
+"""Groups of a model's cells that share task runs, and what Prefect's UI calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from biasgrid.tasks.connectors.task import Label
+
+Cell = dict[str, Any]
+Group = Sequence[Cell]
+"""Cells of one model, in their order."""
+
+TASK_RUNS = 200
+"""Task runs of one verb in one flow run, or one a model where there are more models. Each takes Prefect some 25 ms
+of CPU here, and as much again in its server."""
+COMPLETE_CELLS = 16
+"""Cells without an open request that share a task run: nobody waits for them one by one."""
+NAMED = ("concern", "language", "input", "reflection")
+
+
+def shared_by(total: int) -> int:
+    """Items of one group, such that all `total` are at most TASK_RUNS groups."""
+    return -(-total // TASK_RUNS)
+
+
+def group_cells(cells: Sequence[Cell], size: int) -> list[Group]:
+    """The cells of one model in groups of `size` neighbours, of equal lengths as far as that goes."""
+    count = -(-len(cells) // size)
+    ends = [len(cells) * number // count for number in range(count + 1)]
+    return [cells[start:end] for start, end in pairwise(ends)]
+
+
+def cell_ids_of(group: Group) -> list[str]:
+    return [cell["cell_id"] for cell in group]
+
+
+def cell_label(verb: str, cell: Cell, tags: Sequence[str] = ()) -> Label:
+    """Label in the Prefect UI: `prompt · gpt-4o · sexism · es_es · constrained · utopian`."""
+    return group_label(verb, [cell], tags)
+
+
+def group_label(verb: str, group: Group, tags: Sequence[str] = ()) -> Label:
+    """The same of a group, with what its cells have in common: `prompt · gpt-4o · sexism · es_es · 12 cells`."""
+    model = group[0]["model"]
+    count = [f"{len(group):,} cells"] if len(group) > 1 else []
+    name = " · ".join((verb, str(model).partition("/")[2], *_in_common(group), *count))
+    own = dict.fromkeys(tag for cell in group for tag in (cell["concern"], cell["language"]))
+    asked = dict.fromkeys(f"requirement:{cell['requirement']}" for cell in group)
+    return Label(name, (model, *own, *asked, *tags))
+
+
+def _in_common(group: Group) -> Iterator[str]:
+    return (group[0][key] for key in NAMED if len({cell[key] for cell in group}) == 1)
