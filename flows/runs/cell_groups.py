@@ -16,7 +16,7 @@ TASK_RUNS = 200
 """Task runs of one verb in one flow run, or one a model where there are more models. Each takes Prefect some 25 ms
 of CPU here, and as much again in its server."""
 COMPLETE_CELLS = 16
-"""Cells without an open request that share a task run: nobody waits for them one by one."""
+"""Cells without an open request that share a task run: their results are ready at once, together."""
 NAMED = ("concern", "language", "input", "reflection")
 
 
