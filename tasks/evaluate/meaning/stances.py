@@ -129,14 +129,19 @@ def _repeats(words: Stances) -> pl.Expr:
 
 
 def _restates(words: Stances) -> pl.Expr:
-    """Whether a few words about the subject say nothing that the question does not: `they are worse`."""
+    """Whether a few words about the subject say nothing that the question does not: `they are worse`.
+
+    Words that name neither anything of it nor a side are about the reply: `this is how I see it`."""
     sides = (*words.affirmations, *words.denials)
-    known = (*words.reversals, *words.differences, *words.negators, *words.sure, *sides)
-    own = find_stems(pl.col("text").str.replace_all(anywhere(known), " "), words).list.set_difference("stems")
+    known = (*words.reversals, *words.differences, *words.negators, *sides)
+    stems = find_stems(pl.col("text").str.replace_all(anywhere((*known, *words.sure)), " "), words)
+    own = stems.list.set_difference("stems")
+    takes_up = pl.col("text").str.contains(anywhere(known)) | (stems.list.len() > 0)
     of_subject = pl.col("text").str.contains(
         opens((*words.pronouns, *words.sure, *words.bare_yes, *words.bare_no))
     )
-    return pl.col("is_terse") & of_subject & (own.list.len() == 0) & pl.col("text").str.contains(r"\s")
+    says_more = own.list.len() > 0
+    return pl.col("is_terse") & of_subject & takes_up & ~says_more & pl.col("text").str.contains(r"\s")
 
 
 def are_all(plain: pl.Series, phrases: tuple[str, ...]) -> pl.Series:
