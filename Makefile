@@ -96,6 +96,7 @@ baselines: env
 # Commands and keys, as the code has them.
 reference: env
 	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/pictures.py
 
 # The site of docs/, in site/: a link that leads nowhere, or a page without a place, fails.
 WRITERS := .venv-docs

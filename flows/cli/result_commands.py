@@ -175,10 +175,11 @@ def export(
 class CompareOptions(Options):
     """What `compare` may be given."""
 
-    earlier: str = option(
+    earlier: str | None = option(
+        None,
         "",
-        "",
-        "A run by its id, its beginning or end; after an @ one of its evaluations, else the newest.",
+        "A run by its id, its beginning or end; after an @ one of its evaluations, else the newest. Without any, "
+        "the newest run with the one before it.",
         metavar="RUN[@EVALUATION]",
         show_default=False,
     )
@@ -213,7 +214,7 @@ class CompareOptions(Options):
     data: str | None = DATA
 
 
-@command(CompareOptions, "earlier later models pairs format table data", earlier=...)
+@command(CompareOptions, "earlier later models pairs format table data")
 def compare(given: CompareOptions) -> None:
     """What got worse, what got better, and what else differs between two runs, or two models of one run
     (`--models A B`): prompt by prompt, tested, at a false-discovery rate of 5%. Probes, red teams and interactions

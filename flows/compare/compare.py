@@ -24,6 +24,7 @@ from biasgrid.tasks.aggregate.run_selector import Chosen
 from biasgrid.tasks.report.model import Section
 from biasgrid.warehouse.storage.export_files import as_csv
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import all_runs, find_run
 
 Format = Literal["table", "json", "csv", "markdown"]
 
@@ -32,24 +33,36 @@ Format = Literal["table", "json", "csv", "markdown"]
 class Asked:
     """What is compared: two runs, with pairs of models that differ in name, or two models of one run."""
 
-    earlier: str
+    earlier: str | None = None
+    """None: the newest run with `models`, else it and the one before it."""
     later: str | None = None
     pairs: Sequence[str] = ()
     models: tuple[str, str] | None = None
 
     def compare(self, lake: Lake) -> Comparison:
         if self.models:
-            return compare_models(lake, self.earlier, self.models)
-        return compare(lake, self.earlier, self.later or "", self.pairs)
+            return compare_models(lake, self.earlier or find_run(lake, None).run_id, self.models)
+        earlier, later = (self.earlier, self.later or "") if self.earlier else _newest_two(lake)
+        return compare(lake, earlier, later, self.pairs)
 
     def refuse_misuse(self) -> None:
         """Raises UserError where neither two runs nor two models are named, or both."""
         if self.models and (self.later is not None or self.pairs):
             remedy = "name one run with `--models`, or two with `--as A=B`"
             raise UserError(Problem("two models of one run are named next to a second run", "--models", remedy))
-        if self.later is None and not self.models:
+        if self.later is None and self.earlier and not self.models:
             remedy = "name a second run, or two models of this one: `--models A B`"
             raise UserError(Problem("there is nothing to compare it with", f"RUN {self.earlier}", remedy))
+
+
+def _newest_two(lake: Lake) -> tuple[str, str]:
+    """The newest run, after the one before it of the same kind."""
+    newest = find_run(lake, None)
+    before = [one.run_id for one in all_runs(lake) if one.kind == newest.kind and one.run_id < newest.run_id]
+    if not before:
+        what = f"run `{newest.run_id}` is the only one of its kind"
+        raise UserError(Problem(what, remedy="name two runs, or two models of one: `--models A B`"))
+    return before[-1], newest.run_id
 
 
 def show(asked: Asked, kind: Format = "table", part: str | None = None, data: str | Path | None = None) -> None:

@@ -119,8 +119,16 @@ def test_the_pages_that_code_writes_are_fresh():
         assert (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8") == write(), "run `make reference`"
 
 
+def test_the_pictures_show_what_the_macros_compute():
+    for picture in runpy.run_path(str(ROOT / "docs" / "pictures.py"))["draw_all"]():
+        drawn = ROOT / "docs" / "statistics" / f"{picture.name}.svg"
+        assert drawn.read_text(encoding="utf-8") == picture.svg, "run `make reference`"
+
+
 def test_every_page_has_a_place_in_the_site():
-    listed = set(re.findall(r"^ *- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    listed = set(
+        re.findall(r"^ *- (?:\w+: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    )
     assert {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")} <= listed
 
 

@@ -214,6 +214,14 @@ def test_two_models_of_one_run_are_compared_prompt_by_prompt(biasgrid, finished)
     assert biasgrid(*words, "--format", "markdown").out.startswith("# simulated/fair → simulated/constant-no\n")
 
 
+def test_without_ids_the_newest_run_is_compared(biasgrid, compare, finished, two_runs):
+    models = ("--models", "fair", "constant-no", "--format", "json", "--data", finished.data)
+    assert biasgrid("compare", *models).out == biasgrid("compare", finished.run_id, *models).out
+    assert biasgrid("compare", "--data", finished.data).is_a_mistake("the only one of its kind", "--models A B")
+    found = json.loads(compare(two_runs, "--format", "json").out)
+    assert [found[side]["run_id"] for side in ("earlier", "later")] == sorted([two_runs.run_id, two_runs.other])
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
