@@ -140,8 +140,8 @@ def _restates(words: Stances) -> pl.Expr:
     of_subject = pl.col("text").str.contains(
         opens((*words.pronouns, *words.sure, *words.bare_yes, *words.bare_no))
     )
-    says_more = own.list.len() > 0
-    return pl.col("is_terse") & of_subject & takes_up & ~says_more & pl.col("text").str.contains(r"\s")
+    adds = own.list.len() > 0
+    return pl.col("is_terse") & of_subject & takes_up & ~adds & pl.col("text").str.contains(r"\s")
 
 
 def are_all(plain: pl.Series, phrases: tuple[str, ...]) -> pl.Series:

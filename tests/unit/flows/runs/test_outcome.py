@@ -19,7 +19,13 @@ def finding(
 ) -> dict[str, Any]:
     rates = {"rate": 0.95, "refusal_rate": 0.0, "tolerance": 0.9, "interval_low": 0.8, "interval_high": 0.99}
     counts = {"tests": 20, "cells": 4, "cells_met": 4, "templates_needed": templates_needed, "is_complete": True}
-    there = {"worst_language": "es_es", "measure": "tests", "counted_templates": 21, "not_evaluated_because": None, "parity_because": None}
+    there = {
+        "worst_language": "es_es",
+        "measure": "tests",
+        "counted_templates": 21,
+        "not_evaluated_because": None,
+        "parity_because": None,
+    }
     about = {"requirement": name, "model": "simulated/m", "point_finding": point, "decision": decision}
     return about | rates | counts | there
 
