@@ -206,7 +206,7 @@ class Answer:
 
     def _incomplete(self) -> Iterator[str]:
         if self.run.state != "completed":
-            yield self.phrases.say("unfinished", state=self.phrases.say(f"state.{self.run.state}"))
+            yield self.phrases.say("unfinished", state=self.phrases.say(f"state.{self.run.state or 'incomplete'}"))
 
     def _describe_failing(self, most: int) -> Iterator[str]:
         say, failing = self.phrases, [one for one in self.models if one.state == "not met"]
