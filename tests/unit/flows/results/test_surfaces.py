@@ -58,7 +58,7 @@ class Reports:
         return find_kind(find_run(self.lake, self.run_id).kind)
 
     @cached_property
-    def found(self) -> Any:
+    def outcome(self) -> Any:
         return self.kind.outcome(self.lake, self.run_id)
 
     def text(self, pattern: str) -> str:
@@ -163,16 +163,16 @@ def of_pictures(reports: Reports) -> Iterator[str]:
 
 
 def of_terminal(reports: Reports) -> Iterator[str]:
-    for section in reports.kind.sections(reports.found):
+    for section in reports.kind.sections(reports.outcome):
         for row in section.table.rows if section.table else ():
             yield " ".join([row.group, *map(str, row.cells)])
 
 
 def of_artifacts(reports: Reports) -> Iterator[str]:
     if reports.kind.name == "benchmark":
-        rows = [of_benchmarks._record(row) | {"in": row["worst_language"]} for row in reports.found.findings]
+        rows = [of_benchmarks._record(row) | {"in": row["worst_language"]} for row in reports.outcome.findings]
     else:
-        rows = reports.kind.part("sections:records")(reports.found)
+        rows = reports.kind.part("sections:records")(reports.outcome)
     return (html.unescape(" ".join(map(str, row.values()))).replace("\\", "") for row in rows)
 
 
@@ -221,7 +221,7 @@ def _one_form(line: str) -> str:
 
 def test_the_answer_is_the_same_sentences_everywhere(reports, capsys):
     found = answer(reports.lake, reports.run_id)
-    show_first_screen(reports.lake, reports.kind, reports.found)
+    show_first_screen(reports.lake, reports.kind, reports.outcome)
     screen = " ".join(capsys.readouterr().out.split())
     summary = html.unescape(reports.text("summary.md"))
     page = reports.text("run.js" if reports.kind.name == "benchmark" else "report.html")
@@ -234,7 +234,7 @@ def test_the_answer_is_the_same_sentences_everywhere(reports, capsys):
 
 
 def test_the_verdict_on_a_model_is_the_same_everywhere(reports, capsys):
-    show_first_screen(reports.lake, reports.kind, reports.found)
+    show_first_screen(reports.lake, reports.kind, reports.outcome)
     screen, junit = capsys.readouterr().out, ElementTree.fromstring(reports.text("junit.xml"))
     for one in answer(reports.lake, reports.run_id).models:
         line = next(line for line in screen.splitlines() if re.match(rf"\S {re.escape(one.model)} ", line))
