@@ -41,8 +41,9 @@ class Asked:
 
     def compare(self, lake: Lake) -> Comparison:
         if self.models:
-            return compare_models(lake, self.earlier or find_run(lake, None).run_id, self.models)
-        earlier, later = (self.earlier, self.later or "") if self.earlier else _newest_two(lake)
+            named = find_run(lake, None).run_id if self.earlier is None else self.earlier
+            return compare_models(lake, named, self.models)
+        earlier, later = (self.earlier, self.later or "") if self.earlier is not None else _newest_two(lake)
         return compare(lake, earlier, later, self.pairs)
 
     def refuse_misuse(self) -> None:
@@ -50,7 +51,7 @@ class Asked:
         if self.models and (self.later is not None or self.pairs):
             remedy = "name one run with `--models`, or two with `--as A=B`"
             raise UserError(Problem("two models of one run are named next to a second run", "--models", remedy))
-        if self.later is None and self.earlier and not self.models:
+        if self.later is None and self.earlier is not None and not self.models:
             remedy = "name a second run, or two models of this one: `--models A B`"
             raise UserError(Problem("there is nothing to compare it with", f"RUN {self.earlier}", remedy))
 

@@ -124,6 +124,8 @@ MANY = settings(
 )
 
 
+# Threads of the servers before may draw a random number meanwhile, which Hypothesis takes for one of its strategies'.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning")
 @MANY
 @given(drawn=st.lists(delivered() | broken(), min_size=15, max_size=40))
 def test_any_behaviour_has_one_outcome(provider, drawn, catalog, ask):

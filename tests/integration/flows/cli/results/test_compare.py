@@ -192,11 +192,12 @@ def test_pairs_of_models_that_there_are_not_are_mistakes(compare, two_runs, pair
     assert compare(two_runs, two_runs.run_id, two_runs.other, *named).is_a_mistake(*expected)
 
 
-def test_a_run_that_was_never_judged_states_how_to_go_on(compare, two_runs):
-    lake = Lake(two_runs.data)
-    row = lake.read("runs", two_runs.run_id).head(1).with_columns(run_id=pl.lit("UNJUDGED"))
+def test_a_run_that_was_never_judged_states_how_to_go_on(compare, finished, tmp_path):
+    lake = copy_of(finished, tmp_path)
+    row = lake.read("runs", finished.run_id).head(1).with_columns(run_id=pl.lit("UNJUDGED"))
     lake.write("runs", "UNJUDGED", "1", row)
-    assert compare(two_runs, "UNJUDGED", two_runs.run_id).is_a_mistake("never judged", "biasgrid resume")
+    found = Compared(lake.root, finished.run_id)
+    assert compare(found, "UNJUDGED", finished.run_id).is_a_mistake("never judged", "biasgrid resume")
 
 
 def test_two_models_of_one_run_are_compared_prompt_by_prompt(biasgrid, finished):
