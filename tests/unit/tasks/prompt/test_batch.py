@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -383,6 +384,46 @@ async def test_replies_missing_from_the_output_are_asked_again(provider, ask, la
 async def _empty(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b'\n{"half a line\n[1]\n{"custom_id": "nobody"}\n'})
+
+
+def garbles(chance: random.Random) -> Step:
+    """The output with lines torn, doubled, shuffled, of no request, and with side fields of any kind."""
+
+    async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        parts: list[bytes] = []
+
+        async def keep(message: Message) -> None:
+            parts.append(message.get("body", b""))
+
+        await app(scope, receive, keep)
+        lines = [line for line in b"".join(parts).splitlines() if line]
+        odd = [_with_odd_sides(json.loads(line), chance) for line in lines]
+        torn = [line[: chance.randrange(len(line))] for line in lines]
+        sent = [*odd, *torn, *odd[:3], b'{"custom_id": "nobody", "response": {"status_code": 200}}', b"\x00\xff["]
+        chance.shuffle(sent)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"\n".join(sent)})
+
+    return step
+
+
+def _with_odd_sides(line: dict[str, Any], chance: random.Random) -> bytes:
+    odd = (True, -1, 2**63, 1e308, "many", None, [], {"prompt_tokens": {}})
+    body = line["response"]["body"]
+    body |= {name: chance.choice(odd) for name in ("usage", "model", "id", "created", "system_fingerprint")}
+    body["choices"][0]["finish_reason"] = chance.choice((*odd, "x" * 100_000))
+    return json.dumps(line).encode()
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_an_output_file_in_disorder_loses_no_reply(provider, ask, lake, planned, target, seed):
+    cases = planned(model=target)
+    provider.then("GET", "/content", garbles(random.Random(seed)))
+    (tally,) = (await ask(retries=0)).values()
+    assert (tally.answered, tally.failed) == (cases.height, 0)
+    assert replies(lake)["case_id"].sort().to_list() == cases["case_id"].sort().to_list()
+    assert set(provider.asked().values()) == {1}
+    assert replies(lake)["finish_reason"].drop_nulls().str.len_bytes().max() < 1_000
 
 
 async def test_a_filtered_reply_is_a_reply(provider, ask, lake, planned, target):

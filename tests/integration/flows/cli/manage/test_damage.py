@@ -1,10 +1,12 @@
-"""Flipped bits in every kind of file: whatever they change is named."""
+"""Flipped bits and replaced files of every kind: whatever they change is named, and nothing is executed."""
 
 import os
+import pickle
 import random
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -35,6 +37,38 @@ def flip(path: Path, chance: random.Random) -> bytes:
     data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
     path.write_bytes(data)
     return before
+
+
+class Canary:
+    """Leaves a file when its pickle is loaded."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.trace,)
+
+
+def replace(path: Path, chance: random.Random) -> bytes:
+    """Puts something else in a file's place; returns what it was."""
+    before = path.read_bytes()
+    others = [other for other in path.parent.iterdir() if other.is_file() and other != path]
+    contents = [
+        b"",
+        before[: len(before) // 2],
+        before + before,
+        b"[" * 50_000,
+        b'{"a": 1e999, "rows": -1}\n',
+        pickle.dumps(Canary(executed(path))),
+        *(other.read_bytes() for other in others[:1]),
+    ]
+    path.write_bytes(chance.choice([content for content in contents if content != before]))
+    return before
+
+
+def executed(path: Path) -> Path:
+    """The file that a pickle in the place of `path` leaves where it is loaded."""
+    return Path(f"{path}.executed")
 
 
 def show_all(biasgrid: Callable[..., object], lake: Lake, verdict: str) -> list[object]:
@@ -93,8 +127,9 @@ def is_named(built: object, lake: Lake) -> bool:
 
 
 @pytest.mark.drill
+@pytest.mark.parametrize("damage", [flip, replace])
 @pytest.mark.parametrize("state", [land, sign, forget_all])
-def test_every_flipped_bit_that_changes_what_is_shown_is_named(biasgrid, lake, tmp_path, state):
+def test_damage_that_changes_what_is_shown_is_named(biasgrid, lake, tmp_path, state, damage):
     chance, verdict = random.Random(20), lake.read("verdicts")["verdict_id"][0]
     state(lake)
     build(lake)
@@ -108,7 +143,7 @@ def test_every_flipped_bit_that_changes_what_is_shown_is_named(biasgrid, lake, t
     for number in range(FLIPS):
         kind = chance.choice(sorted(kinds))
         path = chance.choice(kinds[kind])
-        flip(path, chance)
+        damage(path, chance)
         if path == lake.plan_path("p"):
             wrong = [path] if lake.has_plan("p") and not lake.read_plan("p").equals(plan) else []
         elif path == lake.database:
@@ -118,6 +153,7 @@ def test_every_flipped_bit_that_changes_what_is_shown_is_named(biasgrid, lake, t
             own = [built] if built.code else show_all(biasgrid, lake, verdict)
             unnamed = built.code == 0 and not is_named(built, lake)
             wrong = find_missed(own, expected if built.code == 0 else [built]) + [path] * unnamed
+        wrong += [executed(path)] * executed(path).exists()
         missed += [(number, kind, path.name, one) for one in wrong]
         shutil.rmtree(lake.root)
         shutil.copytree(tmp_path / "whole", lake.root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,11 +13,14 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.schema.models import Batching, Limits, Target
 from biasgrid.tasks.connectors.api import (
     BrokenReply,
+    ConnectorError,
     Disconnected,
     KeyRejected,
     ModelUnknown,
@@ -359,6 +363,32 @@ def test_what_a_filter_withheld_is_a_reply_without_text(lines):
 @pytest.mark.parametrize("line", [b"", b"\n", b"[1]", b'{"custom_id": 7}', b'{"custom_id": "a', b"\xff\xfe"])
 def test_a_line_that_reports_of_no_request_is_passed_over(lines, line):
     assert lines.outcome(line) is None
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+KEYS = ("response", "error", "status_code", "body", "code", "message", "choices", "usage", "finish_reason", "content")
+PARTS = st.recursive(
+    VALUES, lambda inner: st.dictionaries(st.sampled_from(KEYS), inner, max_size=4) | st.lists(inner, max_size=2)
+)
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(part=PARTS, noise=st.binary(max_size=40), cut=st.integers(0, 200))
+def test_any_line_has_one_outcome_and_takes_none_from_its_neighbours(part, noise, cut):
+    """A sound line after anything at all is read as if it stood alone."""
+    read = BatchLines(model(), ErrorMapper(model()), "max_tokens")
+    strange = json.dumps({"custom_id": "s", **(part if isinstance(part, dict) else {"response": part})}).encode()
+    torn = (strange[:cut] + noise).replace(b"\n", b"")
+    file = io.BytesIO(b"\n".join([strange, torn, response_line(200, COMPLETION)]))
+    first, _, last = read.outcomes(file)
+    assert first is not None
+    assert first[0] == "s"
+    assert isinstance(first[1], Reply | ConnectorError)
+    assert last == ("k", Reply("Yes\u2028No", "stop", 11, 7, "m-2026"))
 
 
 def test_the_limit_on_tokens_is_spelt_as_a_rejection_states_from_then_on(lines, ask):
