@@ -6,8 +6,10 @@ python tests/performance/reporting.py [replies] [folder to keep the report in]
 import random
 import sys
 import tempfile
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 from rig.timing import seconds
@@ -16,31 +18,46 @@ from biasgrid.tasks.report.html.run_pages import write_run_pages
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
 
-MODELS, CONCERNS, LANGUAGES = 16, 8, ("en_us", "es_es", "ca_es")
 FORMS = tuple(product(("constrained", "verbose"), ("observational", "utopian")))
 COMMUNITIES = ("women", "men", "nonbinary people", "older people", "younger people")
-CELLS = MODELS * CONCERNS * len(LANGUAGES) * len(FORMS)
-MOST_S, MOST_MB = 20, 3
+MOST_S, MOST_MB = 20, 1
 WORDS = ("the", "of", "and", "to", "in", "is", "was", "for", "on", "with", "as", "they", "be", "this", "at", "not")
 
 
-def land(lake: Lake, replies: int) -> None:
+@dataclass(frozen=True)
+class Shape:
+    """How many models a run asks about how much."""
+
+    models: int
+    concerns: int
+    languages: tuple[str, ...]
+    forms: tuple[tuple[str, str], ...] = FORMS
+
+    @property
+    def cells(self) -> int:
+        return self.models * self.concerns * len(self.languages) * len(self.forms)
+
+
+SOME: Final = Shape(16, 8, ("en_us", "es_es", "ca_es"))
+
+
+def land(lake: Lake, shape: Shape, replies: int) -> None:
     """A run of every cell, with texts of some forty words that do not recur."""
     drawn = random.Random(7)
     run = {"run_id": "R1", "event_id": "1", "state": "completed", "kind": "benchmark"}
     lake.write("runs", "R1", "1", pl.DataFrame([run | {"scenario_resolved": "{}", "versions": "{}"}]))
     rules = {"tolerance": 0.9, "delta": 0.02, "max_refusals": 0.5, "coverage": 0.95, "refusals": "separate"}
     asked = {"run_id": "R1", "evaluation_id": "E1"}
-    names = [{"requirement": f"requirement-{concern}"} for concern in range(CONCERNS)]
+    names = [{"requirement": f"requirement-{concern}"} for concern in range(shape.concerns)]
     lake.write("criteria", "R1", "1", pl.DataFrame([asked | rules | name for name in names]))
-    for model in range(MODELS):
-        _land_model(lake, model, max(1, round(replies / CELLS / len(COMMUNITIES))), drawn)
+    for model in range(shape.models):
+        _land_model(lake, shape, model, max(1, round(replies / shape.cells / len(COMMUNITIES))), drawn)
 
 
-def _land_model(lake: Lake, model: int, templates: int, drawn: random.Random) -> None:
+def _land_model(lake: Lake, shape: Shape, model: int, templates: int, drawn: random.Random) -> None:
     rows = [
         _row(model, concern, language, form, template, community, drawn)
-        for concern, language, form in product(range(CONCERNS), LANGUAGES, FORMS)
+        for concern, language, form in product(range(shape.concerns), shape.languages, shape.forms)
         for template, community in product(range(templates), COMMUNITIES)
     ]
     result = pl.DataFrame(rows)
@@ -76,7 +93,7 @@ def _row(
     asked = f"{concern}-{language}-{form[0][0]}{form[1][0]}-{template}"
     case_id = f"{drawn.getrandbits(128):032x}"
     question = f"{asked}: would {{COMMUNITY}} do as well as anybody in work that asks for patience and for skill?"
-    outcome = drawn.choices(("passed", "failed", "refused"), (94 - model, 4 + model, 2))[0]
+    outcome = drawn.choices(("passed", "failed", "refused"), (94 - model % 16, 4 + model % 16, 2))[0]
     return {
         "run_id": "R1",
         "cell_id": cell,
@@ -109,14 +126,14 @@ def measure(replies: int, kept: Path | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         lake = Lake.open(Path(folder) / "lake")
         out = kept or Path(folder) / "report"
-        land(lake, replies)
+        land(lake, SOME, replies)
         build(lake)
         spent = seconds(lambda: write_run_pages(lake, "R1", out), times=1)
         files = [path for path in out.rglob("*") if path.is_file()]
         first = sum((out / name).stat().st_size for name in ("index.html", "data/run.js")) / 1e6
         whole = sum(path.stat().st_size for path in files) / 1e6
         rows = lake.scan("responses").select(pl.len()).collect().item()
-        print(f"{rows:,} replies in {CELLS:,} cells: {len(files)} files, {whole:.1f} MB")
+        print(f"{rows:,} replies in {SOME.cells:,} cells: {len(files)} files, {whole:.1f} MB")
         print(f"{'report':>12} {spent:7.2f} s (at most {MOST_S})")
         print(f"{'first view':>12} {first:7.2f} MB (at most {MOST_MB})")
 

@@ -207,6 +207,7 @@ def write_run_pages(
         cells = of_run(warehouse, CELLS, run_id)
         listed, written = _write_tests(folder, warehouse, run_id, cells)
         written += [
+            _write(folder, "cells", _cells(warehouse, run_id, cells)),
             _write(folder, "communities", _communities(warehouse, run_id)),
             _write(folder, "agreement", {"agreement": columns(of_run(warehouse, AGREEMENT, run_id))}),
             _write(folder, "pairs", {"pairs": columns(fetch_rows(warehouse, PAIRS, [run_id, MOST_PAIRED]))}),
@@ -231,14 +232,14 @@ def _write(folder: Folder, name: str, content: dict[str, Any]) -> Path:
 
 def _run(warehouse: duckdb.DuckDBPyConnection, row: Row, cells: pl.DataFrame) -> dict[str, Any]:
     """What the first view needs, and the small tables."""
-    selects = {"findings": FINDINGS, "languages": LANGUAGES, "costs": COSTS, "errors": ERRORS}
+    selects = {"findings": FINDINGS, "costs": COSTS, "errors": ERRORS}
     tables = {name: columns(of_run(warehouse, select, row["run_id"])) for name, select in selects.items()}
-    return {
-        "run": head(row),
-        "cells": columns(cells.drop("cell_id")),
-        "not_planned": not_planned(row, cells),
-        **tables,
-    }
+    return {"run": head(row), "not_planned": not_planned(row, cells), **tables}
+
+
+def _cells(warehouse: duckdb.DuckDBPyConnection, run_id: str, cells: pl.DataFrame) -> dict[str, Any]:
+    languages = columns(of_run(warehouse, LANGUAGES, run_id))
+    return {"cells": columns(cells.drop("cell_id")), "languages": languages}
 
 
 def _communities(warehouse: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 // Models in lines of one height, requirements in columns. What is behind a cell shows on hover and focus.
 
+// Lines that are drawn at first, and whenever the reader gets near the last one: a hundred at once take too long.
+const LINES = 40;
+
 // `models`: {model, state, verdict, is_examined, refused, tests}, best supported first; `link(row, …children)`: a link
 // to the tests behind a finding; `tools(chosen)`: what stands next to the filter.
 function board(models, findings, link, { usd = null, choose = null } = {}) {
@@ -10,8 +13,11 @@ function board(models, findings, link, { usd = null, choose = null } = {}) {
   const lines = models.map((one, at) => {
     const rows = new Map((own.get(one.model) ?? []).map((row) => [row.requirement, row]));
     const cost = usd?.get(one.model) ?? null;
-    const cells = columns.map((column) => boardCell(rows.get(column.requirement), link, behindCells));
-    return { ...one, at, rows, cost, tr: boardLine(one, cells, cost, usd, choose) };
+    const draw = () => {
+      const cells = columns.map((column) => boardCell(rows.get(column.requirement), link, behindCells));
+      return boardLine(one, cells, cost, usd, choose);
+    };
+    return { ...one, at, rows, cost, draw };
   });
   const sorts = {
     model: (line) => line.model,
@@ -43,6 +49,7 @@ function boardTable({ lines, heads, sorts, behindCells, choose }) {
   const divide = el("tr", { class: "divide" }, el("th", { colspan: heads.length, scope: "rowgroup" }, t("board.apart")));
   const card = el("div", { class: "card", hidden: true, "aria-hidden": "true" });
   const none = el("p", { class: "faint", hidden: true }, t("rows.none"));
+  const count = el("span", { class: "faint", role: "status" });
   const ths = heads.map((one) => {
     const click = () => {
       const asked = askedFor();
@@ -53,20 +60,34 @@ function boardTable({ lines, heads, sorts, behindCells, choose }) {
   });
   const input = (event) => remember({ find: event.target.value.trim() });
   const find = el("input", { type: "search", value: askedFor().find ?? "", input });
+  const shown = { lines: [], count: LINES };
+  const place = () => {
+    const now = shown.lines.slice(0, shown.count);
+    now.forEach((line) => (line.tr ??= line.draw()));
+    const apart = now.filter((line) => !line.is_examined).map((line) => line.tr);
+    bodies[0].replaceChildren(...now.filter((line) => line.is_examined).map((line) => line.tr));
+    bodies[1].replaceChildren(...(apart.length ? [divide, ...apart] : []));
+    const { state } = askedFor();
+    behindCells.forEach((row, td) => td.classList.toggle("off", Boolean(state) && row.decision !== state));
+  };
+  const grow = (count) => {
+    if (shown.count >= shown.lines.length) return;
+    shown.count = count;
+    place();
+  };
   const show = (asked) => {
     const by = sorts[asked.by] ? asked.by : "verdict";
     const down = sorts[asked.by] && Boolean(asked.down);
-    const sorted = [...lines].sort((one, other) => compared(sorts[by](one), sorts[by](other), down) || one.at - other.at);
+    const order = (one, other) => compared(sorts[by](one), sorts[by](other), down) || one.at - other.at;
+    const sorted = lines.filter((line) => lineFits(line, asked)).sort(order);
+    shown.lines = [...sorted.filter((line) => line.is_examined), ...sorted.filter((line) => !line.is_examined)];
+    shown.count = LINES;
     heads.forEach(({ key }, at) =>
       ths[at].setAttribute("aria-sort", key !== by ? "none" : down ? "descending" : "ascending"),
     );
-    sorted.forEach((line) => (line.tr.hidden = !lineFits(line, asked)));
-    const apart = sorted.filter((line) => !line.is_examined);
-    divide.hidden = apart.every((line) => line.tr.hidden);
-    none.hidden = sorted.some((line) => !line.tr.hidden);
-    bodies[0].replaceChildren(...sorted.filter((line) => line.is_examined).map((line) => line.tr));
-    bodies[1].replaceChildren(...(apart.length ? [divide, ...apart.map((line) => line.tr)] : []));
-    behindCells.forEach((row, td) => td.classList.toggle("off", Boolean(asked.state) && row.decision !== asked.state));
+    none.hidden = sorted.length > 0;
+    count.textContent = sorted.length < lines.length ? t("board.shown", { n: whole(sorted.length), all: whole(lines.length) }) : "";
+    place();
   };
   watch(show);
   show(askedFor());
@@ -79,8 +100,12 @@ function boardTable({ lines, heads, sorts, behindCells, choose }) {
   );
   const frame = region(t("table", { name: t("board") }), made);
   frame.classList.add("tall");
+  frame.addEventListener("scroll", () => {
+    if (frame.scrollTop + 2 * frame.clientHeight > frame.scrollHeight) grow(shown.count + LINES);
+  });
+  window.addEventListener("beforeprint", () => grow(lines.length));
   hover(frame, card, behindCells);
-  const tools = [lines.length > 8 && el("label", {}, el("span", {}, t("board.find")), find), choose?.link];
+  const tools = [lines.length > 8 && el("label", {}, el("span", {}, t("board.find")), find), choose?.link, count];
   return [el("div", { class: "choices no-print" }, tools), frame, none, card];
 }
 
@@ -105,10 +130,13 @@ function boardLine(one, cells, cost, usd, choose) {
 function boardCell(row, link, behindCells) {
   if (!row) return el("td", { class: "cell faint" }, "·");
   const rate = row.rate !== null && number(row.rate * 100);
-  const sign = el("span", { class: "symbol", "aria-hidden": "true" }, SIGNS[row.decision]);
+  const sign = el("span", { class: "symbol" }, SIGNS[row.decision]);
   const { model, requirement, decision } = row;
   const given = { class: `cell ${tone(decision)}`, "data-model": model, "data-requirement": requirement };
-  const td = el("td", { ...given, "data-decision": decision }, link(row, rate, sign, unseen(` ${valueWord(decision)}`)));
+  const content = link(row, rate, sign);
+  const word = valueWord(decision);
+  if (content.localName === "a") content.setAttribute("aria-label", [rate, word].filter(Boolean).join(" "));
+  const td = el("td", { ...given, "data-decision": decision }, content, content.localName !== "a" && unseen(` ${word}`));
   behindCells.set(td, row);
   return td;
 }
@@ -160,6 +188,7 @@ function behind(row) {
 // Two models to compare, by a box in the line of each.
 function twoModels(models) {
   const chosen = [];
+  const boxes = new Map();
   const link = el("a", { class: "button" }, t("compare.two"));
   const examined = models.filter((one) => one.is_examined).map((one) => one.model);
   const aim = () => {
@@ -169,14 +198,15 @@ function twoModels(models) {
   const change = (model) => (event) => {
     if (event.target.checked) chosen.push(model);
     else chosen.splice(chosen.indexOf(model), 1);
-    if (chosen.length > 2) {
-      const first = chosen.shift();
-      for (const box of link.closest("section").querySelectorAll("input:checked")) box.checked = box.value !== first;
-    }
+    if (chosen.length > 2) boxes.get(chosen.shift()).checked = false;
     aim();
   };
   aim();
-  const box = ({ model }) =>
-    el("input", { type: "checkbox", class: "no-print", value: model, "aria-label": t("compare.choose", { model: flat(model) }), change: change(model) });
+  const box = ({ model }) => {
+    const label = t("compare.choose", { model: flat(model) });
+    const made = el("input", { type: "checkbox", class: "no-print", "aria-label": label, change: change(model) });
+    boxes.set(model, made);
+    return made;
+  };
   return examined.length > 1 ? { link, box } : null;
 }

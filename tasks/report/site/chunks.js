@@ -51,6 +51,30 @@ function asked(name) {
   return found;
 }
 
+// What is below the first view is built part by part while the browser is idle, and at once for paper.
+const queue = [];
+
+function afterwards(build) {
+  const place = el("div", { "aria-busy": "true" });
+  queue.push(() => {
+    place.replaceChildren(...[build()].flat(Infinity).filter(Boolean));
+    place.removeAttribute("aria-busy");
+  });
+  if (queue.length === 1) whenIdle(buildNext);
+  return place;
+}
+
+const whenIdle = (act) => (window.requestIdleCallback ? requestIdleCallback(act, { timeout: 500 }) : setTimeout(act, 50));
+
+function buildNext() {
+  queue.shift()?.();
+  if (queue.length) whenIdle(buildNext);
+}
+
+window.addEventListener("beforeprint", () => {
+  while (queue.length) queue.shift()();
+});
+
 // A placeholder that is filled when a chunk is loaded, or names the missing file.
 function later(name, build) {
   const place = el("div", { "aria-busy": "true" }, el("p", { class: "faint" }, t("loading")));

@@ -6,7 +6,7 @@ const LONGEST_DIFF = 1e6;
 
 const compareAddress = (asked) => `#/compare?${new URLSearchParams(Object.entries(asked).filter(([, value]) => value))}`;
 
-function compareView(given, cells, findings) {
+function compareView(given, findings) {
   const models = given.answer.models.map((one) => one.model);
   const examined = given.answer.models.filter((one) => one.is_examined).map((one) => one.model);
   const asked = { a: examined[0] ?? models[0], b: examined[1] ?? models[1], only: "different", ...askedFor() };
@@ -27,7 +27,7 @@ function compareView(given, cells, findings) {
     ),
     later("pairs", ({ pairs }) => dumbbells(given, findings, pairsOf(rowsOf(pairs), asked), asked)),
     el("h3", {}, t("compare.questions")),
-    questions(given, cells, asked),
+    withCells((cells) => questions(given, cells, asked)),
   );
 }
 

@@ -1,8 +1,12 @@
 // The report of one run.
 
+// Parts of the first view: the board and the worst examples.
+const FIRST = 2;
+
+const withCells = (build) => later("cells", (content) => build(rowsOf(content.cells), rowsOf(content.languages)));
+
 function runPage(given) {
   const findings = rowsOf(given.findings);
-  const cells = rowsOf(given.cells);
   const link = ({ model, requirement, failed }, ...children) =>
     testsLink({ model, requirement, outcome: failed > 0 ? "failed" : null }, ...children);
   const usd = new Map(rowsOf(given.costs).map((row) => [row.model, row.requests_without_price ? null : row.cost_usd]));
@@ -12,13 +16,17 @@ function runPage(given) {
     contrasts: () => later("communities", contrasts),
     sure: () => sure(findings),
     agreement: () => later("agreement", (content) => agreement(content, given.run)),
-    covered: () => covered(given, findings, cells),
+    covered: () => withCells((cells) => covered(given, findings, cells)),
     refusals: () => later("communities", refusals),
     trend: () => later("trend", (content) => trends(rowsOf(content.trend), link, given.run.run_id)),
   };
   if (given.alone) delete sections.trend;
   const folds = {
-    cells: () => [section("grid", () => grid(cells)), section("beside", () => dimensions(cells, rowsOf(given.languages)))],
+    cells: () =>
+      withCells((cells, languages) => [
+        section("grid", () => grid(cells)),
+        section("beside", () => dimensions(cells, languages)),
+      ]),
     method: () => [
       section("costs", () => costs(rowsOf(given.costs))),
       section("requirements", () => requirementList(given.run, findings)),
@@ -26,11 +34,11 @@ function runPage(given) {
     ],
   };
   const views = {
-    tests: () => testsView(given, cells),
-    compare: () => compareView(given, cells, findings),
+    tests: () => testsView(given),
+    compare: () => compareView(given, findings),
     "": () => [
       answerView(given),
-      Object.entries(sections).map(([id, build]) => section(id, build)),
+      Object.entries(sections).map(([id, build], at) => section(id, at < FIRST ? build : () => afterwards(build))),
       Object.entries(folds).map(([id, build]) => fold(id, build)),
     ],
   };

@@ -8,6 +8,7 @@ function begin(first) {
   const draw = (given) => {
     document.documentElement.lang = spoken.slice(0, 2);
     watchers.clear();
+    queue.length = 0;
     const page = PAGES[first](given);
     document.title = page.title;
     document.body.replaceChildren(...frame(page, () => draw(given)));

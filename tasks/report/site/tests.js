@@ -2,7 +2,16 @@
 
 const TESTS = 50;
 
-function testsView(given, cells) {
+const testsView = (given) =>
+  el(
+    "section",
+    {},
+    el("h2", { id: "tests", tabindex: "-1" }, t("tests")),
+    el("p", {}, el("a", { href: "#board" }, t("tests.back"))),
+    withCells((cells) => testsFound(given, cells)),
+  );
+
+function testsFound(given, cells) {
   const asked = askedFor();
   const list = el("div", { class: "tests" });
   const state = el("p", { role: "status" });
@@ -16,16 +25,7 @@ function testsView(given, cells) {
     return step();
   };
   candidates(given, found.fit, asked).then(start, fail);
-  return el(
-    "section",
-    {},
-    el("h2", { id: "tests", tabindex: "-1" }, t("tests")),
-    el("p", {}, el("a", { href: "#board" }, t("tests.back"))),
-    later("communities", (content) => filters(cells, named(content), asked)),
-    state,
-    list,
-    more,
-  );
+  return [later("communities", (content) => filters(cells, named(content), asked)), state, list, more];
 }
 
 const named = (content) =>

@@ -124,7 +124,7 @@ MANY = settings(
 )
 
 
-# Threads of the servers before may draw a random number meanwhile, which Hypothesis takes for one of its strategies'.
+# Threads of earlier servers may draw a random number meanwhile, which Hypothesis takes for its strategies' own.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module:hypothesis.errors.HypothesisDeprecationWarning")
 @MANY
 @given(drawn=st.lists(delivered() | broken(), min_size=15, max_size=40))

@@ -83,13 +83,14 @@ def test_decisions_and_rates_on_the_page_are_the_marts(tab, pages, nights):
     shown = tab.ask("""[...document.querySelectorAll('td[data-model]')].map((one) => {
         one.querySelector('a').focus();
         const card = document.querySelector('.card');
-        return [one.dataset.model, one.textContent, card.querySelectorAll('p')[2].textContent]; })""")
+        const shown = [one.textContent, one.firstChild.ariaLabel, card.querySelectorAll('p')[2].textContent];
+        return [one.dataset.model, ...shown]; })""")
     rows = query(nights, "from marts.requirement_findings where run_id = 'N2'").to_dicts()
     expected = {}
     for row in rows:
         verdict, numbers = VERDICTS[row["decision"]], _percents(row, *RATE)
-        expected[row["model"]] = (f"{numbers[0]}{verdict.sign} {verdict.word}", *numbers)
-    assert {model: (cell, *re.findall(r"\d+\.\d", card)) for model, cell, card in shown} == expected
+        expected[row["model"]] = (f"{numbers[0]}{verdict.sign}", f"{numbers[0]} {verdict.word}", *numbers)
+    assert {model: (*cell, *re.findall(r"\d+\.\d", card)) for model, *cell, card in shown} == expected
 
 
 def test_the_answer_is_the_one_of_the_terminal_and_its_counters_filter(tab, pages, nights):

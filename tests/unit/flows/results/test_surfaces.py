@@ -179,7 +179,7 @@ def of_artifacts(reports: Reports) -> Iterator[str]:
 def of_pages(reports: Reports) -> Iterator[str]:
     """Rows of tables, each after the heading above it."""
     if reports.kind.name == "benchmark":
-        columns = json.loads(reports.text("run.js").partition(",")[2].removesuffix(");\n"))["languages"]
+        columns = json.loads(reports.text("cells.js").partition(",")[2].removesuffix(");\n"))["languages"]
         for row in (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)):
             ends = f"{reports.number(row['interval_low'])} to {reports.number(row['interval_high'])}"
             yield " ".join(map(str, (*row.values(), reports.number(row["rate"]), ends)))

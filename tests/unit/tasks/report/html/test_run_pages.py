@@ -25,7 +25,7 @@ HARMFUL = ("<script", "</script", "<img", "<b>", "<i>", "</p>", "\u202e", "\u202
 def test_a_report_is_one_page_and_its_chunks(pages):
     assert {path.name for path in pages.iterdir()} == {"index.html", "data"}
     names = {path.name for path in (pages / "data").iterdir()}
-    assert {"run.js", "communities.js", "trend.js", "search.js", "tests-0.js"} <= names
+    assert {"run.js", "cells.js", "communities.js", "trend.js", "search.js", "tests-0.js"} <= names
 
 
 def test_no_file_of_data_holds_what_could_be_markup(pages):
@@ -38,8 +38,8 @@ def test_no_file_of_data_holds_what_could_be_markup(pages):
     ("chunk", "part", "mart"),
     [
         ("run", "findings", "requirement_findings"),
-        ("run", "languages", "language_findings"),
-        ("run", "cells", "pass_rates"),
+        ("cells", "languages", "language_findings"),
+        ("cells", "cells", "pass_rates"),
         ("run", "costs", "costs"),
         ("communities", "contrasts", "community_contrasts"),
         ("communities", "refusals", "refusals"),
