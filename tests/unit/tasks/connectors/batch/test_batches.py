@@ -370,7 +370,10 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
-KEYS = ("response", "error", "status_code", "body", "code", "message", "choices", "usage", "finish_reason", "content")
+KEYS = (
+    *("response", "error", "status_code", "body", "code", "message"),
+    *("choices", "usage", "finish_reason", "content"),
+)
 PARTS = st.recursive(
     VALUES, lambda inner: st.dictionaries(st.sampled_from(KEYS), inner, max_size=4) | st.lists(inner, max_size=2)
 )
