@@ -38,6 +38,10 @@ def line(row: Row) -> bytes:
         return seal(orjson.dumps(_valid(row)))
 
 
+BEGINNING = b'{"'
+"""Of each line, cut off or not."""
+
+
 class Lines(NamedTuple):
     """What is in a journal."""
 
@@ -68,18 +72,24 @@ def _check_lines(text: bytes) -> tuple[list[bytes], list[bytes]]:
             elif not _is_cut_off(one):
                 damaged.append(one)
     sound += filter(_is_sound, split_sealed(rest))
+    damaged += [rest] * (rest != b"" and not rest.startswith(BEGINNING))
     return sound, damaged
 
 
 def _is_sound(text: bytes) -> bool:
-    """Whether a line has its checksum, or is JSON of a release without them."""
+    """Whether a line has its checksum, or is a response of a release without them."""
     unsealed = unseal(text)
-    return unsealed is not None and (len(unsealed) < len(text) or _parse_line(text) is not None)
+    return unsealed is not None and (len(unsealed) < len(text) or _is_response(text))
+
+
+def _is_response(text: bytes) -> bool:
+    row = _parse_line(text)
+    return row is not None and all(row.get(column) is not None for column in KEYS["responses"])
 
 
 def _is_cut_off(text: bytes) -> bool:
     """Whether the end of a line was never written."""
-    return b'"checksum"' not in text[-28:] and not text.endswith(b'"}')
+    return text.startswith(BEGINNING) and b'"checksum"' not in text[-28:] and not text.endswith(b'"}')
 
 
 def _parse(lines: list[bytes]) -> pa.Table:

@@ -143,7 +143,8 @@ def test_damage_that_changes_what_is_shown_is_named(biasgrid, lake, tmp_path, st
     for number in range(FLIPS):
         kind = chance.choice(sorted(kinds))
         path = chance.choice(kinds[kind])
-        damage(path, chance)
+        before = damage(path, chance)
+        is_cut = path.suffix == ".jsonl" and before.startswith(path.read_bytes())  # as a kill leaves a journal
         if path == lake.plan_path("p"):
             wrong = [path] if lake.has_plan("p") and not lake.read_plan("p").equals(plan) else []
         elif path == lake.database:
@@ -151,7 +152,7 @@ def test_damage_that_changes_what_is_shown_is_named(biasgrid, lake, tmp_path, st
         else:
             built = biasgrid("warehouse", "build", "--full", "--data", lake.root)
             own = [built] if built.code else show_all(biasgrid, lake, verdict)
-            unnamed = built.code == 0 and not is_named(built, lake)
+            unnamed = built.code == 0 and not is_cut and not is_named(built, lake)
             wrong = find_missed(own, expected if built.code == 0 else [built]) + [path] * unnamed
         wrong += [executed(path)] * executed(path).exists()
         missed += [(number, kind, path.name, one) for one in wrong]

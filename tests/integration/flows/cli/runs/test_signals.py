@@ -23,6 +23,7 @@ import pytest
 from biasgrid.catalogs.scenario.scenario import resolve
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import UNFINISHED, all_runs
+from support.audits import write_audit
 from support.flows import provider_at, write_yaml
 from support.plain_runs import run_benchmark
 from support.processes import PATIENCE_S, free_port, wait_until
@@ -32,7 +33,7 @@ __all__ = ["shell"]
 pytestmark = pytest.mark.drill
 
 SEED = 20_261_124
-TRIALS = {"serve": 6, "run": 12, "interact": 10, "redteam": 10, "probe": 10, "evaluate": 10}
+TRIALS = {"serve": 6, "run": 12, "interact": 10, "redteam": 10, "probe": 10, "audit": 8, "evaluate": 10}
 TRIALS |= {"report": 8, "build": 8, "augment": 6}
 TIMES = float(os.environ.get("BIASGRID_DRILL_SIGNALS", "40")) / sum(TRIALS.values())
 AT_ONCE, LATENCY_S = 4, 0.1
@@ -252,7 +253,7 @@ def _processes_in(folder: Path) -> list[str]:
 def server(serve: Any, overlay: Any) -> Any:
     """Respondents that play every part."""
     own = {"strength": 0.3, "conformity": 0.8, "corrects": 0.5}
-    plays = {"leaning": {"default": 0.8}, "yields_after": 5, "assigning": own, "judging": {}}
+    plays = {"leaning": {"default": 0.8}, "yields_after": 5, "assigning": own, "judging": {}, "deciding": {}}
     named = {"description": "Behind a gateway.", "latency_ms": 1000 * LATENCY_S, **plays}
     respondents = tuple({"id": name, **named} for name in ("slow", "other", *(f"other-{n}" for n in range(15))))
     started = serve("slow", overlay=overlay(respondents=respondents))
@@ -276,6 +277,7 @@ def struck(
     order = ("--concern", "sexism", "--context", "a kitchen", "--count", 120)
     asked, port = scenario_file([MODEL], templates=6, samples=2, judge=OTHER), free_port()
     chatbot = write_yaml(tmp_path / "chatbot.yaml", target)
+    audit = write_audit(tmp_path / "audit", 8, models=[MODEL], pairs=8)
     interaction = write_yaml(tmp_path / "talks.yaml", {"interaction": talks})
     words: dict[str, Callable[[int], Words]] = {
         "serve": lambda _: ("serve", asked, "--port", port),
@@ -283,6 +285,7 @@ def struck(
         "probe": lambda _: ("probe", "--model", MODEL, "--pairs", 2, "--cases", 24),
         "redteam": lambda _: ("redteam", chatbot),
         "interact": lambda _: ("interact", interaction),
+        "audit": lambda _: ("audit", audit),
         "evaluate": lambda begun: ("evaluate", mine.run().run_id, "--judge", f"{OTHER}-{begun}"),
         "report": lambda begun: (
             "report",
