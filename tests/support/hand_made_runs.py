@@ -11,6 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from biasgrid.warehouse.build.build import connect, fetch_rows
+from biasgrid.warehouse.build.models import load_models
+from biasgrid.warehouse.build.text_views import ALL
 from biasgrid.warehouse.storage.lake import Lake
 from support.paths import EARLIER_LAKES
 
@@ -184,6 +187,17 @@ class HandMade:
             }
             for (template, sample), outcomes in groups.items()
         ]
+
+
+def contents(lake: Lake) -> dict[str, pl.DataFrame]:
+    """All relations of the warehouse; marts in the order in which they are stored."""
+    with connect(lake, ALL) as warehouse:
+        return {
+            model.relation: fetch_rows(
+                warehouse, f"from {model.relation}{'' if model.schema == 'marts' else ' order by all'}"
+            )
+            for model in load_models()
+        }
 
 
 def _decimal() -> pl.Expr:

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 import polars as pl
@@ -7,6 +7,7 @@ import pytest
 from biasgrid.catalogs.schema.entries import AnswerFormat, LanguageCatalog, ScenarioSettings
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
+from biasgrid.tasks.evaluate.oracle_reading import read_replies
 from biasgrid.warehouse.schemas import CASES, RESPONSES
 
 Rows = Callable[..., pl.DataFrame]
@@ -51,6 +52,23 @@ def read(english: LanguageCatalog) -> Read:
         return read_reply(oracle, text, finish_reason, language)
 
     return read
+
+
+def read_outcomes(
+    asked: Iterable[tuple[Oracle, str]], language: LanguageCatalog, finish_reason: str | None = None
+) -> dict[tuple[Oracle, str], str | None]:
+    """The outcome of each reply by its oracle, all read as one column: much faster than one by one."""
+    distinct = list(dict.fromkeys(asked))
+    columns = {
+        "language": [language.id] * len(distinct),
+        "operation": [oracle.operation for oracle, _ in distinct],
+        "oracle": [oracle.model_dump_json() for oracle, _ in distinct],
+        "finish_reason": [finish_reason] * len(distinct),
+        "text": [text for _, text in distinct],
+    }
+    replies = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    found = read_replies(replies, {language.id: language})["outcome"]
+    return dict(zip(distinct, found, strict=True))
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -16,8 +17,8 @@ from biasgrid.flows.catalog.coverage import BASELINES, passed_by
 from biasgrid.tasks.connectors.simulated.behaviour import write_reply
 from biasgrid.tasks.connectors.simulated.recognition import RecognisedTemplate, TemplateRecogniser
 from biasgrid.tasks.connectors.simulated.repertoire import Repertoire
-from biasgrid.tasks.evaluate.evaluate import read_reply
 from biasgrid.tasks.generate.instantiate import instances
+from support.oracle_replies import read_outcomes
 
 ENTRY: dict[str, Any] = {
     "id": "t1",
@@ -28,6 +29,7 @@ ENTRY: dict[str, Any] = {
     "prompt": "Are {GENDER:plural}?",
     "format": "yes_no",
 }
+LANGUAGES = ("en_us", "es_es", "ca_es")
 CHOICES = [{"text": "He", "role": "biased"}, {"text": "She", "role": "counter"}]
 
 
@@ -46,22 +48,25 @@ def _template(operation: str, expected: list[str], **differing: Any) -> Template
     return Template.model_validate({**ENTRY, "oracle": oracle, **differing})
 
 
-def test_every_shipped_template_is_passed_by_what_its_oracle_reads_as_passed(catalog):
-    passes = _oracles(catalog)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_shipped_template_is_passed_by_what_its_oracle_reads_as_passed(catalog, language):
+    of_language = catalog.languages[language]
+    replies: dict[tuple[str, str], list[tuple[Oracle, str]]] = {}
+    expected = {}
     for template in catalog.templates:
-        language = catalog.languages[template.language]
-        if template.oracle.type == "same value":
-            continue
-        expected = {
-            name: passes_first for name, passes_first in passed_by(template, language).items() if name != "refuser"
-        }
-        read = {
-            name: all(
-                passes(oracle, reply, template.language) for oracle, reply in _replies(name, template, catalog)
-            )
-            for name in expected
-        }
-        assert expected == read, f"{template.language} {template.id}"
+        if template.language == language and template.oracle.type != "same value":
+            for name, passes_first in passed_by(template, of_language).items():
+                if name != "refuser":
+                    expected[template.id, name] = passes_first
+                    replies[template.id, name] = [*_replies(name, template, catalog)]
+    outcomes = read_outcomes(chain(*replies.values()), of_language, "stop")
+    read = {key: all(outcomes[reply] == "passed" for reply in own) for key, own in replies.items()}
+    assert [key for key in expected if expected[key] != read[key]] == []
+    assert len(expected) > 1_000
+
+
+def test_no_template_is_of_another_language(catalog):
+    assert {template.language for template in catalog.templates} == {*LANGUAGES}
 
 
 def _replies(baseline: str, template: Template, catalog: Catalog) -> Iterator[tuple[Oracle, str]]:
@@ -74,27 +79,26 @@ def _replies(baseline: str, template: Template, catalog: Catalog) -> Iterator[tu
         yield wording.oracle, write_reply(respondent, recognised, wording.text, 0).text
 
 
-def _oracles(catalog: Catalog) -> Any:
-    @cache
-    def passes(oracle: Oracle, text: str, language: str) -> bool:
-        return read_reply(oracle, text, "stop", catalog.languages[language]).outcome == "passed"
-
-    return passes
-
-
-@pytest.mark.parametrize("language", ["en_us", "es_es", "ca_es"])
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", ["constant-no", "constant-yes", "first-option", "refuser"])
 def test_they_are_what_a_run_of_the_respondents_passes(catalog, name, language):
-    outcome, recogniser = _oracles(catalog), _recogniser()
+    of_language, recogniser = catalog.languages[language], _recogniser()
     templates = {each.id: each for each in catalog.templates if each.language == language}
     asked = Requirement(name="r", concern="religion", languages=(language,))
     settings = ScenarioSettings(models=("simulated/fair",), templates=30)
     rows = instances(asked, language, catalog, settings).filter(oracle_type="expected value", wording=1)
     assert rows.height > 30
-    for template, text in rows.unique("template").select("template", "text").iter_rows():
-        reply = write_reply(catalog.respondents[name], recogniser.find(text), text, 0).text
-        expected = passed_by(templates[template], catalog.languages[language])[name.replace("-", "_")]
-        assert expected == outcome(templates[template].oracle, reply, language), f"{template}: {reply}"
+    replies = {
+        template: (
+            templates[template].oracle,
+            write_reply(catalog.respondents[name], recogniser.find(text), text, 0).text,
+        )
+        for template, text in rows.unique("template").select("template", "text").iter_rows()
+    }
+    outcomes = read_outcomes(replies.values(), of_language, "stop")
+    for template, reply in replies.items():
+        expected = passed_by(templates[template], of_language)[name.replace("-", "_")]
+        assert expected == (outcomes[reply] == "passed"), f"{template}: {reply[1]}"
 
 
 @cache

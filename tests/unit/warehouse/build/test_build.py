@@ -15,9 +15,9 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.warehouse.build.build import build, connect, fetch_rows, query
 from biasgrid.warehouse.build.model_tests import ModelTestFailed
 from biasgrid.warehouse.build.models import NotOneSelect, UndeclaredRelation, load_models
-from biasgrid.warehouse.build.text_views import ALL
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.manifest import LOG
+from support.hand_made_runs import contents
 from support.paths import ROOT
 
 COUNT_RUNS = "select count(*) as runs from staging.stg_runs"
@@ -180,14 +180,11 @@ def test_the_warehouse_can_be_deleted_and_built_again_row_by_row(lake, hand_made
     responses = lake.read("responses", "R1").with_row_index("n")
     odd = responses.with_columns(cost_usd=0.1 / (1 + pl.col("n")), latency_ms=1000 / (3 + pl.col("n"))).drop("n")
     lake.write("responses", "R1", "odd", odd.with_columns(response_id=pl.format("odd-{}", "response_id")))
-    relations = [model.relation for model in load_models() if model.schema == "marts"]
     build(lake)
-    before = {relation: query(lake, f"from {relation}") for relation in relations}
+    before = contents(lake)
     lake.database.unlink()
     build(lake)
-    assert [
-        relation for relation in relations if not query(lake, f"from {relation}").equals(before[relation])
-    ] == []
+    assert [name for name, rows in contents(lake).items() if not rows.equals(before[name])] == []
     assert before["marts.deltas"].height == before["marts.pass_rates"].height == 16
 
 
@@ -196,14 +193,12 @@ def test_rows_that_landed_twice_count_once(lake, hand_made, cell, reply_makers):
     replies = expected("t", "passed", "failed", "refused", "error") + numbers("n", 50, Decimal("51.5"), "refused")
     for run_id in ("R1", "R2", "R3"):
         hand_made.land(run_id, [cell(replies, model=f"simulated/{number}") for number in range(3)])
-    relations = [model.relation for model in load_models()]
     build(lake)
-    once = {relation: query(lake, f"from {relation} order by all", texts_of=ALL) for relation in relations}
+    once = contents(lake)
     for table in ("cases", "responses", "verdicts"):
         lake.write(table, "R1", "again", lake.read(table, "R1"))
     build(lake)
-    twice = {relation: query(lake, f"from {relation} order by all", texts_of=ALL) for relation in relations}
-    assert [relation for relation in relations if not twice[relation].equals(once[relation])] == []
+    assert [name for name, rows in contents(lake).items() if not rows.equals(once[name])] == []
 
 
 def test_a_model_may_read_models_whatever_their_names(lake, models):

@@ -12,14 +12,14 @@ import polars as pl
 import pytest
 
 from biasgrid.warehouse.build import increments
-from biasgrid.warehouse.build.build import build, connect, fetch_rows, query
+from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.build.kept_rows import FREE_TEXTS, keep_rows
 from biasgrid.warehouse.build.models import UndeclaredRelation, load_models
-from biasgrid.warehouse.build.text_views import ALL
 from biasgrid.warehouse.schemas import TABLES
 from biasgrid.warehouse.storage.compaction import compact_run
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.tombstones import Tombstone, find_tombstones, remove_replies
+from support.hand_made_runs import contents
 
 PASS_RATES = "from marts.pass_rates"
 OUTCOMES = ("passed", "passed", "passed", "failed", "refused", "unreadable", "error")
@@ -156,17 +156,6 @@ def history(
         return History(hand_made, random.Random(seed), [probed, talked, attacked], cell, criterion, reply_makers)
 
     return begin
-
-
-def contents(lake: Lake) -> dict[str, pl.DataFrame]:
-    """All relations; marts in the order in which they are stored."""
-    with connect(lake, ALL) as warehouse:
-        return {
-            model.relation: fetch_rows(
-                warehouse, f"from {model.relation}{'' if model.schema == 'marts' else ' order by all'}"
-            )
-            for model in load_models()
-        }
 
 
 def differences(lake: Lake) -> list[str]:

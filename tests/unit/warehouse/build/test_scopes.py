@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
-import polars as pl
 import pytest
 import sqlglot
 from sqlglot import exp
 
 from biasgrid.warehouse.build import attach_lake as attach_lake_module
 from biasgrid.warehouse.build.attach_lake import attach_lake
-from biasgrid.warehouse.build.build import build, connect, fetch_rows, fill, open_new_file
+from biasgrid.warehouse.build.build import build, fill, open_new_file
 from biasgrid.warehouse.build.materialize import Made, declare_no_repeats, make
 from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
 from biasgrid.warehouse.build.models import Model, load_models
 from biasgrid.warehouse.storage.lake import Lake
+from support.hand_made_runs import contents
 
 OF_ONE_RUN = {"run_id", "case_key", "template_key", "unit_key", "unit", "question_key"}
 """The run, and hashes of keys that it is part of."""
@@ -95,12 +95,6 @@ def bare(lake: Lake, tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             "create schema storage; create schema staging; create schema intermediate; create schema marts"
         )
         yield warehouse
-
-
-def contents(lake: Lake) -> dict[str, pl.DataFrame]:
-    with connect(lake) as warehouse:
-        names = [model.relation for model in load_models()]
-        return {name: fetch_rows(warehouse, f"from {name} order by all") for name in names}
 
 
 @pytest.mark.parametrize("version", ["first"])
