@@ -194,7 +194,9 @@ class Interaction(
         return cast("InteractionOutcome", self._run())
 
 
-class Audit(_Run, kind=AUDIT, options="data models pairs repeats margin seed reuse max_age max_cost max_requests"):
+class Audit(
+    _Run, kind=AUDIT, options="data models pairs repeats margin seed reuse max_age max_cost max_requests batch"
+):
     """An audit file: whether a system decides differently about the same documents with other identities."""
 
     def run(self) -> AuditOutcome:

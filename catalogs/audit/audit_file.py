@@ -109,10 +109,17 @@ class Auditing(Frozen):
         return self
 
 
+class AuditAsking(Asking):
+    """How models are queried, and what that may cost."""
+
+    batch: bool = False
+    """Asks the models of providers that have one through their batch API: cheaper, within a day."""
+
+
 class AuditFile(Frozen):
     """An audit: does a system decide differently about the same documents when only the identity differs?"""
 
     audit: Auditing
-    asking: Asking = Asking()
+    asking: AuditAsking = AuditAsking()
     name: str = ""
     """How runs call it; by default the file's name."""

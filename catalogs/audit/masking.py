@@ -13,11 +13,14 @@ from biasgrid.catalogs.audit.identities import Form, Gender, Identities
 
 SLOT: Final = re.compile(r"\{(name|first|last|handle|NAME|FIRST|LAST)\}|\{([^{}|\n]+)\|([^{}|\n]+)\}")
 """`{name}`, its parts, in capitals where the document has them, and `{male form|female form}`."""
+NAME_SLOTS: Final = ("{name}", "{first}", "{last}")
 EMAIL: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 OF_HANDLE: Final = re.compile(r"\S*\{handle\}\S*")
 """An address or a profile that a slot has made another person's."""
 EMAIL_SLOT: Final = "{handle}@example.com"
 PERSON: Final = re.compile(r"[^\W\d_][\w'’.-]*(?: [^\W\d_][\w'’.-]*){1,4}")
+AFTER_NAME: Final = re.compile(r"[*_ ]*(?:[|·•\t(]|,(?= (?:[A-Z]\.?){2,}| Ph\.?D))")
+"""What a first line has after a name: a profession, an address, a degree."""
 PARTICLES: Final = frozenset({"de", "del", "la", "las", "los", "i", "y", "van", "von", "da", "el"})
 MEANS: Final = {
     "photo": "mentions a picture",
@@ -95,10 +98,11 @@ def mask_document(text: str, words: Identities, name: str = "", allow: Collectio
     """The document with slots; `name` of whom it is about, else as a label or the first line has it."""
     found: dict[tuple[str, str], int] = {}
     name = " ".join((name or _find_name(text, words)).split())
+    is_anonymous = not name and SLOT.search(text) is None
     for pattern, slot in _replacements(words, name):
         text = _outside_slots(text, pattern, slot, found)
     replaced = tuple(Replaced(own, slot, times) for (own, slot), times in found.items())
-    lacking = () if name or SLOT.search(text) else (Visible(1, "does not show whose it is: no name was found"),)
+    lacking = (Visible(1, "does not show whose it is: no name was found"),) if is_anonymous else ()
     return Masked(text, replaced, (*lacking, *_find_visible(text, words, {word.casefold() for word in allow})))
 
 
@@ -110,6 +114,7 @@ def _find_name(text: str, words: Identities) -> str:
     labelled = re.search(rf"(?im)^[\W_]*(?:{labels})[*_ ]*[:：][*_ ]*(.+?)[*_ ]*$", text) if labels else None
     line = labelled[1] if labelled else next((line for line in text.splitlines() if line.strip()), "")
     line = re.sub(r"(?i)^(?:curriculum vitae|résumé|resume|cv)\b[\W_]*(?:of|de)?\s*", "", line.strip("#*_ \t"))
+    line = re.sub(r"^(?:[^\W\d_]{2,4}\. )+", "", re.split(AFTER_NAME, line, maxsplit=1)[0])
     return line if PERSON.fullmatch(line) and all(map(_is_name, line.split())) else ""
 
 
@@ -136,15 +141,21 @@ def _of_name(name: str) -> Iterator[tuple[re.Pattern[str], Slot]]:
     handles = "|".join(re.escape(_bare(part)) for part in (first, *rest) if len(part) > 2)
     if handles:
         yield re.compile(rf"(?i)(?<=/)[\w.-]*(?:{handles})[\w.-]*"), "{handle}"
-    longest = [rest[at:] for at in range(len(rest))] + [[part] for part in rest if part not in PARTICLES]
+    single = [own for part in rest for own in (part, *part.split("-")) if own not in PARTICLES and len(own) > 1]
+    longest = [rest[at:] for at in range(len(rest))] + [[own] for own in single]
     surnames = dict.fromkeys(" ".join(own) for own in longest if own[0] not in PARTICLES or len(own) > 1)
     initial = r"(?: [^\W\d_]\.)?"
-    for case, slots in ((str, ("{name}", "{first}", "{last}")), (str.upper, ("{NAME}", "{FIRST}", "{LAST}"))):
-        for last in surnames:
-            yield re.compile(rf"\b{re.escape(case(first))}{initial} {re.escape(case(last))}\b"), slots[0]
-        yield re.compile(rf"\b{re.escape(case(first))}\b"), slots[1]
-        for last in surnames:
-            yield re.compile(rf"\b{re.escape(case(last))}\b"), slots[2]
+    for last in surnames:
+        yield re.compile(rf"\b{_in_any_case(first)}{initial} {_in_any_case(last)}\b"), "{name}"
+    yield re.compile(rf"\b{_in_any_case(first)}\b"), "{first}"
+    for last in surnames:
+        yield re.compile(rf"\b{_in_any_case(last)}\b"), "{last}"
+
+
+def _in_any_case(words: str) -> str:
+    """Matches `Jane Doe` and `JANE DOE`; a name in small letters may be another word."""
+    cased = ((word, 0 if word in PARTICLES else 1) for word in words.split())
+    return " ".join(f"{re.escape(word[:at])}(?i:{re.escape(word[at:])})" for word, at in cased)
 
 
 def _bare(word: str) -> str:
@@ -165,7 +176,7 @@ def _outside_slots(text: str, pattern: re.Pattern[str], slot: Slot, found: dict[
     """The text with the slot for each match that is in no slot, in the case of the match."""
 
     def replace(match: re.Match[str]) -> str:
-        own = _in_case(slot, match[0]) if "|" in slot else slot
+        own = _in_case(slot, match[0])
         key = (match[0], own)
         found[key] = found.get(key, 0) + 1
         return own
@@ -178,6 +189,8 @@ def _outside_slots(text: str, pattern: re.Pattern[str], slot: Slot, found: dict[
 
 
 def _in_case(slot: Slot, own: str) -> Slot:
+    if "|" not in slot:
+        return slot.upper() if slot in NAME_SLOTS and own.isupper() else slot
     forms = slot[1:-1].split("|")
     if own.isupper() and len(own) > 1:
         return "{" + "|".join(map(str.upper, forms)) + "}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,14 @@ from biasgrid.catalogs.loading.text_files import read_table_text, read_text
 
 SUFFIXES: Final = (".txt", ".md")
 TABLES: Final = (".csv", ".tsv", ".jsonl")
+FORMATS: Final = {
+    ".pdf": ("PDF", "pdftotext -layout {0}"),
+    ".docx": ("Word", "pandoc {0} -o {1}"),
+    ".doc": ("Word", "soffice --convert-to txt {0}"),
+    ".odt": ("Writer", "pandoc {0} -o {1}"),
+    ".rtf": ("RTF", "pandoc {0} -o {1}"),
+}
+"""By suffix: what it is called, and the command that converts it."""
 LARGEST_MB: Final = 5
 LONGEST: Final = 100_000
 """Characters of a document."""
@@ -50,6 +59,8 @@ def read_documents(given: Documents, root: Path, words: Identities) -> tuple[lis
         raw = list(_read(given, root / given.path))
     except UserError as wrong:
         return [], list(wrong.mistakes)
+    if overlong := list(_find_overlong(raw)):
+        return [], overlong
     read = [
         AuditDocument(one.id, place(one.file, one.line), mask_document(one.text, words, one.name, given.allow))
         for one in raw
@@ -61,12 +72,17 @@ def read_documents(given: Documents, root: Path, words: Identities) -> tuple[lis
     return read, [*problems, *_find_repeats(read)]
 
 
+def _find_overlong(raw: list[_Raw]) -> Iterator[Problem]:
+    for one in raw:
+        if len(one.text) > LONGEST:
+            what = f"has {len(one.text):,} characters, more than {LONGEST:,}"
+            yield Problem(what, place(one.file, one.line), "shorten it")
+
+
 def _problems(raw: _Raw, read: AuditDocument) -> Iterator[Problem]:
     if not raw.text.strip():
         yield Problem("is empty", read.place, "leave it out")
         return
-    if len(raw.text) > LONGEST:
-        yield Problem(f"has {len(raw.text):,} characters, more than {LONGEST:,}", read.place, "shorten it")
     for one in read.masked.visible:
         remedy = "write the slot `{name}`, take the line out, or list the word in `documents.allow`"
         where = place(raw.file, one.line) if raw.line is None else f"{read.place} (its line {one.line})"
@@ -86,17 +102,26 @@ def _read(given: Documents, path: Path) -> Iterator[_Raw]:
         files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
         wrong = [file for file in files if file.suffix.lower() not in SUFFIXES]
         if wrong:
-            remedy = "save documents as .txt or .md, or take the file out of the directory"
-            raise UserError(Problem("is neither text nor Markdown", str(file), remedy) for file in wrong)
+            raise UserError(map(_refuse_format, wrong))
         yield from _read_files(files, path)
     elif path.suffix.lower() not in TABLES:
         remedy = "name a directory of .txt and .md files, a .csv or a .jsonl file"
-        is_there = path.exists()
-        raise UserError(Problem("holds no documents" if is_there else "is not there", str(path), remedy))
+        is_absent = Problem("is not there", str(path), remedy)
+        raise UserError(_refuse_format(path) if path.exists() else is_absent)
     elif path.suffix.lower() == ".jsonl":
         yield from _read_lines(given, path)
     else:
         yield from _read_rows(given, path)
+
+
+def _refuse_format(path: Path) -> Problem:
+    """Of a layout a program makes text in an order that only a person can check: nothing is converted unseen."""
+    name, convert = FORMATS.get(path.suffix.lower(), ("", ""))
+    if not name:
+        remedy = "save documents as .txt or .md, or take the file out of the directory"
+        return Problem("is neither text nor Markdown", str(path), remedy)
+    command = convert.format(shlex.quote(path.name), shlex.quote(path.with_suffix(".md").name))
+    return Problem(f"is a {name} file", str(path), f"convert it to text and read that: `{command}`")
 
 
 def _read_files(files: list[Path], root: Path) -> Iterator[_Raw]:

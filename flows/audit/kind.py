@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.schema.choices import Reuse
-from biasgrid.flows.runs.kinds import RunKind
+from biasgrid.flows.runs.kinds import RunKind, Source
 from biasgrid.flows.runs.options import RunOptions, option, replace_option
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.audit import ResolvedAudit
     from biasgrid.flows.audit.forecast import AuditForecast
     from biasgrid.flows.audit.outcome import AuditOutcome
+    from biasgrid.warehouse.storage.lake import Lake
 
     Base = RunKind[ResolvedAudit, AuditForecast, AuditOutcome]
 else:
@@ -74,6 +75,13 @@ class AuditOptions(RunOptions):
         min=0,
     )
     reuse: Reuse | None = option(None, "--reuse", "Which earlier replies stand in for asking.", section="asking")
+    batch: bool | None = option(
+        None,
+        "--batch/--no-batch",
+        "Ask through batch APIs where providers have one: cheaper, within a day.",
+        "ask through the providers' batch APIs, for less money and later; None: as the file has it",
+        section="asking",
+    )
     run_id: str | None = replace_option(
         RunOptions, "run_id", doc="resumes this unfinished audit and ignores `audit`"
     )
@@ -98,9 +106,13 @@ class AuditKind(Base):
     table = ("audit-shifts", "shifts")
     pages = ("biasgrid.tasks.report.html.audit_pages:write_audit_page", "report.html")
     words = (
-        "audit models pairs repeats margin seed reuse max_age patience max_cost max_requests data expectations yes"
+        "audit models pairs repeats margin seed reuse max_age patience max_cost max_requests batch data "
+        "expectations yes"
     )
-    parameters = "audit models pairs repeats margin max_cost max_requests seed patience expectations data run_id"
+    parameters = (
+        "audit models pairs repeats margin max_cost max_requests seed reuse max_age batch patience expectations "
+        "data run_id"
+    )
     help = """See whether your system decides differently about people: the same documents, other identities.
 
     Each document is sent with names, pronouns or affiliations of matched people of two groups; what the system
@@ -114,11 +126,26 @@ class AuditKind(Base):
     Example: `biasgrid audit applications.yaml`
     """
 
+    def resolve(
+        self, source: Source, given: RunOptions, inspect: Callable[[ResolvedAudit], Iterable[Problem]]
+    ) -> ResolvedAudit:
+        from biasgrid.flows.runs.prepare import batching_notices
+
+        found = super().resolve(source, given, inspect)
+        return replace(found, notices=batching_notices(found.targets.values(), found.settings))
+
     def problems(self, resolved: ResolvedAudit) -> Iterable[Problem]:
+        from biasgrid.flows.runs.prepare import batching_mistakes
+
+        yield from batching_mistakes(resolved.asked, resolved.settings)
         for target in resolved.asked:
             if target.endpoint and target.endpoint.remembers != "none":
                 what = f"`{target.model}` keeps its conversations: one decision would know of the others"
                 yield Problem(what, "audit.models", "describe it with `remembers: none`, or leave it out")
+
+    def is_upper_bound(self, expected: AuditForecast, resolved: ResolvedAudit, lake: Lake | None) -> bool:
+        """Until the run has looked for replies of other runs."""
+        return resolved.settings.reuse == "all" and lake is not None
 
 
 AUDIT = AuditKind()

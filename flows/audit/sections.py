@@ -43,7 +43,7 @@ def show_forecast(expected: AuditForecast, resolved: ResolvedAudit) -> None:
     models: list[Text] = [f"{name}: {describe_model(model)}" for name, model in whole.models.items()]
     effort = f"about {whole.tokens:,} tokens, {total_money(whole)}, {duration(whole.seconds)}"
     total = f"in all: {whole.instances:,} decisions a model, {whole.requests:,} requests, {effort}."
-    caps = binding_caps(whole, resolved.settings)
+    caps = (*resolved.notices, *binding_caps(whole, resolved.settings))
     table = Table((*headings(*CELL), *numbers("decisions")), rows, "plain")
     show_sections(
         [Section(table=table), Section(notes=[*models, *describe_power(expected), total, *caps, DISCLAIMER])]
@@ -63,7 +63,7 @@ def announce(
     expected: AuditForecast, resolved: ResolvedAudit, *, is_resumed: bool = False, at_most: bool = False
 ) -> None:
     """Prints cost and time per model on stderr and, for a whole run, power and caps."""
-    caps = () if is_resumed else binding_caps(expected.whole, resolved.settings)
+    caps = () if is_resumed else (*resolved.notices, *binding_caps(expected.whole, resolved.settings))
     power = () if is_resumed else describe_power(expected)
     print_lines(model_lines(expected.whole, is_resumed=is_resumed), [*power, *caps])
 

@@ -99,8 +99,10 @@ def write_bundle(
     """The evidence bundle, with the pages of the run's kind but for those to which other runs contribute.
     Of a kind whose prompts hold people's documents, hashes stand for texts, unless `texts`."""
     kind = find_kind(find_run(lake, run_id).kind)
-    pages = partial(_pages(kind).write, language=language, **kind.pages_alone)
-    return write_evidence(lake, run_id, out, pages=pages, language=language, texts=texts or not kind.has_documents)
+    texts = texts or not kind.has_documents
+    own = kind.pages_alone if texts else {**kind.pages_alone, "texts": False}
+    pages = partial(_pages(kind).write, language=language, **own)
+    return write_evidence(lake, run_id, out, pages=pages, language=language, texts=texts)
 
 
 def write_report(

@@ -340,8 +340,33 @@ AUDIT = """
         documents as templates,
         not_evaluated_because as why
     from marts.score_shifts
-    where run_id = ?
-    order by model, language, measure, design, identity_group, signal
+    -- where the file states a ratio alone, the ratio decides
+    where run_id = $1 and not (measure = 'decision' and margin is null and least_ratio is not null)
+
+    union all by name
+
+    select
+        model,
+        'impact ratio' as topic,
+        concat_ws(' · ', identity_group, signal, nullif(design, 'solo'), 'impact ratio') as name,
+        language,
+        state as by_point,
+        state as decided,
+        state as finding,
+        round(selected)::bigint as counted,
+        pairs as total,
+        'pairs in which the group is selected' as counts,
+        concat('of the selection rate of ', reference) as measure,
+        'share' as unit,
+        impact_ratio as value,
+        low,
+        high,
+        least_ratio as bar,
+        'least ratio' as bar_name,
+        no_interval_because as why
+    from marts.impact_ratios
+    where run_id = $1 and least_ratio is not null
+    order by model, language, topic, name
 """
 HEADLINE = """
     select

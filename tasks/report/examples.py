@@ -280,24 +280,27 @@ INTERACTION: Final = """
 AUDIT: Final = """
     select
         flips.model,
-        concat_ws(' · ', flips.identity_group, flips.signal) as "check",
+        concat_ws(' · ', flips.identity_group, flips.signal, nullif(flips.design, 'solo')) as "check",
         flips.case_id as template,
         flips.document as question,
         replies.text,
         flips.identity as about,
         concat('of ', flips.reference_identity, ': “', others.text, '”') as reason
     from marts.decision_flips as flips
-    inner join marts.score_shifts as shifts using (run_id, model, language, signal, identity_group)
+    inner join marts.score_shifts as shifts using (run_id, comparison_id)
+    left join marts.impact_ratios as ratios using (run_id, comparison_id)
     left join staging.stg_responses as replies
         on flips.run_id = replies.run_id and flips.response_id = replies.response_id
     left join staging.stg_responses as others
         on flips.run_id = others.run_id and flips.reference_response_id = others.response_id
     where
-        flips.run_id = ? and shifts.measure = 'decision' and shifts.state = 'not met'
+        flips.run_id = ? and shifts.measure = 'decision'
+        -- a ratio can be too low where the difference keeps to its margin
+        and (shifts.state = 'not met' or (ratios.state = 'not met' and ratios.least_ratio is not null))
         and sign(flips.difference) = sign(shifts.difference)
     qualify
         row_number() over (
-            partition by flips.model, flips.language, flips.signal, flips.identity_group
+            partition by flips.comparison_id
             order by abs(flips.difference) desc, flips.document, flips.pair
         ) = 1
     order by abs(shifts.difference) desc, flips.model, "check"

@@ -75,3 +75,39 @@ create macro statistics.two_way_means(rows_, key) as table
         end as standard_error,
         least(documents, identities) - 1 as degrees
     from variances;
+
+-- over rows with `document_id`, `pair`, `one` and `other`: the means of both, their difference with its 95% interval
+-- (Student's t with one degree of freedom fewer than there are of the fewer clusters), p, and q over `family` of the
+-- fields of `key`. With fewer than `fewest` clusters of either way there is no p
+create macro statistics.two_way_tests(rows_, key, family, fewest := 2) as table
+    with paired as (
+        select key as key_, document_id, pair, one, other, one::double - other as amount from query_table(rows_)
+    ),
+
+    levels as (
+        select
+            key_,
+            statistics.mean_of_shares(one) as mean_one,
+            statistics.mean_of_shares(other) as mean_other
+        from paired
+        group by key_
+    ),
+
+    tested as (
+        select
+            unnest(key_),
+            means.* exclude (key_, mean),
+            levels.* exclude (key_),
+            mean as difference,
+            mean - statistics.t_quantile(0.975, degrees) * standard_error as low,
+            mean + statistics.t_quantile(0.975, degrees) * standard_error as high,
+            if(
+                least(documents, identities) >= fewest,
+                statistics.paired_p_value(mean, standard_error, degrees + 1),
+                null
+            ) as p_value
+        from statistics.two_way_means('paired', {'key_': key_}) as means
+        inner join levels using (key_)
+    )
+
+    from statistics.with_q_values('tested', p_value, family);

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import reduce
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -39,13 +40,22 @@ OVER_RUNS = frozenset({"leaderboard", "paired_differences", "regressions", "tren
 """Marts that change with every run: what they say of one is no evidence of it."""
 
 
-def write_marts(warehouse: duckdb.DuckDBPyConnection, run_id: str, folder: Path) -> list[str]:
-    """A mart each that has rows of the run; returns their names."""
+def write_marts(
+    warehouse: duckdb.DuckDBPyConnection, run_id: str, folder: Path, hidden: Mapping[str, str] | None = None
+) -> list[str]:
+    """A mart each that has rows of the run; returns their names. `hidden`: values of columns that follow from what
+    the records hide; None where they hide nothing."""
     written = []
     for name in _marts(warehouse):
         rows = warehouse.sql(f"from marts.{name} where run_id = ? order by all", params=[run_id]).to_arrow_table()
         if rows.num_rows:
-            write_rows(folder, name, rows.schema, rows.combine_chunks().to_batches(AT_ONCE))
+            batches = rows.combine_chunks().to_batches(AT_ONCE)
+            write_rows(
+                folder,
+                name,
+                rows.schema,
+                batches if hidden is None else (_hide_documents(one, hidden) for one in batches),
+            )
             written.append(name)
     return written
 
@@ -105,7 +115,7 @@ def _is_same(name: str, kind: str = "") -> str:
 
 def write_records(lake: Lake, run_id: str, folder: Path, *, texts: bool = True) -> list[str]:
     """Each table of the lake in which the run has landed anything, as it landed; returns their names. Without
-    `texts`, those of prompts and replies are hashes."""
+    `texts`, those of prompts and replies are hashes, as are the names of documents."""
     written = []
     for table in TABLES:
         files = lake.files(table, run_id)
@@ -113,7 +123,7 @@ def write_records(lake: Lake, run_id: str, folder: Path, *, texts: bool = True) 
         if files:
             schema = declared_schema(table)
             rows = (batch for file in files for batch in _read_batches(file, schema))
-            write_rows(folder, table, schema, rows if texts else map(_hash_texts, rows))
+            write_rows(folder, table, schema, rows if texts else map(_hide_documents, rows))
             written.append(table)
     return written
 
@@ -122,12 +132,58 @@ TEXTS = ("template_text", "instance_text", "messages", "text", "raw", "note", "e
 """Columns that may quote a prompt or a reply."""
 
 
-def _hash_texts(rows: pa.RecordBatch) -> pa.RecordBatch:
-    for name in set(TEXTS) & set(rows.schema.names):
-        at = rows.schema.get_field_index(name)
-        hashed = [_hash_text(value) for value in rows.column(at).to_pylist()]
-        rows = rows.set_column(at, rows.schema.field(at), pa.array(hashed, rows.schema.field(at).type))
+def _hide_documents(rows: pa.RecordBatch, hidden: Mapping[str, str] = {}) -> pa.RecordBatch:
+    """Hashes for texts, and for what names documents: their files and ids, and where they are."""
+    names = set(rows.schema.names)
+    for name in set(hidden) & names:
+        rows = _replace(rows, name, [hidden[name]] * len(rows))
+    for name in set(TEXTS) & names:
+        rows = _replace(rows, name, map(_hash_text, rows.column(name).to_pylist()))
+    if {"document", "document_id"} <= names:
+        rows = _replace(rows, "document", rows.column("document_id").to_pylist())
+    if "facets" in names:
+        rows = _replace(rows, "template", rows.column("template_id").to_pylist())
+        rows = _replace(rows, "facets", map(_name_by_hash, rows.column("facets").to_pylist()))
+    if "scenario_resolved" in names:
+        stated = rows.select(["scenario_given", "scenario_resolved"]).to_pylist()
+        files = [hide_place(one["scenario_given"], one["scenario_resolved"]) for one in stated]
+        rows = _replace(rows, "scenario_given", (given for given, _ in files))
+        rows = _replace(rows, "scenario_resolved", (resolved for _, resolved in files))
     return rows
+
+
+def _replace(rows: pa.RecordBatch, name: str, values: Iterable[Any]) -> pa.RecordBatch:
+    at = rows.schema.get_field_index(name)
+    field = rows.schema.field(at)
+    return rows.set_column(at, field, pa.array(list(values), field.type))
+
+
+def _name_by_hash(facets: str | None) -> str | None:
+    """Facets of a case, in which the id of a document, a hash, is its name."""
+    if facets is None:
+        return None
+    own = orjson.loads(facets)
+    own["members"] = [one | {"document": one["document_id"]} for one in own.get("members", ())]
+    return orjson.dumps(own).decode()
+
+
+def hide_scenario_hash(run: Mapping[str, Any]) -> dict[str, str]:
+    """The hash of the scenario as it is in a bundle that hides the place of documents."""
+    resolved = hide_place(run["scenario_resolved"])[0]
+    return {} if resolved is None else {"scenario_hash": hashlib.sha256(resolved.encode()).hexdigest()}
+
+
+def hide_place(*files: str | None) -> list[str | None]:
+    """A file as given and as resolved, in which the documents' directory is named without what it is in."""
+    resolved = orjson.loads(files[-1] or "{}")
+    place = resolved.get("audit", {}).get("documents", {}).get("path", "")
+    if not place:
+        return [*files]
+    written = (orjson.dumps(place).decode()[1:-1], place)
+    return [
+        None if file is None else reduce(lambda own, one: own.replace(one, Path(place).name), written, file)
+        for file in files
+    ]
 
 
 def _hash_text(value: Any) -> Any:
@@ -249,11 +305,12 @@ def kept_text(file: CatalogFile) -> str:
     return _text(file.name) or ""
 
 
-def write_scenario(run: Mapping[str, Any], stage: Path) -> None:
-    """As it was given, and as it was resolved."""
-    given = str(run["scenario_given"] or "")
+def write_scenario(run: Mapping[str, Any], stage: Path, *, texts: bool = True) -> None:
+    """As it was given, and as it was resolved; without `texts`, without the place of documents."""
+    stated = run["scenario_given"] or "", run["scenario_resolved"] or "{}"
+    given, content = map(str, stated if texts else hide_place(*stated))
     _write(stage / f"scenario/given.{'json' if given.lstrip().startswith('{') else 'yaml'}", given)
-    resolved = orjson.dumps(orjson.loads(run["scenario_resolved"] or "{}"), option=orjson.OPT_INDENT_2)
+    resolved = orjson.dumps(orjson.loads(content), option=orjson.OPT_INDENT_2)
     _write(stage / "scenario/resolved.json", resolved.decode() + "\n")
 
 

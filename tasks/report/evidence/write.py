@@ -38,6 +38,7 @@ from biasgrid.tasks.report.evidence.record import write_record_markdown, write_r
 from biasgrid.tasks.report.evidence.sources import (
     catalog_files,
     criteria_of,
+    hide_scenario_hash,
     write_catalogs,
     write_marts,
     write_recomputation,
@@ -217,11 +218,11 @@ def _stage(
     run_id = str(run["run_id"])
     criteria = criteria_of(lake, run_id)
     catalogs = catalog_files(run, criteria)
-    write_scenario(run, stage)
+    write_scenario(run, stage, texts=texts)
     write_environment(run, criteria, stage / "environment")
     records = write_records(lake, run_id, stage / "records", texts=texts)
     with connect(lake, texts_of=run_id) as warehouse:
-        marts = write_marts(warehouse, run_id, stage / "marts")
+        marts = write_marts(warehouse, run_id, stage / "marts", None if texts else hide_scenario_hash(run))
         record = coverage(lake, warehouse, run, catalogs, language)
         findings = record_findings(warehouse, run_id, str(run["kind"]))
     asked = findings_query(str(run["kind"])).replace("$1", literal(run_id))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.warehouse.build.build import query, run_row
 from biasgrid.warehouse.storage.lake import Lake
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 NAMED: Final = (
     pl.when(design="solo").then("signal").otherwise(pl.format("{} · {}", "signal", "design")).alias("signal")
 )
@@ -62,11 +62,21 @@ class AuditReport:
 
 
 def write_audit_page(
-    lake: Lake, run_id: str, out: Path, language: str = LANGUAGES[0], ways: Ways | None = None
+    lake: Lake,
+    run_id: str,
+    out: Path,
+    language: str = LANGUAGES[0],
+    ways: Ways | None = None,
+    *,
+    texts: bool = True,
 ) -> list[Path]:
-    """Writes `report.html`, one page that needs nothing else. Raises UserError for an unknown run."""
+    """Writes `report.html`, one page that needs nothing else; without `texts`, it quotes no reply and names
+    documents by hashes. Raises UserError for an unknown run."""
     report = audit_report(lake, run_id)
     given = {"report": report, "run": report.run, "shown": SHOWN, **answer_values(lake, run_id, language)}
+    if not texts:
+        flips = [row | {"document": row["document_id"]} for row in report.flips]
+        given |= {"report": replace(report, flips=flips), "examples": []}
     return [write_page(out / "report.html", "audit.html.j2", language, ways=ways, **given)]
 
 

@@ -46,6 +46,8 @@ class Behaviour:
     server_faults: float = 0.0
     retry_after_s: float = 1.0
     reply_bytes: int = 0
+    yes: float = 0.0
+    """Share of the replies that are Yes; the others are No."""
     per_minute: int | None = None
     """Stated in x-ratelimit headers; what goes beyond it within a minute gets a 429."""
 
@@ -97,6 +99,8 @@ class Endpoint:
             headers = self._limit_headers(now)
             # no two long replies are alike, so that no table can store them once
             body = (b"%d" % len(self.book.arrivals)).join(self.parts)
+            if self.chance.random() < self.behaviour.yes:
+                body = body.replace(b'"No.', b'"Yes.', 1)
             reply = web.Response(body=body, content_type="application/json", headers=headers)
         self.book.statuses[reply.status] += 1
         self.book.last = time.monotonic()

@@ -8,60 +8,30 @@ shifts as (
 
 sides as (
     from statistics.sides('shifts', {
-        'model': model, 'language': language, 'design': design, 'signal': signal, 'identity_group': identity_group
+        'comparison_id': comparison_id, 'model': model, 'language': language, 'design': design, 'signal': signal,
+        'identity_group': identity_group
     })
 ),
 
 -- the same document with the same identities
 changes as (
     select
-        model,
-        language,
-        design,
-        signal,
-        identity_group,
+        comparison_id,
         document_id,
         pair,
-        earlier.difference as earlier_difference,
-        later.difference as later_difference,
-        later.difference - earlier.difference as amount
+        later.difference as one,
+        earlier.difference as other
     from (from decided where run_id = 'earlier') as earlier
-    inner join (from decided where run_id = 'later') as later
-        using (model, language, design, signal, identity_group, document_id, pair)
-),
-
-levels as (
-    select
-        model,
-        language,
-        design,
-        signal,
-        identity_group,
-        statistics.mean_of_shares(earlier_difference) as earlier_shift,
-        statistics.mean_of_shares(later_difference) as later_shift
-    from changes
-    group by all
-),
-
-means as (
-    from statistics.two_way_means('changes', {
-        'model': model, 'language': language, 'design': design, 'signal': signal, 'identity_group': identity_group
-    })
+    inner join (from decided where run_id = 'later') as later using (comparison_id, document_id, pair)
 ),
 
 tested as (
     select
-        *,
-        mean as difference,
-        statistics.t_quantile(0.975, degrees) * standard_error as half,
-        statistics.paired_p_value(mean, standard_error, degrees + 1) as p_value,
+        * exclude (mean_one, mean_other),
+        mean_one as later_shift,
+        mean_other as earlier_shift,
         abs(earlier_shift) - abs(later_shift) as nearer_to_none
-    from means
-    inner join levels using (model, language, design, signal, identity_group)
-),
-
-adjusted as (
-    from statistics.with_q_values('tested', p_value, 'all of them')
+    from statistics.two_way_tests('changes', {'comparison_id': comparison_id}, 'all of them')
 )
 
 select
@@ -72,8 +42,6 @@ select
     statistics.presence(earlier, later) as presence,
     earlier.finding as earlier_finding,
     later.finding as later_finding,
-    difference - half as low,
-    difference + half as high,
     case
         when nearer_to_none = 0 and q_value is not null then 'no difference shown'
         else coalesce(statistics.change(nearer_to_none, q_value), 'not compared')
@@ -84,4 +52,4 @@ select
         when p_value is null then 'too few documents or identities'
     end as why_not_compared
 from sides
-left join adjusted using (model, language, design, signal, identity_group)
+left join tested using (comparison_id)

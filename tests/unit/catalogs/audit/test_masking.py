@@ -69,6 +69,32 @@ def test_what_stays_visible_is_reported_with_its_line_and_reason(line, reason):
     assert [(one.line, one.reason) for one in masked.visible] == [(3, reason)]
 
 
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("JANE DOE\nJane led.", "{NAME}\n{first} led."),
+        (
+            "Jane Doe | Engineer | jane@mail.com\nMs. Doe led.",
+            "{name} | Engineer | {handle}@example.com\n{Mr.|Ms.} {last} led.",
+        ),
+        ("Jane Doe, MBA\nDoe led.", "{name}, MBA\n{last} led."),
+        ("Dr. Jane Doe\nJane led.", "Dr. {name}\n{first} led."),
+        ("Name: Jane O'Neill-Smith\nO'Neill led, Smith too.", "Name: {name}\n{last} led, {last} too."),
+        ("---\nname: Ana de la Cruz\n---\nANA DE LA CRUZ, Page 2", "---\nname: {name}\n---\n{NAME}, Page 2"),
+    ],
+)
+def test_names_in_headers_are_replaced_wherever_they_stand_again(text, masked):
+    assert mask_document(text, WORDS["en_us"]).text == masked
+    assert mask_document(text, WORDS["en_us"]).visible == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["Doe, Jane\nEngineer", "Résumé\n\njane doe", "jane@mail.com\nEngineer for ten years"]
+)
+def test_a_header_in_which_no_name_is_recognised_is_refused(text):
+    assert "no name was found" in mask_document(text, WORDS["en_us"]).visible[0].reason
+
+
 def test_words_that_may_stay_are_named_in_the_file():
     text = "Name: Jane Doe\nPhoto editor in Malik Street.\n"
     assert mask_document(text, WORDS["en_us"], allow=("photo", "Malik")).visible == ()

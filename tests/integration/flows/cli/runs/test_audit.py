@@ -50,10 +50,7 @@ def test_documents_whose_identity_stays_visible_are_refused_with_file_line_and_r
 
 @pytest.mark.parametrize(
     ("name", "content", "mistake"),
-    [
-        ("resumes/scan.pdf", "%PDF-1.7", "is neither text nor Markdown"),
-        ("resumes/same.md", None, "is the same as"),
-    ],
+    [("resumes/scan.pdf", "%PDF-1.7", "is a PDF file"), ("resumes/same.md", None, "is the same as")],
 )
 def test_files_that_are_no_documents_are_refused(biasgrid, tmp_path, name, content, mistake):
     path = write_audit(tmp_path)
