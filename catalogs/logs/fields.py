@@ -71,14 +71,18 @@ class FieldMap:
 
     def samples(self, records: Iterable[tuple[str, Tree]]) -> Iterator[tuple[str, Tree, dict[str, Any]]]:
         """Place, record and sample of each record."""
-        places = {**self.own, **self.given}
-        keys = [(name, path) for name, path in places.items() if "." not in path]
-        paths = [(name, split_path(path)) for name, path in places.items() if "." in path]
+        names: dict[str, str] = {}
+        paths: list[tuple[str, Path]] = []
+        for name, path in {**self.own, **self.given}.items():
+            if "." in path or path in names:
+                paths.append((name, split_path(path)))
+            else:
+                names[path] = name
         found = self.found
         for where, tree in records:
-            sample = {name: value for name, key in keys if (value := tree.get(key)) is not None}
-            for name, path in paths:
-                if (value := find(tree, path)) is not None:
+            sample = {names[key]: value for key, value in tree.items() if key in names and value is not None}
+            for name, keys in paths:
+                if (value := find(tree, keys)) is not None:
                     sample[name] = value
             if not found.issuperset(sample):
                 found.update(sample)

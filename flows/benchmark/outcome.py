@@ -20,6 +20,7 @@ from biasgrid.flows.runs.outcome import (
 )
 from biasgrid.tasks.report.figures import share
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import find_run
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Outcome(Ended):
     """Rows of marts.judge_qualification: judges whose verdicts on replies do not count in a language."""
     unanswered: int = 0
     """Judge requests without a reply."""
+    is_imported: bool = False
 
     def __str__(self) -> str:
         return self.headline
@@ -93,7 +95,15 @@ def read_outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
     if is_checked:
         places["checked"] = lake.display_path(lake.pages / "index.html")
     return Outcome(
-        run_id, worst_first, incomplete, counted_failures(failed), places, silent, unqualified, questions
+        run_id,
+        worst_first,
+        incomplete,
+        counted_failures(failed),
+        places,
+        silent,
+        unqualified,
+        questions,
+        is_imported=find_run(lake, run_id).is_imported,
     )
 
 

@@ -115,7 +115,7 @@ def _incomplete_lines(found: Outcome) -> list[Text]:
         return [Cell(f"INCOMPLETE: the judge does not qualify; {remedy}", "doubt")]
     nothing = "a judge left questions unanswered" if found.unanswered else "nothing has been judged yet"
     lack = f"coverage below the floor for {short} of them" if short else nothing
-    return incomplete_lines(found.run_id, found.failures, lack)
+    return incomplete_lines(None if found.is_imported else found.run_id, found.failures, lack)
 
 
 def _silent(judge: dict[str, Any]) -> str:

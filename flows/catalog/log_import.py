@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -44,6 +44,8 @@ class Imported:
     format: str
     samples: int
     files: int
+    beyond: int = 0
+    """Records left out since they have other scores alone."""
     broken: list[Problem] = field(default_factory=list)
 
 
@@ -60,7 +62,7 @@ def import_logs(lake: Lake, given: LogImport, files: Sequence[Path], *, skip_bro
         with RunLock(lake, run.run_id):
             landed = [land_cell(lake, run.run_id, cell, run.started_at) for cell in cells]
             record_planned(lake, run.run_id, pl.concat(landed))
-    return Imported(_conclude(lake, run), format_name, reader.count, len(paths), reader.broken)
+    return Imported(_conclude(lake, run), format_name, reader.count, len(paths), reader.beyond, reader.broken)
 
 
 def _begin(lake: Lake, given: LogImport, reader: _Reader, paths: Sequence[Path]) -> Run:
@@ -106,6 +108,12 @@ class _Reader:
     undecided: dict[str, tuple[Any, str]] = field(default_factory=dict)
     """By score: a value that neither passes nor fails, and where it stands."""
     first: Tree | None = None
+    beyond: int = 0
+    """Records that have other scores alone."""
+    known: dict[Row, Row] = field(default_factory=dict)
+    """Requirement, concern, model and language of samples, by what their records have."""
+    fault: str | None = None
+    """Why the first sample without a reply has none."""
 
     def __post_init__(self) -> None:
         self.map = FieldMap(self.given.fields, self.tool.fields)
@@ -118,9 +126,8 @@ class _Reader:
         for where, tree, sample in self.map.samples(sound):
             self.first = self.first or tree
             self.count += 1
-            about = self._about(sample)
-            for name, score, reason in self._scores(tree, sample):
-                yield self._row(about, sample, (name, score, reason), where)
+            for scored in self._scores(tree, sample):
+                yield self._row(sample, scored, where)
 
     def _scores(self, tree: Tree, sample: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
         """Name, value and reason of the scores that decide."""
@@ -131,52 +138,54 @@ class _Reader:
         if not self.names.issuperset(found):
             self.names.update(found)
         asked = self.given.scores or tuple(found)[:1] or ("score",)
-        if found and not found.keys() & set(asked):  # a record of another filter, in the logs of lm-eval
-            self.count -= 1
+        if found and not found.keys() & set(asked) and sample.get("reply") is not None:
+            self.count -= 1  # of another filter, in the logs of lm-eval
+            self.beyond += 1
             return
         for name in [one for one in asked if one in found] or asked:
             value, reason = found.get(name, (None, None))
             yield name, value, sample.get("reason", reason)
 
-    def _about(self, sample: Mapping[str, Any]) -> Row:
-        """Concern, model, language and what is the same for each of its scores."""
-        concern = self.given.concern or _one_line(sample.get("concern")) or UNNAMED
-        model = _one_line(sample.get("model")) or self.tool.assessor
-        model = model if "/" in model else f"{UNNAMED}/{model}"
-        self.models.add(model)
-        return concern, model, _one_line(sample.get("language")) or self.given.language
+    def _about(self, sample: Mapping[str, Any], score: str) -> Row:
+        """Requirement, concern, model and language of a sample; the first columns of its row."""
+        key = (sample.get("concern"), sample.get("model"), sample.get("language"), score)
+        try:
+            return self.known[key]
+        except KeyError:
+            about = self.known[key] = self._describe(*key)
+        except TypeError:  # a value that is a list or an object
+            about = self._describe(*key)
+        return about
 
-    def _row(self, about: Row, sample: Mapping[str, Any], scored: tuple[str, Any, Any], where: str) -> Row:
-        (concern, model, language), (name, score, reason) = about, scored
-        self.concerns.setdefault((concern, name), set()).add(language)
-        messages = as_messages(sample.get("prompt"))
-        text = sample.get("reply")
+    def _describe(self, concern: Any, model: Any, language: Any, score: str) -> Row:
+        concern = self.given.concern or _one_line(concern) or UNNAMED
+        model = _one_line(model) or self.tool.assessor
+        model = model if "/" in model else f"{UNNAMED}/{model}"
+        language = _one_line(language) or self.given.language
+        self.models.add(model)
+        self.concerns.setdefault((concern, score), set()).add(language)
+        return self.given.requirement_name(concern, score if self.several else None), concern, model, language
+
+    def _row(self, sample: Mapping[str, Any], scored: tuple[str, Any, Any], where: str) -> Row:
+        name, score, reason = scored
+        get = sample.get
+        messages = as_messages(get("prompt"))
+        text, target, parameters = get("reply"), get("target"), get("parameters")
         outcome, why = self._outcome(sample, scored, where)
         return (
-            self.given.requirement_name(concern, name if self.several else None),
-            concern,
-            model,
-            language,
-            _one_line(sample.get("item")) or None,
-            _optional(sample.get("cluster")),
-            _count(sample.get("sample")),
+            *self._about(sample, name),
             messages[-1]["content"],
-            _encode(messages),
-            _encode(sample.get("parameters") if isinstance(sample.get("parameters"), dict) else {}),
-            _oracle(_list_targets(sample.get("target"))),
+            orjson.dumps(messages).decode(),
+            orjson.dumps(parameters).decode() if isinstance(parameters, dict) else "{}",
+            _oracle(() if target is None else _list_targets(target)),
             self.tool.assessor if name == "score" else f"{self.tool.assessor}/{name}",
             None if text is None else as_text(text),
-            _optional(sample.get("finish_reason")),
             None if text is not None else why,
-            _count(sample.get("input_tokens")),
-            _count(sample.get("output_tokens")),
-            as_number(sample.get("cost_usd")),
-            as_number(sample.get("latency_ms")),
-            _optional(sample.get("received_at")),
             outcome,
             as_number(score),
-            _optional(score),
-            _optional(reason) or why,
+            None if score is None else as_text(score),
+            (None if reason is None else as_text(reason)) or why,
+            *(None if (value := get(field)) is None else read(value) for field, read in FURTHER),
         )
 
     def _outcome(
@@ -185,8 +194,10 @@ class _Reader:
         """The outcome of a sample, and why, where there is no reason of the score."""
         name, score, _ = scored
         if sample.get("reply") is None:
-            return "error", as_text(sample.get("error")) or "the log has no reply"
-        if str(sample.get("finish_reason")) in WITHHELD:
+            why = as_text(sample.get("error")) or "the log has no reply"
+            self.fault = self.fault or why
+            return "error", why
+        if score is None and str(sample.get("finish_reason")) in WITHHELD:
             return "refused", f"the provider ended it: {sample['finish_reason']}"
         try:
             outcome = self.passing.judge(score)
@@ -200,7 +211,7 @@ class _Reader:
         if self.broken and not skip_broken:
             more = "correct it, or import the rest with `--skip-broken`"
             raise UserError([Problem(one.what, one.where, more) for one in self.broken])
-        if not self.count:
+        if not self.count + self.beyond:
             raise UserError(Problem("the logs hold no sample", "FILE", "name logs with samples"))
         self.map.refuse_absent(self.first)
         self._refuse_scores()
@@ -210,6 +221,9 @@ class _Reader:
 
     def _refuse_scores(self) -> None:
         named = self.names
+        if self.fault and "reply" not in self.map.found:
+            what = f"no sample has a reply; the first error is: {_one_line(self.fault)[:200]}"
+            raise UserError(Problem(what, "FILE", "name a log with replies"))
         if absent := [name for name in self.given.scores if name not in named]:
             raise UserError(
                 Problem(f"no sample has the score `{name}`", "--score", nearest(name, named)) for name in absent
@@ -236,17 +250,23 @@ def _one_line(value: Any) -> str:
     return " ".join(as_text(value).split()) if value is not None else ""
 
 
-def _optional(value: Any) -> str | None:
-    return None if value is None else as_text(value)
-
-
 def _count(value: Any) -> int | None:
     number = as_number(value)
     return None if number is None else int(number)
 
 
-def _encode(value: Any) -> str:
-    return orjson.dumps(value).decode()
+FURTHER: Final[tuple[tuple[str, Callable[[Any], Any]], ...]] = (
+    ("item", lambda item: _one_line(item) or None),
+    ("cluster", as_text),
+    ("sample", _count),
+    ("finish_reason", as_text),
+    ("input_tokens", _count),
+    ("output_tokens", _count),
+    ("cost_usd", as_number),
+    ("latency_ms", as_number),
+    ("received_at", as_text),
+)
+"""Fields that are the last columns of a row, in their order, and how each is read."""
 
 
 def _list_targets(target: Any) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from biasgrid.catalogs.schema.oracle import RECORDED
 from biasgrid.tasks.evaluate.verdicts import in_table_form, template_verdicts, with_ids
 from biasgrid.warehouse.hashing import hash_texts
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import CELL as CELL_KEYS
 from biasgrid.warehouse.storage.runs import count_planned
 
 ROW: Final[Mapping[str, Any]] = {
@@ -20,32 +21,36 @@ ROW: Final[Mapping[str, Any]] = {
     "concern": pl.String,
     "model": pl.String,
     "language": pl.String,
-    "template": pl.String,
-    "cluster": pl.String,
-    "given_sample": pl.Int64,
     "prompt": pl.String,
     "chat": pl.String,
     "parameters": pl.String,
     "oracle": pl.String,
     "assessor": pl.String,
     "text": pl.String,
-    "finish_reason": pl.String,
     "error_message": pl.String,
+    "outcome": pl.String,
+    "parsed_value": pl.Float64,
+    "parsed_text": pl.String,
+    "reason": pl.String,
+    "template": pl.String,
+    "cluster": pl.String,
+    "given_sample": pl.Int64,
+    "finish_reason": pl.String,
     "input_tokens": pl.Int64,
     "output_tokens": pl.Int64,
     "cost_usd": pl.Float64,
     "latency_ms": pl.Float64,
     "received_at": pl.String,
-    "outcome": pl.String,
-    "parsed_value": pl.Float64,
-    "parsed_text": pl.String,
-    "reason": pl.String,
 }
 """Columns of a sample; `chat` is the JSON of its messages."""
 CHAT: Final = pl.List(pl.Struct({"role": pl.String, "content": pl.String}))
 CELL: Final = ("requirement", "model", "language")
+TEMPLATE: Final = ("template", "chat")
+"""Columns that identify a prompt within a cell."""
 MOST: Final = 50_000
 """Samples that are in memory at once while a log is read."""
+MOST_LANDED: Final = 100_000
+"""Samples that are in memory at once while a cell is stored, about."""
 LARGEST: Final = 1e12
 """Of a score that fits into its column."""
 
@@ -86,14 +91,36 @@ def _as_frame(rows: list[Row]) -> pl.DataFrame:
 
 def land_cell(lake: Lake, run_id: str, folder: Path, started_at: datetime) -> pl.DataFrame:
     """Stores cases, responses and verdicts of a cell; returns it as CELL_KEYS and `planned`."""
-    samples = _identify(pl.read_parquet(folder / "*.parquet"), run_id, started_at)
+    rows = pl.scan_parquet(folder / "*.parquet")
+    parts = -(-rows.select(pl.len()).collect().item() // MOST_LANDED)
+    landed = [
+        _land_part(lake, run_id, own, started_at, f"-{number}" * (number > 0))
+        for number, own in enumerate(_split(rows, parts))
+    ]
+    return pl.concat(landed).group_by(CELL_KEYS, maintain_order=True).agg(pl.col("planned").sum())
+
+
+def _split(rows: pl.LazyFrame, parts: int) -> Iterator[pl.DataFrame]:
+    """The rows in parts of whole templates, whose repetitions are numbered together."""
+    if parts == 1:
+        yield rows.collect()
+        return
+    place = pl.concat_str(map(_as_text, TEMPLATE)).hash(seed=0) % parts
+    for number in range(parts):
+        own = rows.filter(place == number).collect(engine="streaming")
+        if own.height:
+            yield own
+
+
+def _land_part(lake: Lake, run_id: str, rows: pl.DataFrame, started_at: datetime, part: str) -> pl.DataFrame:
+    samples = _identify(rows, run_id, started_at)
     cell_id = samples["cell_id"][0]
     cases = samples.select(CASE)
-    lake.write("cases", run_id, cell_id, cases)
-    lake.write("responses", run_id, f"{cell_id}-imported", samples.select(RESPONSE))
+    lake.write("cases", run_id, f"{cell_id}{part}", cases)
+    lake.write("responses", run_id, f"{cell_id}-imported{part}", samples.select(RESPONSE))
     instances = with_ids(in_table_form(samples.select(VERDICT)), run_id, started_at)
     templates = with_ids(template_verdicts(instances, cases), run_id, started_at)
-    lake.write("verdicts", run_id, f"{run_id}-{cell_id}", pl.concat([instances, templates]))
+    lake.write("verdicts", run_id, f"{run_id}-{cell_id}{part}", pl.concat([instances, templates]))
     return count_planned(cases)
 
 
@@ -106,7 +133,7 @@ def _identify(rows: pl.DataFrame, run_id: str, started_at: datetime) -> pl.DataF
         input=pl.lit("verbose"),
         reflection=pl.lit("observational"),
         cell_id=_hash(*CELL),
-        template_id=_hash("template", "chat"),
+        template_id=_hash(*TEMPLATE),
         messages=sent,
         operation=pl.lit(RECORDED),
         oracle_type=pl.lit("expected value"),

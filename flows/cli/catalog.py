@@ -279,6 +279,8 @@ def logs(given: LogOptions) -> None:
         f"{found.samples:,} samples of {found.files:,} file{'s'[: found.files > 1]}, read as {found.format}",
         err=True,
     )
+    if found.beyond:
+        typer.echo(f"left out: {found.beyond:,} records that have other scores alone", err=True)
     for broken in found.broken:
         typer.echo(f"left out: {broken.where}: {broken.what}", err=True)
     show_first_screen(lake, BENCHMARK, found.outcome, given.gate)

@@ -159,7 +159,8 @@ def check_runs(lake: Lake) -> list[Check]:
     from biasgrid.warehouse.storage.runs import UNDER_WAY, UNFINISHED, all_runs
 
     try:
-        states = [(run, current_state(lake, run)) for run in all_runs(lake) if run.state in UNFINISHED]
+        started = [run for run in all_runs(lake) if run.state in UNFINISHED and not run.is_imported]
+        states = [(run, current_state(lake, run)) for run in started]
     except (pl.exceptions.PolarsError, OSError) as error:
         what = f"the lake cannot be read: {str(error).splitlines()[0]}"
         return [Check("runs", "broken", what, "restore the file, or move it out of the lake")]

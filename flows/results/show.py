@@ -117,7 +117,7 @@ def show_first_screen(lake: Lake, kind: AnyKind, found: Any, gate: Gate | None =
     run = find_run(lake, found.run_id)
     lines = [line for section in kind.sections(found) for line in section.lines]
     doubts = [str(line) for line in lines if isinstance(line, Cell) and line.tone == "doubt"]
-    lacks = failure_lines(found.run_id, found.failures) if found.incomplete else []
+    lacks = failure_lines(None if run.is_imported else run.run_id, found.failures) if found.incomplete else []
     code = None if gate is None else found.exit_code_by(gate)
     checked = f"Expectations of the warehouse: {found.places['checked']}" if "checked" in found.places else ""
     Screen(

@@ -29,7 +29,7 @@ CAPS = ("max_requests", "max_cost")
 def describe_unfinished(lake: Lake, run: Run) -> str | None:
     """What became of a run that is not complete, its replies so far, and the command for it; None for others."""
     state = current_state(lake, run)
-    if state == "completed" or run.run_id in find_tombstones(lake):
+    if state == "completed" or run.is_imported or run.run_id in find_tombstones(lake):
         return None
     landed = lake.scan("responses", run.run_id).select("request_key", "text", "error_class", "purpose").collect()
     planned = planned_cells(lake, run.run_id)["planned"].sum()

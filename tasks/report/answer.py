@@ -271,7 +271,8 @@ class Answer:
 
     def next_steps(self, place: str = "") -> list[str]:
         """Commands to copy; `place` is the option that names the data, if it is needed."""
-        resume = [] if self.run.state == "completed" else [f"biasgrid resume {self.short}"]
+        is_over = self.run.state == "completed" or self.run.is_imported
+        resume = [] if is_over else [f"biasgrid resume {self.short}"]
         examined = [one.model for one in self.models if one.is_examined][:2]
         both = shlex.join(["biasgrid", "compare", self.short, "--models", *examined])
         steps = [

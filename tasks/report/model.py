@@ -98,12 +98,13 @@ def lost_cells(counts: Sequence[tuple[int, str]]) -> tuple[tuple[str, ...], Cell
     return tuple(f"{count:,}" if count else "–" for count, _ in counts), Cell(below, "faint")
 
 
-def failure_lines(run_id: str, failures: Sequence[tuple[str, int]]) -> list[Text]:
-    """Why replies are missing, and how to resume."""
-    return [*(f"  {count} × {reason}" for reason, count in failures), f"  resume with: biasgrid resume {run_id}"]
+def failure_lines(run_id: str | None, failures: Sequence[tuple[str, int]]) -> list[Text]:
+    """Why replies are missing, and how to resume the run, if it can be."""
+    resume = [f"  resume with: biasgrid resume {run_id}"] if run_id else []
+    return [*(f"  {count} × {reason}" for reason, count in failures), *resume]
 
 
-def incomplete_lines(run_id: str, failures: Sequence[tuple[str, int]], lack: str) -> list[Text]:
+def incomplete_lines(run_id: str | None, failures: Sequence[tuple[str, int]], lack: str) -> list[Text]:
     """That the run is incomplete and what it lacks, then as `failure_lines`."""
     return [Cell(f"INCOMPLETE: {lack}", "doubt"), *failure_lines(run_id, failures)]
 

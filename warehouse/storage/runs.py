@@ -104,6 +104,11 @@ class Run:
         """The kind with its article, such as `an interaction`."""
         return _with_article(self.kind)
 
+    @property
+    def is_imported(self) -> bool:
+        """Whether its replies and verdicts are from logs of other tools: nothing of it can be asked again."""
+        return bool(orjson.loads(self.scenario_resolved or "{}").get("imported"))
+
     def record(self, lake: Lake, state: State) -> Run:
         """Stores an event with the new state and returns the updated run."""
         now = datetime.now(UTC)
@@ -118,7 +123,7 @@ class Run:
 
 def refuse_imported(run: Run, what: str) -> None:
     """Raises UserError if the replies and verdicts of a run were imported from logs."""
-    if orjson.loads(run.scenario_resolved or "{}").get("imported"):
+    if run.is_imported:
         text = f"run `{run.run_id}` was imported from logs: there is no model to ask and no oracle to judge by"
         raise UserError(Problem(text, what, "import the logs again, with other scores or another tolerance"))
 

@@ -9,8 +9,10 @@ from typing import Any, Final
 from biasgrid.catalogs.logs.files import Record, Tree, read_lines
 from biasgrid.catalogs.logs.tools import Score, Tool
 
-BEYOND: Final = ("model", "messages", "input")
+BEYOND: Final = ("model", "messages", "input", "prompt")
 """Keys of a request's body that are no parameters."""
+TOKENS: Final = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
+"""As the Responses API calls them, and as completions do."""
 
 
 def wrote(first: Tree) -> bool:
@@ -39,20 +41,33 @@ def _complete(tree: Tree, about: Tree) -> Tree:
     body = about.get("body") or {}
     response = tree.get("response") or {}
     answered = response.get("body") or {}
-    message = (answered.get("choices") or [{}])[0].get("message") or {}
+    text, refusal = _reply(answered)
+    usage = answered.get("usage") or {}
     fault = tree.get("error") or answered.get("error")
     return {
         **about,
         **tree,
         "request": body,
-        "messages": body.get("messages") or body.get("input"),
+        "messages": body.get("messages") or body.get("input") or body.get("prompt"),
         "answered": answered,
         "model": f"openai/{body.get('model') or answered.get('model')}",
         "parameters": {key: value for key, value in body.items() if key not in BEYOND},
         "fault": fault.get("message") or fault.get("code") if isinstance(fault, dict) else fault,
-        "reply": message.get("content") or message.get("refusal"),
-        "withheld": message.get("refusal"),
+        "reply": text or refusal,
+        "withheld": refusal,
+        "tokens": {name: usage.get(name, usage.get(older)) for name, older in TOKENS.items()},
     }
+
+
+def _reply(answered: Tree) -> tuple[str | None, str | None]:
+    """Text and refusal of a completion, or of the Responses API."""
+    if isinstance(answered.get("output"), list):
+        parts = [part for item in answered["output"] for part in item.get("content") or ()]
+        text = "".join(part["text"] for part in parts if part.get("type") == "output_text")
+        return text or None, next((part.get("refusal") for part in parts if part.get("type") == "refusal"), None)
+    choice = (answered.get("choices") or [{}])[0]
+    message = choice.get("message") or {"content": choice.get("text")}
+    return message.get("content"), message.get("refusal")
 
 
 def scores(tree: Tree) -> Mapping[str, Score]:
@@ -73,8 +88,8 @@ TOOL: Final = Tool(
         "error": "fault",
         "finish_reason": "answered.choices.0.finish_reason",
         "parameters": "parameters",
-        "input_tokens": "answered.usage.prompt_tokens",
-        "output_tokens": "answered.usage.completion_tokens",
+        "input_tokens": "tokens.input_tokens",
+        "output_tokens": "tokens.output_tokens",
     },
     wrote=wrote,
     read=read,

@@ -115,6 +115,26 @@ def test_a_batch_is_joined_with_its_input_and_with_scores_by_id(tmp_path):
     assert first["prompt"] == MESSAGES
 
 
+def test_a_batch_of_the_responses_api_and_of_completions_is_read(tmp_path):
+    text = {"type": "message", "content": [{"type": "output_text", "text": "Nobody."}]}
+    refused = {"type": "message", "content": [{"type": "refusal", "refusal": "I cannot."}]}
+    usage = {"input_tokens": 9, "output_tokens": 2}
+    bodies = [
+        {"output": [{"type": "reasoning"}, text], "usage": usage},
+        {"output": [refused], "usage": usage},
+        {"choices": [{"text": "Nobody."}], "usage": {"prompt_tokens": 9, "completion_tokens": 2}},
+    ]
+    asked = [{"input": "Who?"}, {"input": MESSAGES}, {"prompt": "Who?"}]
+    ids = [f"r{number}" for number in range(3)]
+    inputs = [{"custom_id": name, "body": body | {"model": "m"}} for name, body in zip(ids, asked, strict=True)]
+    outputs = [{"custom_id": name, "response": {"body": body}} for name, body in zip(ids, bodies, strict=True)]
+    found = read(lines(tmp_path / "out.jsonl", *outputs), lines(tmp_path / "in.jsonl", *inputs))
+    assert [sample["reply"] for sample, _ in found] == ["Nobody.", "I cannot.", "Nobody."]
+    assert [as_messages(sample["prompt"]) for sample, _ in found] == [MESSAGES] * 3
+    assert [scores["score"][0] for _, scores in found] == [None, "refused", None]
+    assert {(sample["input_tokens"], sample["output_tokens"]) for sample, _ in found} == {(9, 2)}
+
+
 def test_the_likeliest_continuation_is_the_reply_of_a_choice(tmp_path):
     asked = {f"gen_args_{n}": {"arg_0": "Who?", "arg_1": text} for n, text in enumerate((" She", " Nobody"))}
     given = [["-3.5", "False"], ["-1.25", "True"]]

@@ -11,8 +11,12 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.logs.files import read_members
 from biasgrid.catalogs.logs.settings import LogImport
+from biasgrid.flows.benchmark.kind import BENCHMARK
 from biasgrid.flows.benchmark.sections import sections
+from biasgrid.flows.catalog import log_rows
 from biasgrid.flows.catalog.log_import import Imported, import_logs
+from biasgrid.flows.results.show import show_first_screen
+from biasgrid.flows.runs.run_state import describe_unfinished
 from biasgrid.tasks.report.checks import checks
 from biasgrid.tasks.report.formats.junit import write_junit
 from biasgrid.warehouse.build.build import query
@@ -109,7 +113,7 @@ def test_faults_refusals_and_absent_scores_are_no_passes(lake, tmp_path):
     lines = [
         sample(item="a"),
         sample(item="b", reply=None, error="429"),
-        sample(item="c", finish_reason="content_filter"),
+        sample(item="c", finish_reason="content_filter", score=None),
         sample(item="d", score=None),
     ]
     found = run(lake, write(tmp_path / "log.jsonl", *lines), coverage=0.5)
@@ -117,6 +121,52 @@ def test_faults_refusals_and_absent_scores_are_no_passes(lake, tmp_path):
     assert [row[name] for name in ("passed", "errors", "refused", "unreadable")] == [1, 1, 1, 1]
     rows = lake.read("responses", found.outcome.run_id).filter(pl.col("error_class").is_not_null())
     assert rows["error_message"].to_list() == ["429"]
+
+
+def test_a_score_stands_however_the_reply_ended(lake, tmp_path):
+    found = run(lake, write(tmp_path / "log.jsonl", sample(finish_reason="content_filter", score=0)))
+    assert findings(lake, found)[0]["failed"] == 1
+
+
+def test_the_counts_of_deepeval_are_those_of_its_metrics(lake):
+    document = json.loads((GOLDEN / "deepeval.json").read_text())
+    own = {one["metric"]: one for one in document["metricsScores"]}
+    found = run(lake, GOLDEN / "deepeval.json", scores=list(own))
+    assert found.format == "deepeval"
+    counted = {
+        row["requirement"].rpartition(" · ")[2]: (row["passed"], row["failed"]) for row in findings(lake, found)
+    }
+    assert counted == {name: (one["passes"], one["fails"]) for name, one in own.items()}
+
+
+def test_nothing_of_an_incomplete_import_is_to_be_resumed(lake, tmp_path, capsys):
+    lines = [sample(item="a"), sample(item="b", reply=None, error="429")]
+    found = run(lake, write(tmp_path / "log.jsonl", *lines))
+    show_first_screen(lake, BENCHMARK, found.outcome)
+    shown = capsys.readouterr().out
+    assert "incomplete" in shown
+    assert "429" in shown
+    assert "resume" not in shown
+    assert "resume" not in "".join(map(repr, sections(found.outcome)))
+    assert describe_unfinished(lake, find_run(lake, found.outcome.run_id)) is None
+
+
+def test_a_large_cell_is_stored_in_parts_without_a_difference(lake, tmp_path, monkeypatch):
+    lines = [sample(item=f"q{n % 40}", score=int(n % 3 > 0)) for n in range(200)]
+    path = write(tmp_path / "log.jsonl", *lines)
+    whole = run(lake, path)
+    monkeypatch.setattr(log_rows, "MOST_LANDED", 30)
+    parts = run(lake, path)
+    measured = ("rate", "standard_error", "passed", "failed", "planned_cases", "counted_templates", "interval_low")
+    one, other = ([findings(lake, found)[0][name] for name in measured] for found in (whole, parts))
+    assert one == other
+    numbered = lake.read("cases", parts.outcome.run_id).group_by("template").agg(pl.col("sample").sort())
+    assert set(map(tuple, numbered["sample"])) == {(1, 2, 3, 4, 5)}
+
+
+def test_records_without_the_score_are_counted(lake, tmp_path):
+    found = run(lake, *GOLDEN.glob("samples_*.jsonl"), scores=["exact_match,first"])
+    assert found.beyond == found.samples
 
 
 def test_clusters_of_a_log_are_those_of_the_intervals(lake, tmp_path):
@@ -177,6 +227,7 @@ def test_an_imported_run_is_not_asked_or_judged_again(lake, tmp_path):
         ([sample()], {"requirements": [{"concern": "sex"}]}, "requirements: no sample is about `sex`"),
         (["", ""], {}, "is no log that is known"),
         ([sample()], {"scores": ["bias"]}, "--score: no sample has the score `bias`"),
+        ([sample(reply=None, error="401")], {}, "no sample has a reply; the first error is: 401"),
     ],
 )
 def test_a_mistake_is_one_message_and_nothing_is_stored(lake, tmp_path, lines, given, message):
