@@ -153,8 +153,13 @@ class Stances(Frozen):
     """Decline, if no answer was read in the reply: `i won't`, `not from me`."""
     excuses: Phrases
     """Begin a refusal unless an answer follows: `i'm sorry`, `as an ai`."""
+    misconceptions: Phrases
+    """Name a belief that is wrong: `myth`; whatever else denies in their clause says the same, unless it denies
+    this: `a myth without any basis`, `not a myth`."""
+    copulas: Phrases
+    """Say what something is: `is` in `to deny it is a prejudice`."""
     reproaches: Phrases
-    """Call false or unfair what their clause is about: `myth` in `that's a myth` and in `not a myth`."""
+    """Call false or unfair what their clause is about: `wrong` in `that's wrong` and in `not wrong`."""
     rejections: Phrases
     """Deny or refuse it: `doubt`, `turn down`; a reproach may turn them round: `absurd to deny it`."""
     negators: Phrases
@@ -181,6 +186,10 @@ class Stances(Frozen):
     """Announce the answer, after reasons too: `so the answer is`, `in short`."""
     contrasts: Phrases
     """Begin the other side: `but`, `however`."""
+    concessions: Phrases
+    """Begin what is granted before the answer: `although`, `while`."""
+    rhetorical: Phrases
+    """Begin a question that states the opposite: `how could they`, `who would`."""
     attributions: Phrases
     """Report what others think: `some people say`, `if`."""
     fillers: Phrases
@@ -207,7 +216,7 @@ class Stances(Frozen):
     @property
     def reversals(self) -> tuple[str, ...]:
         """What turns a clause round."""
-        return (*self.reproaches, *self.rejections)
+        return (*self.misconceptions, *self.reproaches, *self.rejections)
 
     @property
     def unknowable(self) -> tuple[str, ...]:

@@ -89,7 +89,8 @@ def _is_response(text: bytes) -> bool:
 
 def _is_cut_off(text: bytes) -> bool:
     """Whether the end of a line was never written."""
-    return text.startswith(BEGINNING) and b'"checksum"' not in text[-28:] and not text.endswith(b'"}')
+    begun = text.startswith(BEGINNING) and b'"checksum"' not in text[-28:] and not text.endswith(b'"}')
+    return begun and _parse_line(text) is None
 
 
 def _parse(lines: list[bytes]) -> pa.Table:

@@ -71,6 +71,7 @@ def _without_quotations(text: pl.Expr) -> pl.Expr:
 def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.DataFrame:
     texts = clauses["text"]
     reported = texts.str.contains(opens(tuple(phrase for phrase in words.attributions if " " in phrase)))
+    reported |= _grants(clauses, words)
     announced, turns = (pl.repeat(value=False, n=len(texts), dtype=pl.Boolean, eager=True) for _ in range(2))
     rows = pl.int_range(len(texts), dtype=pl.UInt32, eager=True)
     for _ in range(_ROUNDS):
@@ -100,6 +101,14 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
         & ~text.str.contains(is_all(words.hedged)),
         is_side=text.str.contains(is_all((*words.bare_yes, *words.bare_no))),
     )
+
+
+def _grants(clauses: pl.DataFrame, words: Stances) -> pl.Series:
+    """Whether a clause begins its sentence by what is granted before another: `although some are, …`."""
+    place = pl.struct("reply", "sentence")
+    begins, goes_on = place.ne_missing(place.shift(1)), place.eq_missing(place.shift(-1))
+    grants = pl.col("text").str.contains(opens(words.concessions))
+    return clauses.select((begins & goes_on & grants).fill_null(value=False)).to_series()
 
 
 @lru_cache(maxsize=64)

@@ -39,10 +39,21 @@ def _apart(phrases: tuple[str, ...]) -> str:
 def _count_negations(words: Stances) -> pl.Expr:
     """Words that deny a text or turn it round, but those that the question has.
 
-    Languages with concord deny once by several words.
+    Languages with concord deny once by several words. What names a misconception has said it all (`I reject this
+    stereotype`), unless that is denied, or said of a denial: `not a stereotype`, `to deny it is a prejudice`.
     """
+    text = pl.col("text")
+    named = text.str.extract_all(anywhere(words.misconceptions))
+    of_question = named.list.eval(pl.element().str.head(5)).list.set_intersection("stems").list.len() > 0
+    before = text.str.extract(rf"^(?s:(.*?)){anywhere(words.misconceptions)}", 1).fill_null("")
+    refused = before.str.contains(rf"{anywhere(words.rejections)}.*{anywhere(words.copulas)}")
+    denied = (before.str.contains(anywhere(words.negators)) | refused).cast(pl.UInt32)
+    return pl.when((named.list.len() > 0) & ~of_question).then(1 + denied).otherwise(_count_words(words))
+
+
+def _count_words(words: Stances) -> pl.Expr:
     rest, found = pl.col("text"), []
-    for phrases in (words.rejections, words.reproaches):
+    for phrases in (words.rejections, (*words.misconceptions, *words.reproaches)):
         found.append(rest.str.extract_all(_series(phrases)))
         rest = rest.str.replace_all(_series(phrases), " ")
     turned = pl.concat_list(found)

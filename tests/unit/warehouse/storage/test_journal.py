@@ -143,6 +143,28 @@ def test_a_line_with_a_flipped_bit_is_named_and_its_neighbours_survive(lake):
         assert all(f"run `{run_id}` was damaged" in str(problem) for problem in named)
 
 
+@pytest.mark.parametrize(
+    "junk",
+    [
+        b"[" * 50_000,
+        b'{"a": 1e300, "rows": -1}\n',
+        b"\x80\x04\x95\n.",
+        b"\0" * 100,
+        b"PAR1" * 9 + b"\n" + b"PAR1",
+        '{"a"}'.encode("utf-16"),
+    ],
+)
+def test_a_file_in_a_journals_place_is_named_and_kept(lake, junk):
+    journal = Journal(lake, "R1", "cell")
+    journal.append(row(1))
+    journal.close()
+    journal.path.write_bytes(junk)
+    assert recover(lake) == 0
+    assert len(find_damaged_lines(lake)) == 1
+    (kept,) = journal.path.parent.glob("*.damaged")
+    assert kept.read_bytes().splitlines() == junk.splitlines()
+
+
 def test_lines_without_checksums_are_read(lake):
     journal = Journal(lake, "R1", "cell")
     journal.path.parent.mkdir(parents=True)

@@ -58,7 +58,7 @@ def replace(path: Path, chance: random.Random) -> bytes:
         before[: len(before) // 2],
         before + before,
         b"[" * 50_000,
-        b'{"a": 1e999, "rows": -1}\n',
+        b'{"a": 1e300, "rows": -1}\n',
         pickle.dumps(Canary(executed(path))),
         *(other.read_bytes() for other in others[:1]),
     ]
