@@ -27,11 +27,13 @@ _ROUNDS: Final = 3
 
 def split_clauses(plain: pl.Series, words: Stances, labels: tuple[str, ...]) -> pl.DataFrame:
     """One row per clause: `reply`, `sentence` and `clause` (numbers), `text`, `asks`, `announced`, `turns`,
-    `others`, `is_side` (whether it is a bare yes or no)."""
+    `others`, `is_side` (whether it is a bare yes or no), `is_rhetorical`."""
     text = pl.col("text")
     replies = pl.DataFrame({"text": plain}).with_row_index("reply")
     whole = replies.with_columns(text=_answer_of_json(text, labels)).with_columns(text=_without_quotations(text))
-    marked = text.str.replace_all(r"¿[^?]*\?+", " ? \n").str.replace_all(_SENTENCE_END, "$1\n")
+    rhetorical = rf"¿\s*((?:{join_alternatives(words.rhetorical)})\b[^?]*\?+)"
+    asked = text.str.replace_all(rhetorical, "\n$1\n").str.replace_all(r"¿[^?]*\?+", " ? \n")
+    marked = asked.str.replace_all(_SENTENCE_END, "$1\n")
     sentences = (
         whole.with_columns(text=marked.str.split("\n"))
         .explode("text")
@@ -96,7 +98,10 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     delivered = pl.col("text").str.contains(opens(words.deliveries)).shift(-1).over("reply").fill_null(value=False)
     polite = delivered & pl.col("text").str.contains(is_all((*words.sure, *words.fillers, *words.yes)))
     kept = kept.filter(~polite | (pl.col("clause") > 0))
+    rhetorical = pl.col("asks") & text.str.contains(opens(words.rhetorical))
     return kept.with_columns(
+        is_rhetorical=rhetorical,
+        asks=pl.col("asks") & ~rhetorical,
         others=(pl.col("reported") | text.str.contains(opens(words.attributions)))
         & ~text.str.contains(is_all(words.hedged)),
         is_side=text.str.contains(is_all((*words.bare_yes, *words.bare_no))),

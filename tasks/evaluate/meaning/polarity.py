@@ -48,7 +48,8 @@ def _count_negations(words: Stances) -> pl.Expr:
     before = text.str.extract(rf"^(?s:(.*?)){anywhere(words.misconceptions)}", 1).fill_null("")
     refused = before.str.contains(rf"{anywhere(words.rejections)}.*{anywhere(words.copulas)}")
     denied = (before.str.contains(anywhere(words.negators)) | refused).cast(pl.UInt32)
-    return pl.when((named.list.len() > 0) & ~of_question).then(1 + denied).otherwise(_count_words(words))
+    says_all = (named.list.len() > 0) & ~of_question
+    return pl.when(says_all).then(1 + denied - pl.col("asks_reproach")).otherwise(_count_words(words))
 
 
 def _count_words(words: Stances) -> pl.Expr:

@@ -7,6 +7,7 @@ and may hold words that deny elsewhere (`Is it a myth that …`).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import polars as pl
@@ -20,7 +21,7 @@ STEM: Final = r"\b[\p{L}\d]{4,5}"
 """The first letters of a word of four and more."""
 TERSE: Final = 160
 """Bytes; longer replies that begin with a bare yes or no explain it and are not searched for contradictions."""
-_FLAGS: Final = ("asks_equality", "asks_difference", "asks_denial", "is_terse")
+_FLAGS: Final = ("asks_equality", "asks_difference", "asks_denial", "asks_reproach", "is_terse")
 QUESTION: Final = ("asked", "named", "options", "stems", "degrees", *_FLAGS)
 _NO_TEXT: Final = pl.lit(None, dtype=pl.String)
 _NO_WORDS: Final = pl.lit([], dtype=pl.List(pl.String))
@@ -32,7 +33,7 @@ def add_questions(replies: pl.DataFrame, language: LanguageCatalog) -> pl.DataFr
     `asked` is the prompt, as replies are compared; `named` are stems of its words, but those of answer formats;
     `options` are those of what it offers to choose from, in a text of its own or in quotation marks; `stems` and
     `degrees` are stems and words of difference of what it asks. The others are whether this holds an equality, a
-    difference or a negation.
+    difference, a negation or a reproach.
     """
     words = language.stance
     if words is None or "prompt" not in replies.columns:
@@ -48,6 +49,7 @@ def add_questions(replies: pl.DataFrame, language: LanguageCatalog) -> pl.DataFr
         asks_difference=pl.col("text").str.contains(differs),
         degrees=pl.col("text").str.extract_all(differs),
         asks_denial=pl.col("text").str.contains(anywhere(words.negators)),
+        asks_reproach=pl.col("text").str.contains(_reproach(words)),
     )
     equal = pl.col("text").str.contains(anywhere(words.equalities)) & ~pl.col("asks_difference")
     columns = described.with_columns(asks_equality=equal).select("prompt", *QUESTION[:-1])
@@ -65,6 +67,12 @@ def _without_format(asked: pl.Expr, language: LanguageCatalog) -> pl.Expr:
     return unquoted.str.replace(
         rf"(?s)(\?\s+)(?:{join_alternatives(instructed) or NEVER})\b.*$", "$1"
     ).str.strip_chars()
+
+
+@lru_cache(maxsize=64)
+def _reproach(words: Stances) -> str:
+    """Finds what is called false or unfair: `is it a myth`, `would it be unfair`."""
+    return rf"{anywhere(words.copulas)}\s+(?:\S+\s+){{0,3}}?{anywhere((*words.misconceptions, *words.reproaches))}"
 
 
 def _find_question(text: pl.Expr) -> pl.Expr:

@@ -64,7 +64,7 @@ def read_stances(
     clauses = split_clauses(replies["plain"], words, labels).join(asked, on="reply", maintain_order="left")
     answered = answer_by_question(clauses.with_columns(repeats=_repeats(words)), question, words)
     opened = _drop_asides(_apply(answered, _rules(question, words), words), question, words)
-    opened = _turn_others_round(opened, words)
+    opened = _answer_rhetorical(_turn_others_round(opened, words), question, words)
     firm = _take_answers(opened, pl.col("answer") == PICKED, _OPENS).with_columns(restates=_restates(words))
     stands = firm.filter(pl.col("level") > 0)["reply"].unique()
     undecided = ~firm["reply"].is_in(stands.implode()) & (firm["sentence"] < _SENTENCES)
@@ -109,6 +109,15 @@ def _turn_others_round(clauses: pl.DataFrame, words: Stances) -> pl.DataFrame:
     reported, itself = read_polarity(clauses[rows - 1], words), read_polarity(clauses[rows], words)
     stance = reported.replace_strict(_OPPOSITES, return_dtype=pl.String)
     stance = stance.zip_with(itself == DENIED, reported)
+    return clauses.with_columns(clauses["stance"].scatter(rows, stance), clauses["level"].scatter(rows, _OPENS))
+
+
+def _answer_rhetorical(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
+    """`How could they?` denies, `Why would they not?` affirms: the opposite of what is asked."""
+    rows = clauses["is_rhetorical"].arg_true()
+    if question != "yes or no" or not len(rows):
+        return clauses
+    stance = read_polarity(clauses[rows], words).replace_strict(_OPPOSITES, return_dtype=pl.String)
     return clauses.with_columns(clauses["stance"].scatter(rows, stance), clauses["level"].scatter(rows, _OPENS))
 
 
