@@ -89,8 +89,11 @@ def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> p
     )
     rest = text.str.replace_all(anywhere((*words.affirmations, *words.denials, *words.sure, *words.negators)), "")
     spoken = find_stems(rest, words).list.unique()
+    denies_it = text.str.contains(opens(words.no)) & (spoken.list.set_intersection("stems").list.len() > 0)
     strays = (
-        pl.when(certain).then(spoken.list.set_difference("stems").list.len() > 0).otherwise(spoken.list.len() > 1)
+        pl.when(certain)
+        .then(spoken.list.set_difference("stems").list.len() > 0)
+        .otherwise((spoken.list.len() > 1) & ~denies_it)
     )
     turned = text.str.contains(anywhere((*words.reversals, *words.equalities, *words.differences)))
     aside = clauses[rows].select(~turned & strays)
