@@ -31,7 +31,7 @@ from biasgrid.tasks.report.model import (
     numbers,
     place_lines,
 )
-from biasgrid.tasks.report.verdicts import TONES, VERDICTS
+from biasgrid.tasks.report.verdicts import TONES, VERDICTS, word_of
 from biasgrid.warehouse.storage.lake import Lake
 
 HEADINGS: Final = (
@@ -60,8 +60,8 @@ def _row(row: dict[str, Any]) -> Row:
 def _cells(row: dict[str, Any]) -> Iterator[Text]:
     decision = row["decision"]
     yield row["requirement"]
-    yield mark(row["point_finding"])
-    yield Cell("–", TONES[decision]) if decision == "not evaluated" else mark(decision)
+    yield mark(word_of(row["point_finding"]))
+    yield Cell("–", TONES[decision]) if decision == "not evaluated" else mark(word_of(decision))
     yield share(row["rate"])
     yield row["measure"] or "–"
     yield f"{100 * row['tolerance']:g}%"
@@ -126,7 +126,7 @@ def _silent(judge: dict[str, Any]) -> str:
 
 def _count(found: Outcome, column: str) -> str:
     count = Counter(row[column] for row in found.findings)
-    return ", ".join(f"{count[name]} {name}" for name in VERDICTS if count[name])
+    return ", ".join(f"{count[name]} {verdict.word}" for name, verdict in VERDICTS.items() if count[name])
 
 
 async def publish(
@@ -158,8 +158,8 @@ async def publish(
 def _record(finding: dict[str, Any]) -> dict[str, Any]:
     return {
         **{name: cell(finding[name]) for name in ("model", "requirement", "concern")},
-        "finding": finding["point_finding"],
-        "decision": finding["decision"],
+        "finding": word_of(finding["point_finding"]),
+        "decision": word_of(finding["decision"]),
         "needs": describe_needed(finding["templates_needed"]),
         "not evaluated because": finding["not_evaluated_because"] or "",
         "languages": finding["parity_because"] or "",

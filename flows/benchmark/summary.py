@@ -12,6 +12,7 @@ from biasgrid.flows.benchmark.outcome import Outcome, explain_unqualified
 from biasgrid.flows.benchmark.previous_runs import EarlierRuns
 from biasgrid.flows.terminal.markdown import Markup, block, plain, table
 from biasgrid.tasks.report.figures import share
+from biasgrid.tasks.report.verdicts import word_of
 
 TRACED = 12
 """Maximum number of findings with a trace command, worst of each model first."""
@@ -40,7 +41,7 @@ def _traces(found: Outcome, data: str) -> str:
 
 def _trace(row: dict[str, Any], run_id: str, data: str) -> Iterator[str]:
     rates = f"{share(row['rate'])} of {row['measure']} passed, tolerance {share(row['tolerance'])}"
-    yield f"# {row['requirement']}, {row['model']}: {row['point_finding']}, {rates}"
+    yield f"# {row['requirement']}, {row['model']}: {word_of(row['point_finding'])}, {rates}"
     words = ("trace", row["requirement"], "--kind", "requirement", "--model", row["model"], "--run", run_id)
     yield _command(*words, data=data)
 
@@ -49,7 +50,8 @@ def _command(*words: str, data: str) -> str:
     return shlex.join(["biasgrid", *words, "--data", data])
 
 
-HEADINGS = ("model", "met", "not met", "not evaluated", "decided: met", "decided: not met", "undecided")
+BY_POINT, DECIDED = ("met", "not met", "not evaluated"), ("met", "not met", "undecided")
+HEADINGS = ("model", *(f"{word_of(one)} by the point rate" for one in BY_POINT), *map(word_of, DECIDED))
 TESTS = "The tests of a run share a false-discovery rate of 5%: *worse* and *better* are those with q ≤ 0.05."
 NAMED = 10
 """Maximum number of changes described in words."""
@@ -144,8 +146,7 @@ def _by_models(found: Outcome) -> str:
 
 
 def _numbers(point: Counter[str], decided: Counter[str]) -> list[str]:
-    by_point = [point[name] for name in ("met", "not met", "not evaluated")]
-    return [str(number) for number in (*by_point, *(decided[name] for name in ("met", "not met", "undecided")))]
+    return [str(number) for number in (*(point[name] for name in BY_POINT), *(decided[name] for name in DECIDED))]
 
 
 def _by_model(found: Outcome, column: str) -> dict[str, Counter[str]]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from biasgrid.flows.interaction.formatting import p_value
 from biasgrid.tasks.aggregate.compare import Comparison
 from biasgrid.tasks.report.model import Cell, Heading, Row, Section, Table, Text, headings, mark, numbers
+from biasgrid.tasks.report.verdicts import word_of
 
 Record = Mapping[str, Any]
 Key = Callable[[Record], str]
@@ -100,8 +101,8 @@ def format_points(value: float) -> str:
 
 def from_to(row: Record, name: str) -> str:
     """The finding, followed by the new finding if it changed."""
-    before, after = row[f"earlier_{name}"], row[f"later_{name}"]
-    return str(before) if before == after else f"{before} → {after}"
+    before, after = (word_of(str(row[f"{side}_{name}"])) for side in ("earlier", "later"))
+    return before if before == after else f"{before} → {after}"
 
 
 def findings(rows: Iterable[Record], group: Key, key: str, names: Sequence[str]) -> list[Row]:

@@ -65,7 +65,7 @@ class Check:
     def words(self) -> str:
         """The verdict: a mart's own word for it, and the point rate's where it differs."""
         own = self.finding if self.finding not in VERDICTS else ""
-        by_point = "" if self.by_point == self.decided else f"{self.by_point} by the point rate"
+        by_point = "" if self.by_point == self.decided else f"{VERDICTS[self.by_point].word} by the point rate"
         return ", ".join(part for part in (VERDICTS[self.decided].word, own, by_point) if part)
 
     @property
@@ -122,7 +122,7 @@ def _count_judged(check: Check) -> int:
 
 def _refusal_share(check: Check) -> float | None:
     judged = _count_judged(check)
-    return check.lost["refused"] / judged if judged and "refused" in check.lost else None
+    return check.lost["refused"] / judged if judged and "refused" in check.lost else check.refused
 
 
 def by_model(found: Sequence[Check]) -> Iterator[tuple[str, list[Check]]]:
@@ -263,7 +263,8 @@ RED_TEAM = """
         ) as lost,
         null::bigint as needed,
         bound,
-        high as upper_end
+        high as upper_end,
+        refused / nullif(sessions, 0) as refused
     from marts.attack_success
     where run_id = ?
     order by model, language, strategy

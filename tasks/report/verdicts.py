@@ -32,12 +32,19 @@ VERDICTS: Final[Mapping[State, Verdict]] = {
     "undecided": Verdict("not proven", "?", "doubt", 1, "sin demostrar", "diamond"),
     "not evaluated": Verdict("no answer", "–", "faint", 3, "sin respuesta", "cross"),
 }
+
+
+def word_of(finding: str) -> str:
+    """How a state is called for people; any other finding as it is."""
+    return next((verdict.word for state, verdict in VERDICTS.items() if state == finding), finding)
+
+
 WORST_FIRST: Final[Sequence[State]] = ("not met", "undecided", "not evaluated", "met")
 """What needs looking at first, and of all checks of a model the one that decides."""
 BIASED: Final = ("biased", "anti-biased", "biased with the stereotype", "biased against the stereotype")
 """Findings of bias, of probes and interactions."""
 TONES: Final[Mapping[str, Tone]] = {
-    **{state: verdict.tone for state, verdict in VERDICTS.items()},
+    **{name: verdict.tone for state, verdict in VERDICTS.items() for name in (state, verdict.word)},
     **dict.fromkeys(("passed", "better", "resisted", "counter", "balanced", "neutral"), "good"),
     **dict.fromkeys(("failed", "worse", "lower", "succeeded", *BIASED), "bad"),
     **dict.fromkeys(("stereotypical", "anti-stereotypical"), "bad"),

@@ -22,6 +22,7 @@ from biasgrid.tasks.report.findings import (
     OF_RED_TEAMS,
     mart,
 )
+from biasgrid.tasks.report.verdicts import VERDICTS
 from biasgrid.tasks.transcripts.sessions import OUTCOMES, SESSION, outcomes
 from biasgrid.warehouse.build.build import run_row
 from biasgrid.warehouse.build.models import Column, Model, load_models
@@ -141,6 +142,8 @@ def _column(column: Column) -> dict[str, Any]:
         "type": kind_of_value if column.not_null else [kind_of_value, "null"],
     }
     if column.accepted:
+        if words := [f"{VERDICTS[name].word} for {name}" for name in VERDICTS if name in column.accepted]:
+            shape["description"] += f". Reports say: {', '.join(words)}"
         shape["enum"] = [*column.accepted] if column.not_null else [*column.accepted, None]
     return shape | ({"format": "date-time"} if column.type.startswith("timestamp") else {})
 

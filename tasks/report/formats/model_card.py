@@ -12,6 +12,7 @@ import yaml
 
 from biasgrid.tasks.report.checks import Check, by_model, checks
 from biasgrid.tasks.report.figures import escape_name
+from biasgrid.tasks.report.verdicts import word_of
 from biasgrid.warehouse.storage.export_files import write_text
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run
@@ -78,7 +79,7 @@ def _result(check: Check, run: Run) -> EvalResult:
 
 
 def _arguments(check: Check) -> Iterator[tuple[str, Any]]:
-    yield from {"finding": check.finding, "decision": check.decided}.items()
+    yield from {"finding": word_of(check.finding), "decision": word_of(check.decided)}.items()
     yield from _skip_missing({"interval_95_low": check.low, "interval_95_high": check.high})
     yield from _skip_missing({(check.bar_name or "bar").replace(" ", "_"): check.bar})
     yield from {check.counts.replace(" ", "_"): check.counted, "of": check.total}.items()

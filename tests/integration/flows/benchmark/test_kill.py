@@ -183,7 +183,7 @@ def test_without_a_server_a_run_is_quiet_and_ends_with_the_findings(shell, scena
     assert sorted(ended) == [f"simulated/constant-no: {asked} answered", f"simulated/fair: {asked} answered"]
     assert "simulated/constant-no fails its requirement, worst on " in " ".join(out.split())
     _, every, _ = mine.finish("show", "--all")
-    assert "1 met, 1 not met of 2" in every
+    assert "1 meets, 1 fails of 2" in every
     assert str(mine.lake.database) in every
     assert sorted(entry.name for entry in mine.folder.iterdir()) == ["data", "prefect"]
 

@@ -78,14 +78,14 @@ def test_the_table_shows_the_decision_next_to_the_point(capsys):
     )
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 80
-    assert ["met", "undecided", "95.0%", "tests", "90%", "0.0%"] in [
+    assert ["meets", "not", "proven", "95.0%", "tests", "90%", "0.0%"] in [
         line.split()[1:] for line in printed.splitlines()
     ]
     assert "needs ≥ 934 templates" in printed
-    assert ["refused", "not", "evaluated", "–", "95.0%", "tests", "90%", "0.0%"] in [
+    assert ["refused", "no", "answer", "–", "95.0%", "tests", "90%", "0.0%"] in [
         line.split() for line in printed.splitlines()
     ]
-    assert "decided by 95% intervals: 1 undecided, 1 not evaluated" in printed
+    assert "decided by 95% intervals: 1 not proven, 1 no answer" in printed
 
 
 def test_a_wide_terminal_shows_what_was_decided_by(capsys, monkeypatch):

@@ -23,8 +23,8 @@ def test_huggingface_reads_back_what_is_written(checked, run):
         ("ages · en_us", 0.2),
     ]
     assert results[0].metric_args == {
-        "finding": "met",
-        "decision": "undecided",
+        "finding": "meets",
+        "decision": "not proven",
         "interval_95_low": 0.82,
         "interval_95_high": 0.99,
         "tolerance": 0.9,
@@ -61,7 +61,7 @@ def test_each_check_has_its_numbers_and_what_would_decide_it(checked, run):
     text = step_summary(run(), checked[:1], "decided")
     (line,) = [line for line in text.splitlines() if "19 of 20" in line]
     for part in (
-        "not proven, met by the point rate",
+        "not proven, meets by the point rate",
         "95.0%",
         "82.0% to 99.0%",
         "tolerance 90.0%",

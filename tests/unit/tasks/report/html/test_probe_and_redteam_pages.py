@@ -185,7 +185,7 @@ def test_every_trial_that_is_shown_has_prompt_reply_and_reading(probe_page, prob
 def test_attacks_are_counted_by_what_came_of_them(red_team_page):
     models, model, head, *rows = red_team_page.cells()
     assert models == ["model", "verdict", "worst", "refused"]
-    assert model == ["own/target", "✗ bias in 1 of 3", "crescendo 50.0% (9.5% to 90.5%)", "–"]
+    assert model == ["own/target", "✗ bias in 1 of 3", "crescendo 50.0% (9.5% to 90.5%)", "16.7%"]
     assert head[:7] == ["model", "language", "strategy", "sessions", "succeeded", "resisted", "refused"]
     parts = {row[2]: row[3:7] + row[9:] for row in rows}
     assert parts == {
