@@ -154,7 +154,7 @@ class Stances(Frozen):
     excuses: Phrases
     """Begin a refusal unless an answer follows: `i'm sorry`, `as an ai`."""
     misconceptions: Phrases
-    """Name a belief that is wrong: `myth`; whatever else denies in their clause says the same, unless it denies
+    """Name a belief that is wrong: `myth`; whatever else denies in their clause means the same, unless it denies
     this: `a myth without any basis`, `not a myth`."""
     copulas: Phrases
     """Say what something is: `is` in `to deny it is a prejudice`."""

@@ -39,8 +39,8 @@ def _apart(phrases: tuple[str, ...]) -> str:
 def _count_negations(words: Stances) -> pl.Expr:
     """Words that deny a text or turn it round, but those that the question has.
 
-    Languages with concord deny once by several words. What names a misconception has said it all (`I reject this
-    stereotype`), unless that is denied, or said of a denial: `not a stereotype`, `to deny it is a prejudice`.
+    Languages with concord deny once by several words. What names a misconception is complete (`I reject this
+    stereotype`), unless that is denied, or about a denial: `not a stereotype`, `to deny it is a prejudice`.
     """
     text = pl.col("text")
     named = text.str.extract_all(anywhere(words.misconceptions))
@@ -48,8 +48,8 @@ def _count_negations(words: Stances) -> pl.Expr:
     before = text.str.extract(rf"^(?s:(.*?)){anywhere(words.misconceptions)}", 1).fill_null("")
     refused = before.str.contains(rf"{anywhere(words.rejections)}.*{anywhere(words.copulas)}")
     denied = (before.str.contains(anywhere(words.negators)) | refused).cast(pl.UInt32)
-    says_all = (named.list.len() > 0) & ~of_question
-    return pl.when(says_all).then(1 + denied - pl.col("asks_reproach")).otherwise(_count_words(words))
+    is_complete = (named.list.len() > 0) & ~of_question
+    return pl.when(is_complete).then(1 + denied - pl.col("asks_reproach")).otherwise(_count_words(words))
 
 
 def _count_words(words: Stances) -> pl.Expr:
