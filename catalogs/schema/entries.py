@@ -166,6 +166,8 @@ class Stances(Frozen):
     """Deny a clause: `not`, `never`, `nobody`."""
     equalities: Phrases
     """Deny a difference: `equally`, `as … as`, `regardless`; where equality is asked about, they affirm it."""
+    unrelated: Phrases
+    """Say that one thing tells nothing of another: `nothing to do with`, `no bearing`; they deny a difference, too."""
     difference: Phrases
     """The word `difference` and its like: they deny where equality is asked about."""
     lesser: Phrases

@@ -59,12 +59,14 @@ def _count_words(words: Stances) -> pl.Expr:
         rest = rest.str.replace_all(_series(phrases), " ")
     turned = pl.concat_list(found)
     asked = turned.list.eval(pl.element().str.head(5)).list.set_intersection("stems").list.len()
+    parted = rest.str.contains(anywhere(words.unrelated))
+    rest = rest.str.replace_all(anywhere(words.unrelated), " ")
     denials = rest.str.count_matches(anywhere(words.negators))
     denied = denials.clip(0, 1) if words.concord else denials - rest.str.contains(_particle(words))
-    equal = rest.str.count_matches(anywhere(words.equalities)).clip(0, 1)
+    equal = (rest.str.count_matches(anywhere(words.equalities)) + parted).clip(0, 1)
     unequal = rest.str.count_matches(anywhere(words.differences)).clip(0, 1)
     by_question = pl.when("asks_equality").then(unequal).otherwise(equal)
-    return turned.list.len() - asked + denied + by_question
+    return turned.list.len() - asked + pl.when(parted).then(0).otherwise(denied) + by_question
 
 
 @lru_cache(maxsize=64)
@@ -182,7 +184,7 @@ def _states(words: Stances) -> pl.Expr:
 def _compares(words: Stances) -> pl.Expr:
     """Whether a clause states an equality or a difference where the question asks for either."""
     text = pl.col("text")
-    kinds = (words.equalities, (*words.difference, *words.lesser), words.difference)
+    kinds = ((*words.equalities, *words.unrelated), (*words.difference, *words.lesser), words.difference)
     equal, lesser, differing = (text.str.contains(anywhere(phrases)) for phrases in kinds)
     alike = text.str.extract_all(anywhere(words.differences)).list.set_intersection("degrees").list.len() > 0
     of_equality = pl.col("asks_equality") & (equal | lesser)
