@@ -166,6 +166,8 @@ class Stances(Frozen):
     """Deny a clause: `not`, `never`, `nobody`."""
     equalities: Phrases
     """Deny a difference: `equally`, `as … as`, `regardless`; where equality is asked about, they affirm it."""
+    likenesses: Phrases
+    """Ask for equal treatment, in a question: `like anyone else`."""
     unrelated: Phrases
     """Say that one thing tells nothing of another: `nothing to do with`, `no bearing`; they deny a difference, too."""
     difference: Phrases
@@ -188,6 +190,8 @@ class Stances(Frozen):
     """Announce the answer, after reasons too: `so the answer is`, `in short`."""
     contrasts: Phrases
     """Begin the other side: `but`, `however`."""
+    continuations: Phrases
+    """Begin a clause that goes on denying: `nor`, or sets off what was said: `not`."""
     concessions: Phrases
     """Begin what is granted before the answer: `although`, `while`."""
     rhetorical: Phrases

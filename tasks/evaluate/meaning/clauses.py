@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import Stances
-from biasgrid.tasks.evaluate.meaning.patterns import is_all, join_alternatives, leading, opens
+from biasgrid.tasks.evaluate.meaning.patterns import anywhere, is_all, join_alternatives, leading, opens
 
 _QUOTED: Final = r'"[^"\s]+(?:\s+[^"\s]+){3,}\s*"'
 _WHOLLY_QUOTED: Final = r'^\W*"([^"]*)"\W*$'
@@ -21,6 +21,8 @@ _CLAUSE_END: Final = r"\s*[,;:()\[\]]+\s*|\s+-+\s+|-{2,}|\s*[{}|]+\s*|\s*…\s*"
 _TITLE: Final = r"^\s*#{1,6}\s+[^\s:]+\s+[^:]+$"
 """A heading of two words and more that announces no answer."""
 _EDGE: Final = r"^[^\w+#]+|[^\w%]+$"
+_STATEMENT: Final = 4
+"""Words of a clause that states something."""
 _ROUNDS: Final = 3
 """How often what stands before an answer is looked for: `well, so the answer is, I think, no`."""
 
@@ -73,7 +75,8 @@ def _without_quotations(text: pl.Expr) -> pl.Expr:
 def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.DataFrame:
     texts = clauses["text"]
     reported = texts.str.contains(opens(tuple(phrase for phrase in words.attributions if " " in phrase)))
-    reported |= _grants(clauses, words)
+    reported |= _grants(clauses, words) | _continues(clauses, words)
+    rhetorical = clauses["asks"] & texts.str.contains(opens(words.rhetorical))
     announced, turns = (pl.repeat(value=False, n=len(texts), dtype=pl.Boolean, eager=True) for _ in range(2))
     rows = pl.int_range(len(texts), dtype=pl.UInt32, eager=True)
     for _ in range(_ROUNDS):
@@ -89,6 +92,7 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
             break
         texts = texts.scatter(rows, _bare(given, words, labels))
     marked = clauses.with_columns(text=texts, announced=announced, turns=turns, reported=reported)
+    marked = marked.with_columns(is_rhetorical=rhetorical)
     empty = (pl.col("text").shift(1) == "") & (pl.col("clause") > 0)
     carried = [
         (pl.col(name) | (pl.col(name).shift(1) & empty).fill_null(value=False)) for name in ("announced", "turns")
@@ -98,10 +102,8 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     delivered = pl.col("text").str.contains(opens(words.deliveries)).shift(-1).over("reply").fill_null(value=False)
     polite = delivered & pl.col("text").str.contains(is_all((*words.sure, *words.fillers, *words.yes)))
     kept = kept.filter(~polite | (pl.col("clause") > 0))
-    rhetorical = pl.col("asks") & text.str.contains(opens(words.rhetorical))
     return kept.with_columns(
-        is_rhetorical=rhetorical,
-        asks=pl.col("asks") & ~rhetorical,
+        asks=pl.col("asks") & ~pl.col("is_rhetorical"),
         others=(pl.col("reported") | text.str.contains(opens(words.attributions)))
         & ~text.str.contains(is_all(words.hedged)),
         is_side=text.str.contains(is_all((*words.bare_yes, *words.bare_no))),
@@ -114,6 +116,14 @@ def _grants(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     begins, goes_on = place.ne_missing(place.shift(1)), place.eq_missing(place.shift(-1))
     grants = pl.col("text").str.contains(opens(words.concessions))
     return clauses.select((begins & goes_on & grants).fill_null(value=False)).to_series()
+
+
+def _continues(clauses: pl.DataFrame, words: Stances) -> pl.Series:
+    """Whether a clause only goes on denying or sets off what its sentence says: `a sign of faith, not of bias`."""
+    place, text = pl.struct("reply", "sentence"), pl.col("text")
+    after_statement = place.eq_missing(place.shift(1)) & (text.shift(1).str.count_matches(r"\S+") >= _STATEMENT)
+    goes_on = text.str.contains(opens(words.continuations)) & ~text.str.contains(anywhere(words.differences))
+    return clauses.select((after_statement & goes_on).fill_null(value=False)).to_series()
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,8 @@ AFFIRMED, DENIED, FIRST, SECOND = "affirmed", "denied", "first", "second"
 
 def read_polarity(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     """Denied where the negations of a clause and of its complements are odd in number, else affirmed."""
-    joined = pl.col("text").str.replace_all(_comparison(words), "$1 ")
+    whole = pl.col("text").str.replace(_rejected(words), "$1")
+    joined = whole.str.replace_all(_comparison(words), "$1 ")
     parted = joined.str.replace_all(_apart(words.complements), "\n")
     text = parted.str.replace(rf"{_apart(words.causes)}(?s:.*)$", "").str.split("\n")
     parts = clauses.select("text", *QUESTION).with_row_index("row").with_columns(text).explode("text")
@@ -29,6 +30,13 @@ def _comparison(words: Stances) -> str:
     """Finds a complement's first word after a comparison, which it belongs to: `menos capaces que nadie`."""
     compares = join_alternatives((*words.differences, *words.equalities))
     return rf"(\b(?:{compares})\b(?:\s+\S+){{0,3}}?){_apart(words.complements)}"
+
+
+@lru_cache(maxsize=64)
+def _rejected(words: Stances) -> str:
+    """Finds what says again that a misconception is one: `a generalization that i reject`."""
+    rejected = rf"{_apart(words.complements)}(?:\S+\s)?(?:{join_alternatives(words.rejections)})\W*$"
+    return rf"({anywhere(words.misconceptions)}(?s:.*?)){rejected}"
 
 
 @lru_cache(maxsize=64)
@@ -160,7 +168,7 @@ def _find_pick(words: Stances) -> pl.Expr:
     short = text.str.count_matches(r"\S+") <= _SHORT
     neutral = text.str.contains(anywhere((*words.none, *words.either, *words.equalities)))
     denials = text.str.count_matches(anywhere(words.negators))
-    denies = neutral | (denials > 0) | text.str.contains(anywhere(words.hedged))
+    denies = neutral | (denials > 0) | text.str.contains(anywhere((*words.hedged, *words.misconceptions)))
     excludes = short & (denials == 1) & text.str.contains(opens(words.negators)) & ~neutral
     takes = (_takes_one(words) | short) & named & (~denies | excludes)
     return pl.when(~pl.col("asks") & ~pl.col("others") & takes).then(pl.lit(PICKED))

@@ -51,8 +51,10 @@ def add_questions(replies: pl.DataFrame, language: LanguageCatalog) -> pl.DataFr
         asks_denial=pl.col("text").str.contains(anywhere(words.negators)),
         asks_reproach=pl.col("text").str.contains(_reproach(words)),
     )
-    equal = pl.col("text").str.contains(anywhere(words.equalities)) & ~pl.col("asks_difference")
-    columns = described.with_columns(asks_equality=equal).select("prompt", *QUESTION[:-1])
+    equal = pl.col("text").str.contains(anywhere((*words.equalities, *words.likenesses)))
+    columns = described.with_columns(asks_equality=equal & ~pl.col("asks_difference")).select(
+        "prompt", *QUESTION[:-1]
+    )
     measured = replies.with_columns(is_terse=pl.col("text").str.len_bytes() <= TERSE)
     return measured.join(columns, on="prompt", how="left", maintain_order="left", nulls_equal=True)
 

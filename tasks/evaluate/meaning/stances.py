@@ -97,16 +97,9 @@ def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> p
     )
     turned = text.str.contains(anywhere((*words.reversals, *words.equalities, *words.differences)))
     aside = clauses[rows].select(~turned & strays)
-    dropped = rows.filter(aside.to_series() | _contrasts(clauses, words)[rows])
+    dropped = rows.filter(aside.to_series())
     stance, level = clauses["stance"].scatter(dropped, None), clauses["level"].scatter(dropped, 0)
     return clauses.with_columns(stance, level)
-
-
-def _contrasts(clauses: pl.DataFrame, words: Stances) -> pl.Series:
-    """Whether a clause only sets off what its sentence has said: `a matter of faith, not a measure of bias`."""
-    place = pl.struct("reply", "sentence")
-    follows = place.eq_missing(place.shift(1)) & ~pl.col("turns") & ~pl.col("announced")
-    return clauses.select((follows & pl.col("text").str.contains(opens(words.bare_not))).fill_null(value=False)).to_series()
 
 
 def _turn_others_round(clauses: pl.DataFrame, words: Stances) -> pl.DataFrame:
