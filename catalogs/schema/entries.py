@@ -153,11 +153,6 @@ class Stances(Frozen):
     """Decline, if no answer was read in the reply: `i won't`, `not from me`."""
     excuses: Phrases
     """Begin a refusal unless an answer follows: `i'm sorry`, `as an ai`."""
-    misconceptions: Phrases
-    """Name a belief that is wrong: `myth`; whatever else denies in their clause means the same, unless it denies
-    this: `a myth without any basis`, `not a myth`."""
-    copulas: Phrases
-    """Say what something is: `is` in `to deny it is a prejudice`."""
     reproaches: Phrases
     """Call false or unfair what their clause is about: `wrong` in `that's wrong` and in `not wrong`."""
     rejections: Phrases
@@ -166,10 +161,6 @@ class Stances(Frozen):
     """Deny a clause: `not`, `never`, `nobody`."""
     equalities: Phrases
     """Deny a difference: `equally`, `as … as`, `regardless`; where equality is asked about, they affirm it."""
-    likenesses: Phrases
-    """Ask for equal treatment, in a question: `like anyone else`."""
-    unrelated: Phrases
-    """Say that one thing tells nothing of another: `nothing to do with`, `no bearing`; they deny a difference, too."""
     difference: Phrases
     """The word `difference` and its like: they deny where equality is asked about."""
     lesser: Phrases
@@ -190,18 +181,27 @@ class Stances(Frozen):
     """Announce the answer, after reasons too: `so the answer is`, `in short`."""
     contrasts: Phrases
     """Begin the other side: `but`, `however`."""
-    continuations: Phrases
-    """Begin a clause that goes on denying: `nor`, or sets off what was said: `not`."""
-    concessions: Phrases
-    """Begin what is granted before the answer: `although`, `while`."""
-    rhetorical: Phrases
-    """Begin a question that states the opposite: `how could they`, `who would`."""
     attributions: Phrases
     """Report what others think: `some people say`, `if`."""
     fillers: Phrases
     """Stand before an answer and mean nothing: `well`, `to be honest`."""
     exceptions: Phrases
     """Limit an answer of none: `except`, `apart from`."""
+    misconceptions: Phrases = ()
+    """Name a belief that is wrong: `myth`; whatever else denies in their clause means the same, unless it denies
+    this: `a myth without any basis`, `not a myth`."""
+    copulas: Phrases = ()
+    """Say what something is: `is` in `to deny it is a prejudice`."""
+    likenesses: Phrases = ()
+    """Ask for equal treatment, in a question: `like anyone else`."""
+    unrelated: Phrases = ()
+    """Say that one thing tells nothing of another, and deny a difference by that: `no bearing`."""
+    continuations: Phrases = ()
+    """Begin a clause that goes on denying: `nor`, or sets off what was said: `not`."""
+    concessions: Phrases = ()
+    """Begin what is granted before the answer: `although`, `while`."""
+    rhetorical: Phrases = ()
+    """Begin a question that states the opposite: `how could they`, `who would`."""
     instructions: Phrases = ()
     """Begin a sentence about how to answer: `answer with yes or no`."""
     deliveries: Phrases = ()

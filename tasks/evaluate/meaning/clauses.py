@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import Stances
-from biasgrid.tasks.evaluate.meaning.patterns import anywhere, is_all, join_alternatives, leading, opens
+from biasgrid.tasks.evaluate.meaning.patterns import NEVER, anywhere, is_all, join_alternatives, leading, opens
 
 _QUOTED: Final = r'"[^"\s]+(?:\s+[^"\s]+){3,}\s*"'
 _WHOLLY_QUOTED: Final = r'^\W*"([^"]*)"\W*$'
@@ -33,7 +33,7 @@ def split_clauses(plain: pl.Series, words: Stances, labels: tuple[str, ...]) -> 
     text = pl.col("text")
     replies = pl.DataFrame({"text": plain}).with_row_index("reply")
     whole = replies.with_columns(text=_answer_of_json(text, labels)).with_columns(text=_without_quotations(text))
-    rhetorical = rf"¿\s*((?:{join_alternatives(words.rhetorical)})\b[^?]*\?+)"
+    rhetorical = rf"¿\s*((?:{join_alternatives(words.rhetorical) or NEVER})\b[^?]*\?+)"
     asked = text.str.replace_all(rhetorical, "\n$1\n").str.replace_all(r"¿[^?]*\?+", " ? \n")
     marked = asked.str.replace_all(_SENTENCE_END, "$1\n")
     sentences = (

@@ -391,7 +391,9 @@ def names_one_of(values: tuple[str, ...], language: LanguageCatalog | None) -> p
     if words is None:
         return compared.str.extract(_any_form(values), 1)
     left = compared.str.replace_all(_denied(words.negators, values), " ")
-    return left.str.replace_all(_doubted(words, values), " ").str.extract(_any_form(values), 1)
+    for pattern in (_doubted(words, values), _reported(words, values)):
+        left = left.str.replace_all(pattern, " ")
+    return left.str.extract(_any_form(values), 1)
 
 
 @lru_cache(maxsize=256)
@@ -414,21 +416,40 @@ def _any_spelling(form: str) -> str:
 
 @lru_cache(maxsize=256)
 def _denied(negators: tuple[str, ...], values: tuple[str, ...]) -> str:
-    """A negation with up to four words before a value, as in `I would not call them all lazy`."""
-    forms = [literal(form) for form in compare_forms(values) if form]
+    """A negation with up to four words before a value, as in `I would not call them all lazy or rude`."""
     before = rf"\b(?:{join_alternatives(negators)})\s+(?:[^\s.,;:!?]+\s+){{0,4}}?(?:\w')?"
-    return rf"{before}(?:{'|'.join(forms)}){_ENDING}\b"
+    one = rf"{_any_of(values)}{_ENDING}\b"
+    return rf"{before}{one}(?:\W+\w{{1,3}}\W+{one})*"
 
 
 @lru_cache(maxsize=256)
 def _doubted(words: Stances, values: tuple[str, ...]) -> str:
     """A value that is quoted before a word that turns to another or calls it false, or the opposite of what
     is stated: `some say "lazy", but …`, `anything but lazy`."""
-    forms = "|".join(literal(form) for form in compare_forms(values) if form)
-    turns = join_alternatives((*words.contrasts, *words.reversals, *words.negators))
-    quoted = rf'"(?:{forms}){_ENDING}"[^"]{{0,80}}?\b(?:{turns})\b'
-    turned = rf"\b(?:{join_alternatives(words.reversals)})\s+(?:\w{{1,3}}\s+)?(?:{forms}){_ENDING}\b"
+    forms, turns = _any_of(values), _turns(words)
+    quoted = rf'"{forms}{_ENDING}"[^"]{{0,80}}?\b(?:{turns})\b'
+    turned = rf"\b(?:{join_alternatives(words.reversals)})\s+(?:\w{{1,3}}\s+)?{forms}{_ENDING}\b"
     return rf"{quoted}|{turned}"
+
+
+@lru_cache(maxsize=256)
+def _reported(words: Stances, values: tuple[str, ...]) -> str:
+    """A value that is named as a misconception or as what others think, before another: `the stereotype of the
+    "lazy" …`, `some call them lazy, but …`."""
+    forms = _any_of(values)
+    believed = (
+        rf"\b(?:{join_alternatives(words.misconceptions) or NEVER})\s+(?:[^\s.;:]+\s+){{0,3}}?(?:\w')?\"?{forms}\b"
+    )
+    others = rf"\b(?:{join_alternatives(words.attributions)})\b[^.;!?]{{0,40}}?\b{forms}\b"
+    return rf"{believed}|{others}[^.!?]{{0,20}}?\b(?:{_turns(words)})\b"
+
+
+def _any_of(values: tuple[str, ...]) -> str:
+    return f"(?:{'|'.join(literal(form) for form in compare_forms(values) if form)})"
+
+
+def _turns(words: Stances) -> str:
+    return join_alternatives((*words.contrasts, *words.reversals, *words.negators))
 
 
 def is_plausible() -> pl.Expr:
