@@ -23,6 +23,7 @@ from biasgrid.flows.benchmark.kind import BENCHMARK
 from biasgrid.flows.benchmark.outcome import Outcome
 from biasgrid.flows.catalog.log_rows import Row, land_cell, spool_cells
 from biasgrid.flows.runs.criteria import Rules, write_criteria
+from biasgrid.flows.runs.kinds import AnyKind
 from biasgrid.warehouse.storage.compaction import compact_run
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import RunLock
@@ -62,7 +63,9 @@ def import_logs(lake: Lake, given: LogImport, files: Sequence[Path], *, skip_bro
         with RunLock(lake, run.run_id):
             landed = [land_cell(lake, run.run_id, cell, run.started_at) for cell in cells]
             record_planned(lake, run.run_id, pl.concat(landed))
-    return Imported(_conclude(lake, run), format_name, reader.count, len(paths), reader.beyond, reader.broken)
+    return Imported(
+        conclude(lake, run, BENCHMARK), format_name, reader.count, len(paths), reader.beyond, reader.broken
+    )
 
 
 def _begin(lake: Lake, given: LogImport, reader: _Reader, paths: Sequence[Path]) -> Run:
@@ -78,13 +81,14 @@ def _begin(lake: Lake, given: LogImport, reader: _Reader, paths: Sequence[Path])
     return run
 
 
-def _conclude(lake: Lake, run: Run) -> Outcome:
+def conclude(lake: Lake, run: Run, kind: AnyKind) -> Any:
+    """The outcome of a run whose rows are stored: compacts it, builds the marts and records its end."""
     from biasgrid.warehouse.build.build import build
 
     run.record(lake, "aggregating")
     compact_run(lake, run.run_id)
     build(lake)
-    found = BENCHMARK.outcome(lake, run.run_id)
+    found = kind.outcome(lake, run.run_id)
     run.record(lake, "incomplete" if found.incomplete else "completed")
     compact_run(lake, run.run_id)  # signs the event of its end, too
     if found.incomplete:  # which only the marts know: built once more with it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -82,7 +82,7 @@ class StatsFormat(StrEnum):
 
 class ImportFormat(StrEnum):
     langbite, bbq, esbbq, iat, responses = "langbite", "bbq", "esbbq", "iat", "responses"
-    interactions = "interactions"
+    interactions, assignments = "interactions", "assignments"
     crows_pairs = "crows-pairs"
 
 
@@ -148,31 +148,66 @@ def stats(
     shown(library, format.value, concern or (), language or (), tolerance)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions(Options):
+    """What may be given with files of other formats."""
+
+    format: ImportFormat = option(None, "", "What the files are.", cli=ImportFormat, read=same)
+    files: list[Path] = option(None, "", "One or several files of it.", cli=list[Path], read=same)
+    out: Path | None = option(None, "--out", "Directory to write into; not of assignments.", read=same)
+    language: str = option("en_us", "--language", "What the files are in.")
+    force: bool = option(False, "--force", "Replace files that exist.")
+    genders: Path | None = option(
+        None,
+        "--genders",
+        "Of people in scenes: a table with `name` and `gender`, or a sheet whose rows you confirmed.",
+        read=same,
+    )
+    scenes: Path | None = option(
+        None, "--scenes", "Of assignments: the table of their scenes; else the catalog's.", read=same
+    )
+    data: str | None = option(None, "--data", "Of assignments: where the run is stored.")
+
+
 @app.command(name="import")
-def import_(
-    format: Annotated[ImportFormat, typer.Argument(help="What the files are.", show_default=False)],  # noqa: A002
-    files: Annotated[list[Path], typer.Argument(help="One or several files of it.", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", help="Directory to write into.", show_default=False)],
-    language: Annotated[str, typer.Option("--language", help="What the files are in.")] = "en_us",
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
-    genders: Annotated[
-        Path | None,
-        typer.Option(
-            "--genders",
-            help="Of people in scenes: a table with `name` and `gender`, or a sheet whose rows you confirmed.",
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
+@command(ImportOptions, "format files out language force genders scenes data", format=..., files=...)
+def import_(given: ImportOptions) -> None:
     """Bring in benchmarks and replies of others: a library and a scenario ready to run, a recording that
-    `replay/FILE` plays back, or a catalog of scenes and assignments to tune on. Rows that cannot be brought over
-    are listed with their reason.
+    `replay/FILE` plays back, a catalog of scenes and texts to tune on, or `assignments` as a run: what anybody's
+    agents assigned, scored as interactions are. Rows that cannot be brought over are listed with their reason.
 
     Example: `biasgrid catalog import bbq Gender_identity.jsonl --out my-library`
     """
     from biasgrid.flows.catalog.importer import import_files, show_import
 
-    show_import(import_files(format.value, files, out, language, force=force, genders=genders))
+    if given.format is ImportFormat.assignments:
+        _import_assignments(given)
+    if given.out is None:
+        raise UserError(Problem("is needed", "--out", "name a directory to write into"))
+    show_import(
+        import_files(
+            given.format.value, given.files, given.out, given.language, force=given.force, genders=given.genders
+        )
+    )
+
+
+def _import_assignments(given: ImportOptions) -> NoReturn:
+    from biasgrid.flows.catalog.assignment_import import import_assignments
+    from biasgrid.flows.cli.running import remove_new_directories
+    from biasgrid.flows.interaction.kind import INTERACTION
+    from biasgrid.flows.results.show import patience, show_first_screen
+    from biasgrid.flows.runs.prepare import open_lake
+
+    with remove_new_directories(given.data), patience("reading assignments"):
+        lake = open_lake(given.data)
+        found = import_assignments(
+            lake, given.files, scenes=given.scenes, genders=given.genders, language=given.language
+        )
+    typer.echo(f"{found.replies:,} replies, {found.lost:,} refused", err=True)
+    for problem in found.refused:
+        typer.echo(f"refused: {problem.where}: {problem.what}", err=True)
+    show_first_screen(lake, INTERACTION, found.outcome, "point")
+    raise typer.Exit(found.outcome.exit_code_by("point"))
 
 
 app.command()(augment)

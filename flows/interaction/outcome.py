@@ -10,6 +10,7 @@ from typing import Any
 from biasgrid.flows.runs.outcome import FAILURES, EndedByBound, counted_failures, coverage_query, places_of
 from biasgrid.tasks.report.findings import InteractionFindings, rows_of
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import find_run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +23,7 @@ class InteractionOutcome(InteractionFindings, EndedByBound):
     failures: list[tuple[str, int]]
     places: dict[str, Path | str]
     """Locations of the results."""
+    is_imported: bool = False
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -42,8 +44,15 @@ def read_outcome(lake: Lake, run_id: str) -> InteractionOutcome:
         rows = rows_of(warehouse, run_id)
         covered, failed = (fetch_rows(warehouse, sql, [run_id]).to_dicts() for sql in (COVERED, FAILURES))
     incomplete = not covered or not all(row["is_covered"] for row in covered)
-    failures, places = counted_failures(failed), places_of(lake)
-    return InteractionOutcome(run_id=run_id, incomplete=incomplete, failures=failures, places=places, **rows)
+    places, is_imported = places_of(lake), find_run(lake, run_id).is_imported
+    return InteractionOutcome(
+        run_id=run_id,
+        incomplete=incomplete,
+        failures=counted_failures(failed),
+        places=places,
+        is_imported=is_imported,
+        **rows,
+    )
 
 
 COVERED = coverage_query(

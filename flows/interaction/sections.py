@@ -85,7 +85,8 @@ def sections(found: InteractionOutcome) -> Iterator[Section]:
     for columns, rows in tables:
         if rows:
             yield Section(table=Table(columns, rows))
-    lack = incomplete_lines(found.run_id, found.failures, "coverage below the floor") if found.incomplete else ()
+    resumable = None if found.is_imported else found.run_id
+    lack = incomplete_lines(resumable, found.failures, "coverage below the floor") if found.incomplete else ()
     understood = [_understood_line(row) for row in found.understanding]
     yield Section(lines=[*_proof(found), *understood, *lack, *place_lines(found.places, "marts.bias_scores")])
 

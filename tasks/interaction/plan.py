@@ -4,7 +4,7 @@ of scenes not used for tuning, in which a model is asked to recognise implicit b
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, product
@@ -117,6 +117,31 @@ def turns(setting: Setting, mitigation: Mitigation, protocol: Protocol) -> tuple
     return tuple(rounds)
 
 
+def play_facets(
+    found: SceneOf, groups: Iterable[str], people: Sequence[Person], tasks: Sequence[Task], own: Sequence[Turn]
+) -> dict[str, Any]:
+    """What the marts know of a play without wishes, of a model that is not tuned."""
+    domain, scene = found
+    return {
+        "axis": scene.axis,
+        "domain": domain.id,
+        "held_out": domain.held_out,
+        "control": scene.is_control,
+        "scene": scene.id,
+        "question": scene.question,
+        "groups": list(groups),
+        "people": [
+            {"name": person.name, "group": person.group, "model": person.party.target.model} for person in people
+        ],
+        "tasks": [{"text": task.text, "to": task.to} for task in tasks],
+        "rounds": [turn.id for turn in own],
+        "assigns": list(assigning_rounds(own)),
+        "wishes": None,
+        "tuned_from": None,
+        "presence": None,
+    }
+
+
 @dataclass(frozen=True)
 class _CellPlays:
     """What the plays of a cell share, except domain and scene."""
@@ -171,26 +196,9 @@ class _CellPlays:
     def _facets(
         self, found: SceneOf, draw: Draw, people: Sequence[Person], own: tuple[Turn, ...]
     ) -> dict[str, Any]:
-        domain, scene = found
-        return {
-            "axis": scene.axis,
-            "domain": domain.id,
-            "held_out": domain.held_out,
-            "control": scene.is_control,
-            "scene": scene.id,
-            "question": scene.question,
-            "groups": list(self.resolved.catalog.people[scene.axis].groups),
-            "people": [
-                {"name": person.name, "group": person.group, "model": person.party.target.model}
-                for person in people
-            ],
-            "tasks": [{"text": task.text, "to": task.to} for task in draw.tasks],
-            "rounds": [turn.id for turn in own],
-            "assigns": list(assigning_rounds(own)),
-            "wishes": draw.wish if self.setting == "goal" else None,
-            "tuned_from": self.player.tuned_from,
-            "presence": None,
-        }
+        shown = play_facets(found, self.resolved.catalog.people[found[1].axis].groups, people, draw.tasks, own)
+        wishes = draw.wish if self.setting == "goal" else None
+        return shown | {"wishes": wishes, "tuned_from": self.player.tuned_from}
 
     @cached_property
     def _common(self) -> str:

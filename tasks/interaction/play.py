@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -117,6 +117,6 @@ def fill_name(form: str, name: str) -> str:
     return form.replace(NAME, name)
 
 
-def assigning_rounds(turns: tuple[Turn, ...]) -> Iterator[str]:
+def assigning_rounds(turns: Iterable[Turn]) -> Iterator[str]:
     """The rounds whose replies are assignments."""
     return (turn.id for turn in turns if turn.kind != "discussion")

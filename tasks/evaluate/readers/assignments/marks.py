@@ -270,25 +270,6 @@ class Marking:
         return ", ".join(chr(FIRST_NUMBERED + number - 1) for number in wanted) + tail
 
 
-_FIELDS: Final = re.compile(
-    r"(?i)\b(?P<head>(?:task|tarea|tasca)\s*#?(?P<number>\d{1,2}))\b"
-    r"(?P<text>(?:(?!\b(?:task|tarea|tasca)\s*#?\d)[\s\S]){0,400}?)"
-    r"\b(?:(?:person|agent)s? assigned|persona (?:asignada|assignada))\W{0,3}[:=]\W{0,3}(?P<who>[^\n,;|()]+)"
-)
-"""`Task 1: …, Person assigned: …`: fields that name a task by its number and its person."""
-
-
-def join_fields(text: str, stems: Stems) -> str:
-    """A reply without what stands between a task's number and its person, where that means no other task."""
-
-    def join(found: re.Match[str]) -> str:
-        meant = stems.task_in(WORD.findall(fold(found["text"])))
-        is_own = meant is None or meant == int(found["number"]) - 1
-        return f"{found['head']}: {found['who']}" if is_own else found.group()
-
-    return _FIELDS.sub(join, text)
-
-
 @lru_cache(maxsize=256)
 def _texts(tasks: tuple[str, ...]) -> Forms:
     forms: Forms = {}

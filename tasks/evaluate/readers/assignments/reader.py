@@ -16,8 +16,9 @@ import orjson
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.scenes import Question
+from biasgrid.tasks.evaluate.readers.assignments.fields import join_fields, replace_tags
 from biasgrid.tasks.evaluate.readers.assignments.final import Step, latest_ties
-from biasgrid.tasks.evaluate.readers.assignments.marks import Marking, join_fields
+from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.text import Reader
 from biasgrid.tasks.evaluate.readers.assignments.words import (
     DENIES,
@@ -218,7 +219,7 @@ def read_assignment(
 ) -> AssignmentReading:
     """The tasks that a reply gives to each person of a scene; `withheld`: whether the provider filtered it."""
     tasks, people = scene.tasks, scene.people
-    spoken = _FILLED_IN.sub(r"\1", PRIVATE.sub("", normalize(strip_reasoning(text))))
+    spoken = _FILLED_IN.sub(r"\1", PRIVATE.sub("", normalize(strip_reasoning(replace_tags(text)))))
     bare = strip_markup(spoken)
     if plain := read_plain_form(bare, tasks, people):
         return AssignmentReading(None, tuple(Given((people[place],)) for place in plain), _READ.format(len(tasks)))

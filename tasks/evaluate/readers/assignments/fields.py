@@ -1,0 +1,133 @@
+"""Replies of labelled fields, such as `Person assigned: Ana`, as lines with a task's number and its person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from biasgrid.tasks.evaluate.readers.assignments.words import WORD, Stems
+from biasgrid.tasks.evaluate.readers.reply_text import fold
+
+_FIELDS: Final = re.compile(
+    r"(?i)\b(?P<head>(?:task|tarea|tasca)\s*#?(?P<number>\d{1,2}))\b"
+    r"(?P<text>(?:(?!\b(?:task|tarea|tasca)\s*#?\d)[\s\S]){0,400}?)"
+    r"\b(?:(?:person|agent)s? assigned|persona (?:asignada|assignada))\W{0,3}[:=]\W{0,3}(?P<who>[^\n,;|()]+)"
+    r"(?:[,;|]\s*(?:gender|sex|g[eé]nero|sexo|g[eè]nere|sexe)\W{0,3}[:=]\s*\w+)?"
+)
+"""`Task 1: …, Person assigned: …`: fields that name a task by its number and its person."""
+_WORDS: Final = ("one", "two", "three", "four", "five", "six")
+_NUMBER_WORD: Final = re.compile(rf"(?i)\b(task )({'|'.join(_WORDS)})\b(?=\s*[:,(\u2013\u2014-])")
+_TAGGED: Final = re.compile(r"<task\b[^<>]*?[\"'=](?P<number>\d{1,2})\b[^<>]*>(?P<who>[^<>\n]+)</task>")
+_RESPECTIVE: Final = re.compile(
+    r"(?i)(?P<tasks>(?:tasks?|tareas?|tasques|tasca)?\s*#?\d{1,2}(?:(?:,|\s+and|\s+y|\s+i|,\s*and)\s*"
+    r"(?:task|tarea|tasca)?\s*#?\d{1,2})+)\s*(?::|=|→|-|go to|are for|for)\s*(?P<who>[^\n:;.]{3,200}?),?\s*"
+    r"\(?(?:respectively|respectivamente|respectivament)"
+)
+_BULLET: Final = r"\s*(?:[-*•>+]\s+|\d{1,2}[.)]\s+)?"
+_TASK_FIELD: Final = re.compile(
+    rf"(?i){_BULLET}(?:(?P<head>(?:task|tarea|tasca)\s*#?\s*\d{{1,2}})\s*(?:[:\u2013\u2014-].*)?"
+    r"|(?:(?:task|tarea|tasca|job|duty|description|descripció|descripción|qué|què|role|responsibility|work|what)"
+    r"(?:\s+(?:number|no\.?|n[uú]mero|assigned|asignada|assignada|description))?)\s*#?\s*[:=]\s*(?P<text>\S.*))"
+)
+_PERSON_FIELD: Final = re.compile(
+    rf"(?i){_BULLET}(?:(?:assigned|asignad[ao]|assignad[ao])(?:\s+(?:to|a|person|agent))?|assignee|owner|name|who"
+    r"|(?:person|agent|character|persona|agente?)(?:\s+(?:assigned|responsible|responsable|\d{1,2}))?"
+    r"|responsible(?:\s+person)?|responsable|encargad[ao])\s*[:=\u2013\u2014]\s*(?P<who>[^\n,;|]+?)(?:\s*[,;|].*)?"
+)
+
+
+def replace_tags(text: str) -> str:
+    """A reply in which tags such as `<task id="1">Ana</task>` are lines."""
+    return _TAGGED.sub(lambda found: f"Task {found['number']}: {found['who'].strip()}", text)
+
+
+def join_fields(text: str, stems: Stems) -> str:
+    """A reply whose tasks and people stand in fields or lists of their own, as `Task 1: person` lines."""
+    numbered = _NUMBER_WORD.sub(lambda found: f"{found[1]}{_WORDS.index(found[2].lower()) + 1}", text)
+    paired = _RESPECTIVE.sub(_pair, numbered)
+    return _join_records(_FIELDS.sub(lambda found: _join(found, stems), paired), stems)
+
+
+def _join(found: re.Match[str], stems: Stems) -> str:
+    """Without what stands between a task's number and its person, where that means no other task."""
+    meant = stems.task_in(WORD.findall(fold(found["text"])))
+    is_own = meant is None or meant == int(found["number"]) - 1
+    return f"Task {found['number']}: {found['who']}" if is_own else found.group()
+
+
+def _pair(found: re.Match[str]) -> str:
+    tasks = re.findall(r"\d{1,2}", found["tasks"])
+    people = [name for name in re.split(r"\s*(?:,|&|\band\b|\by\b)\s*", found["who"]) if name]
+    if len(tasks) != len(people):
+        return found.group()
+    return "".join(f"\nTask {task}: {name}" for task, name in zip(tasks, people, strict=True)) + "\n"
+
+
+@dataclass(slots=True)
+class _Record:
+    """Fields about one task, and the lines that they stand in."""
+
+    places: set[int | None] = field(default_factory=set)
+    people: list[str] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+    def join_line(self) -> str | None:
+        """None where it names no task, or more than one task or person."""
+        known = self.places - {None}
+        if len(known) != 1 or len(self.people) != 1:
+            return None
+        return f"Task {(known.pop() or 0) + 1}: {self.people[0]}"
+
+
+def _join_records(text: str, stems: Stems) -> str:
+    lines = text.split("\n")
+    records = list(_records(lines, stems))
+    joined = [one.join_line() for one in records]
+    if len(records) < 2 or None in joined:
+        return text
+    kept: list[str | None] = list(lines)
+    for record, line in zip(records, joined, strict=True):
+        for place in record.lines:
+            kept[place] = None
+        kept[record.lines[-1]] = line
+    return "\n".join(line for line in kept if line is not None)
+
+
+def _records(lines: list[str], stems: Stems) -> Iterator[_Record]:
+    """A record begins where the kind of field comes that came first, after one of the other kind."""
+    record, first = _Record(), ""
+    last: Literal["task", "person", ""] = ""
+    for number, line in enumerate(lines):
+        kind, value = _read_field(line)
+        if not kind:
+            continue
+        first = first or kind
+        if kind == first and last and last != kind:
+            yield record
+            record = _Record()
+        last = kind
+        record.lines.append(number)
+        if kind == "person":
+            record.people.append(value)
+        else:
+            record.places.add(_find_place(value, stems))
+    if record.lines:
+        yield record
+
+
+def _read_field(line: str) -> tuple[Literal["task", "person", ""], str]:
+    if found := _PERSON_FIELD.fullmatch(line):
+        return "person", found["who"]
+    if found := _TASK_FIELD.fullmatch(line):
+        return "task", found["head"] or found["text"]
+    return "", ""
+
+
+def _find_place(value: str, stems: Stems) -> int | None:
+    """The place of the task that a field names by number or in words."""
+    if numbered := re.fullmatch(r"(?i)\D{0,10}?(\d{1,2})\W*", value.strip()):
+        place = int(numbered[1]) - 1
+        return place if 0 <= place < len(stems.of_task) else None
+    return stems.task_in(WORD.findall(fold(value)))
