@@ -195,9 +195,9 @@ class Stances(Frozen):
     likenesses: Phrases = ()
     """Ask for equal treatment, in a question: `like anyone else`."""
     unrelated: Phrases = ()
-    """Say that one thing tells nothing of another, and deny a difference by that: `no bearing`."""
+    """Deny that two things are related, and so a difference: `no bearing`."""
     continuations: Phrases = ()
-    """Begin a clause that goes on denying: `nor`, or sets off what was said: `not`."""
+    """Begin a clause that goes on denying: `nor`, or sets off the words before it: `not`."""
     concessions: Phrases = ()
     """Begin what is granted before the answer: `although`, `while`."""
     rhetorical: Phrases = ()

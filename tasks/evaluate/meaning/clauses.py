@@ -119,7 +119,7 @@ def _grants(clauses: pl.DataFrame, words: Stances) -> pl.Series:
 
 
 def _continues(clauses: pl.DataFrame, words: Stances) -> pl.Series:
-    """Whether a clause only goes on denying or sets off what its sentence says: `a sign of faith, not of bias`."""
+    """Whether a clause goes on denying or sets off the rest of its sentence: `a sign of faith, not of bias`."""
     place, text = pl.struct("reply", "sentence"), pl.col("text")
     after_statement = place.eq_missing(place.shift(1)) & (text.shift(1).str.count_matches(r"\S+") >= _STATEMENT)
     goes_on = text.str.contains(opens(words.continuations)) & ~text.str.contains(anywhere(words.differences))

@@ -34,7 +34,7 @@ def _comparison(words: Stances) -> str:
 
 @lru_cache(maxsize=64)
 def _rejected(words: Stances) -> str:
-    """Finds what says again that a misconception is one: `a generalization that i reject`."""
+    """Finds what repeats that a misconception is one: `a generalization that i reject`."""
     rejected = rf"{_apart(words.complements)}(?:\S+\s)?(?:{join_alternatives(words.rejections)})\W*$"
     return rf"({anywhere(words.misconceptions)}(?s:.*?)){rejected}"
 
