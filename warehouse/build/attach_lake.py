@@ -11,9 +11,10 @@ import duckdb
 import polars as pl
 
 from biasgrid.warehouse.build.run_scope import Side
-from biasgrid.warehouse.build.sql_quoting import escape_glob, literal
+from biasgrid.warehouse.build.sql_quoting import escape_glob, literal, quote
+from biasgrid.warehouse.build.text_views import column_types
 from biasgrid.warehouse.hashing import content_hash
-from biasgrid.warehouse.schema_check import declared_schema, refuse_newer
+from biasgrid.warehouse.schema_check import refuse_newer
 from biasgrid.warehouse.schemas import KINDS, OF_KINDS, SHOWN, SUPERSEDED, TABLES
 from biasgrid.warehouse.storage.lake import Lake, scan_files
 from biasgrid.warehouse.storage.tombstones import FOLDER, find_tombstones, folder_of
@@ -66,9 +67,8 @@ VIEWS: Mapping[str, tuple[str, str | None]] = {
 
 def _declare(warehouse: duckdb.DuckDBPyConnection, table: str) -> None:
     """Creates `lake.empty_<table>` with the table's columns and types."""
-    warehouse.register("declared_rows", declared_schema(table).empty_table())
-    warehouse.execute(f"create table lake.empty_{table} as from declared_rows")
-    warehouse.unregister("declared_rows")
+    columns = ", ".join(f"{quote(name)} {kind}" for name, kind in column_types(table).items())
+    warehouse.execute(f"create table lake.empty_{table} ({columns})")
 
 
 Landed = Mapping[str, Sequence[Path]]

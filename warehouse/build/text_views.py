@@ -21,7 +21,7 @@ from biasgrid.warehouse.build.materialize import STORAGE, write_comments
 from biasgrid.warehouse.build.models import Model
 from biasgrid.warehouse.build.sql_quoting import escape_glob, literal, quote
 from biasgrid.warehouse.schema_check import declared_schema
-from biasgrid.warehouse.schemas import SUPERSEDED, UNITS
+from biasgrid.warehouse.schemas import SUPERSEDED, TABLES, UNITS
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake, UnsafeName
 from biasgrid.warehouse.storage.verification import list_files, refuse_damaged
@@ -141,12 +141,20 @@ def _unread(error: duckdb.Error) -> Problem:
     )
 
 
-@cache
-def column_types(table: str) -> dict[str, str]:
+def column_types(table: str) -> Mapping[str, str]:
     """DuckDB type of each declared column of a lake table."""
+    return _declared_types()[table]
+
+
+@cache
+def _declared_types() -> Mapping[str, Mapping[str, str]]:
     with duckdb.connect() as session:
-        session.register("declared_rows", declared_schema(table).empty_table())
-        return {name: kind for name, kind, *_ in session.execute("describe declared_rows").fetchall()}
+        return {table: _types_of(session, table) for table in TABLES}
+
+
+def _types_of(session: duckdb.DuckDBPyConnection, table: str) -> Mapping[str, str]:
+    rows = session.from_arrow(declared_schema(table).empty_table())
+    return dict(zip(rows.columns, map(str, rows.types), strict=True))
 
 
 def of_files(table: str, files: str, left_out: str | None = None) -> str:

@@ -106,18 +106,21 @@ with_rates as (
                 clusters.measured
             ),
             null
-        ) as corrected,
-        if(corrected is null, null, statistics.as_share(clusters.theta)) as corrected_rate
+        ) as corrected
     from languages
     left join clusters using (run_id, requirement, model, language)
     left join judges using (run_id, language)
+),
+
+with_corrected_rate as (
+    select *, if(corrected is null, null, statistics.as_share(theta)) as corrected_rate from with_rates
 ),
 
 with_interval as (
     select
         * replace (if(judge_corrects and corrected is not null, corrected_rate, rate) as rate),
         if(judge_corrects and corrected is not null, corrected, raw_interval) as interval
-    from with_rates
+    from with_corrected_rate
 ),
 
 decided as (
