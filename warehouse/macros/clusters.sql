@@ -101,11 +101,10 @@ create macro statistics.two_way_tests(rows_, key, family, fewest := 2) as table
             mean as difference,
             mean - statistics.t_quantile(0.975, degrees) * standard_error as low,
             mean + statistics.t_quantile(0.975, degrees) * standard_error as high,
-            if(
-                least(documents, identities) >= fewest,
-                statistics.paired_p_value(mean, standard_error, degrees + 1),
-                null
-            ) as p_value
+            case
+                when least(documents, identities) >= fewest
+                    then statistics.paired_p_value(mean, standard_error, degrees + 1)
+            end as p_value
         from statistics.two_way_means('paired', {'key_': key_}) as means
         inner join levels using (key_)
     )
