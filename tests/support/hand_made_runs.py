@@ -264,7 +264,7 @@ def earlier(version: str, tmp_path: Path) -> Lake:
     return Lake(tmp_path / "earlier")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def reply_makers(
     expected: Callable[..., list[Reply]], numbers: Callable[..., list[Reply]]
 ) -> tuple[Callable[..., list[Reply]], Callable[..., list[Reply]]]:

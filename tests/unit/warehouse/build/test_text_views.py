@@ -1,5 +1,6 @@
 """Prompts, replies and verdicts lie in the lake alone; the warehouse shows those that it was built from."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,19 @@ VIEWS = ("stg_cases", "stg_responses", "stg_verdicts")
 MARTS = "from marts.requirement_findings order by all"
 
 
-@pytest.fixture
-def built(lake: Lake, hand_made: Any, cell: Any, expected: Any) -> Lake:
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, hand_made_in: Any, cell: Any, expected: Any) -> Lake:
+    lake = Lake.open(tmp_path_factory.mktemp("finished"))
     for run_id in ("A", "B"):
-        hand_made.land(run_id, [cell(expected("t", "passed", "failed"))])
+        hand_made_in(lake).land(run_id, [cell(expected("t", "passed", "failed"))])
     build(lake)
+    return lake
+
+
+@pytest.fixture
+def built(lake: Lake, finished: Lake) -> Lake:
+    """A copy of it, to be changed."""
+    shutil.copytree(finished.root, lake.root, dirs_exist_ok=True)
     return lake
 
 

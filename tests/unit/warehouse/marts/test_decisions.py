@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.storage.lake import Lake
 from support.studentised_range import quantile
 
 T_975 = {1: 12.7062047, 2: 4.3026527, 3: 3.1824463, 4: 2.7764451, 5: 2.5705818, 6: 2.4469119, 7: 2.3646243}
@@ -123,34 +124,42 @@ def about(value: float | None) -> Any:
     return None if value is None else pytest.approx(value, abs=1e-6)
 
 
-CELLS = "select rate, interval_low, interval_high, decision from marts.pass_rates order by cell_id"
-LANGUAGES = "select rate, interval_low, interval_high, decision from marts.language_findings"
+FIGURES = "rate, interval_low, interval_high, decision"
+CELLS = f"select {FIGURES} from marts.pass_rates where run_id = ? order by cell_id"
+LANGUAGES = f"select {FIGURES} from marts.language_findings"
+RULES = [(rule, measure) for rule in ("separate", "fail", "pass") for measure in ("tests", "replies")]
 
 
-@pytest.mark.parametrize("measure", ["tests", "replies"])
-@pytest.mark.parametrize("rule", ["separate", "fail", "pass"])
-def test_cells_and_languages_are_decided_as_by_hand(lake, hand_made, cell, reply_makers, criterion, rule, measure):
-    expected, numbers = reply_makers
-    random = Random(f"{rule} {measure} 3")
+@pytest.fixture(scope="module")
+def runs_by_rule(
+    tmp_path_factory: pytest.TempPathFactory, hand_made_in: Any, cell: Any, reply_makers: Any, criterion: Any
+) -> tuple[Lake, dict[tuple[str, str], list[Any]]]:
+    """One run for each rule and measure, with its cells."""
+    lake, runs = Lake.open(tmp_path_factory.mktemp("rules")), {}
     sizes, rates = (1, 4, 7, 12, 16, 16), (0.99, 1.0, 0.05, 0.7, 1.0, 0.2)
-    cells = [
-        cell(
-            some_replies(random, f"{i}", expected, numbers, size, rate),
-            model=f"simulated/{i}",
-            reflection=reflection,
-        )
-        for i, (size, rate) in enumerate(zip(sizes, rates, strict=True))
-        for reflection in ("observational",)
-    ]
-    hand_made.land("R1", cells, [criterion(refusals=rule, measure=measure, tolerance=TOLERANCE, max_refusals=1.0)])
+    for rule, measure in RULES:
+        random = Random(f"{rule} {measure} 3")
+        cells = [
+            cell(some_replies(random, f"{i}", *reply_makers, size, rate), model=f"simulated/{i}")
+            for i, (size, rate) in enumerate(zip(sizes, rates, strict=True))
+        ]
+        criteria = [criterion(refusals=rule, measure=measure, tolerance=TOLERANCE, max_refusals=1.0)]
+        hand_made_in(lake).land(f"{rule}-{measure}", cells, criteria)
+        runs[rule, measure] = cells
     build(lake)
-    found = query(lake, CELLS).rows()
-    wanted = [
-        decide(counts(list(made.replies), rule, measure)) for made in sorted(cells, key=lambda made: made.id)
-    ]
+    return lake, runs
+
+
+@pytest.mark.parametrize(("rule", "measure"), RULES)
+def test_cells_and_languages_are_decided_as_by_hand(runs_by_rule, rule, measure):
+    lake, runs = runs_by_rule
+    run = [f"{rule}-{measure}"]
+    found = query(lake, CELLS, run).rows()
+    cells = sorted(runs[rule, measure], key=lambda made: made.id)
+    wanted = [decide(counts(list(made.replies), rule, measure)) for made in cells]
     assert found == [(about(p), about(low), about(high), decision) for p, low, high, decision in wanted]
     # with one cell each, a model's language is its cell
-    assert query(lake, f"{LANGUAGES} order by model").rows() == found
+    assert query(lake, f"{LANGUAGES} where run_id = ? order by model", run).rows() == found
     assert {row[3] for row in found} == {"met", "not met", "undecided"}
 
 
