@@ -31,8 +31,19 @@ def early_server() -> Iterator[None]:
     from biasgrid.flows.operations.prefect_server import start_early
 
     interruption.advice = lambda: "nothing was sent"
+    _check_log()
     with _quiet(), start_early():
         yield
+
+
+def _check_log() -> None:
+    """Raises UserError where a log is asked for that cannot be written, before a server starts in vain. The sink
+    itself opens it again later: Prefect takes away the handlers that its loggers have before it is imported."""
+    where = os.environ.get("BIASGRID_LOG_JSON")
+    if where and where != "-":
+        from biasgrid.flows.telemetry.log_lines import open_log
+
+        open_log(where).close()
 
 
 @contextmanager

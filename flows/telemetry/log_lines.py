@@ -30,7 +30,7 @@ class LogLines:
 
     def __init__(self, where: str) -> None:
         """Raises UserError if the file cannot be written."""
-        self._stream = _open(where)
+        self._stream = open_log(where)
         self._where, self._is_broken = where, False
         handler = _Handler(self._write)
         for name in PREFECT:
@@ -77,7 +77,8 @@ class _Handler(logging.Handler):
         self._write_line("log", about)
 
 
-def _open(where: str) -> TextIO:
+def open_log(where: str) -> TextIO:
+    """Raises UserError if the file cannot be written."""
     if where == "-":
         return sys.stderr
     try:
