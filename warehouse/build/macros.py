@@ -6,10 +6,13 @@ They remain in the finished file, so analysts call the same macros as the models
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import TemporaryDirectory, gettempdir
+from time import time
 
 import duckdb
 
@@ -55,10 +58,17 @@ STORAGE_VERSION = "v1.4.0"
 and call no function that it lacks, such as `if`."""
 
 
+BLANK = "biasgrid-blank-"
+"""Begin of the name of a temporary folder, which is needed for a second at most."""
+
+HOUR = 3600
+
+
 @cache
 def blank() -> bytes:
     """The bytes of a database with the macros: copying them is much faster than parsing the macros again."""
-    with TemporaryDirectory(prefix="biasgrid-blank-") as folder:
+    _remove_left_over()
+    with TemporaryDirectory(prefix=BLANK) as folder:
         path = Path(folder) / "blank.duckdb"
         with duckdb.connect() as session:
             format_ = f"row_group_size {ROW_GROUP}, storage_version {literal(STORAGE_VERSION)}"
@@ -66,3 +76,11 @@ def blank() -> bytes:
             session.execute("use biasgrid")
             define(session)
         return path.read_bytes()
+
+
+def _remove_left_over() -> None:
+    """Removes the folders of processes that were killed meanwhile."""
+    for folder in Path(gettempdir()).glob(f"{BLANK}*"):
+        with suppress(OSError):  # another process removes it, or another user owns it
+            if time() - folder.stat().st_mtime > HOUR:
+                rmtree(folder)

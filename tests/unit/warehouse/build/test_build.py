@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.warehouse.build.build import build, connect, fetch_rows, query
+from biasgrid.warehouse.build.macros import blank
 from biasgrid.warehouse.build.model_tests import ModelTestFailed
 from biasgrid.warehouse.build.models import NotOneSelect, UndeclaredRelation, load_models
 from biasgrid.warehouse.storage.lake import Lake
@@ -374,3 +377,15 @@ def test_a_broken_file_is_named_with_its_remedy(lake):
     with pytest.raises(UserError, match="delete it") as caught:
         connect(lake)
     assert str(lake.database) in str(caught.value)
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_one_once_it_is_old(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    old, new = tmp_path / "biasgrid-blank-old", tmp_path / "biasgrid-blank-new"
+    for folder in (old, new):
+        folder.mkdir()
+        (folder / "blank.duckdb").touch()
+    os.utime(old, (0, 0))
+    blank.cache_clear()
+    assert blank()
+    assert [*tmp_path.iterdir()] == [new]
