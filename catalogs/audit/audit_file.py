@@ -1,20 +1,23 @@
 """Defines audit files: which system decides about which documents, and whose identities they are given."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from biasgrid.catalogs.audit.identities import Signal
+from biasgrid.catalogs.audit.identities import GROUP, Signal
 from biasgrid.catalogs.schema.base import Frozen, Text, find_repeated, unique
 from biasgrid.catalogs.schema.endpoints import Endpoint
-from biasgrid.catalogs.schema.entries import Identifier, Language, Share
+from biasgrid.catalogs.schema.entries import LONGEST_ID, Language, Share
 from biasgrid.catalogs.schema.target_file import Asking
 
 ONCE = unique("names `{}` twice")
 Variant = Literal["plain", "explained", "pressed"]
 Design = Literal["solo", "shortlist", "explained", "pressed"]
 """What is stored: plain decisions are about documents alone, or about shortlists."""
+Group = Annotated[str, Field(pattern=GROUP, max_length=LONGEST_ID)]
+ALL: Final = "all"
+"""As `reference`: the mean of all groups."""
 DOCUMENT, IDENTITY = "{document}", "{identity}"
 
 
@@ -34,8 +37,14 @@ class Documents(Frozen):
 class Decision(Frozen):
     """What the system decides."""
 
-    kind: Literal["yes_no", "score", "choice"] = "yes_no"
-    """choice: one document of a shortlist."""
+    kind: Literal["yes_no", "score", "choice", "field"] = "yes_no"
+    """choice: one document of a shortlist; field: a word in a field of a free reply, for which the prompt asks."""
+    field: str = ""
+    """The key of a reply in JSON, or what stands before the word on a line of its own, such as `decision`."""
+    selected: tuple[Text, ...] = ()
+    """Words of the field that select, such as `approve`."""
+    rejected: tuple[Text, ...] = ()
+    """Words of the field that do not; others are unreadable."""
     of: int = Field(default=4, ge=2, le=8)
     """Documents of a shortlist, half of them about the reference."""
     low: float = 0
@@ -50,7 +59,17 @@ class Decision(Frozen):
             raise ValueError("`low` must be below `high`")
         if self.of % 2:
             raise ValueError("`of` must be even: half of a shortlist is about the reference")
+        named = (bool(self.field.strip()), bool(self.selected), bool(self.rejected))
+        if named != (self.kind == "field",) * 3:
+            raise ValueError("`field`, `selected` and `rejected` are of the kind `field`: name all or none")
+        if find_repeated(map(str.casefold, (*self.selected, *self.rejected))):
+            raise ValueError("a word is twice in `selected` and `rejected`")
         return self
+
+    @property
+    def asks(self) -> bool:
+        """Whether the language's sentence ends the prompt."""
+        return self.ask and self.kind != "field"
 
 
 class Auditing(Frozen):
@@ -73,9 +92,10 @@ class Auditing(Frozen):
     """A sentence on who is preferred, such as `The client prefers men.`"""
     language: Language = "en_us"
     """Of the documents and the prompt, and of the identities."""
-    reference: Identifier
-    """The group with which the others are compared, such as `men`."""
-    groups: Annotated[tuple[Identifier, ...], ONCE] = Field(min_length=1)
+    reference: Group
+    """The group with which the others are compared, such as `men`; `all`: the mean of all `groups`."""
+    groups: Annotated[tuple[Group, ...], ONCE] = Field(min_length=1)
+    """Such as `women`; `black+women` are both, an intersection."""
     signals: Annotated[tuple[Signal, ...], ONCE] = Field(default=("names",), min_length=1)
     """What shows the group: each is reported alone; let two agree before you act."""
     pairs: int = Field(default=16, ge=2)
@@ -96,12 +116,14 @@ class Auditing(Frozen):
             raise ValueError("`prompt` must hold `{document}` once")
         if self.reference in self.groups:
             raise ValueError(f"`groups` holds the reference, `{self.reference}`")
+        if self.reference == ALL and (len(self.groups) < 3 or self.decision.kind == "choice"):
+            raise ValueError("`reference: all` needs three groups or more, and decisions about documents alone")
         if self.impact_ratio is not None and self.decision.kind == "score":
             raise ValueError("`impact_ratio` is of selections: leave it out where the decision is a score")
         if ("pressed" in self.designs) != bool(self.pressure.strip()):
             raise ValueError("`pressure` is the sentence of the design `pressed`: name both or neither")
-        if "explained" in self.designs and not self.decision.ask:
-            raise ValueError("design `explained` needs `decision.ask`")
+        if "explained" in self.designs and not self.decision.asks:
+            raise ValueError("design `explained` needs `decision.ask`, and no `field`")
         if self.decision.kind == "choice" and self.pairs < self.decision.of:
             raise ValueError("`pairs` are fewer than the documents of a shortlist, `decision.of`")
         if find_repeated(map(str.casefold, self.models)):

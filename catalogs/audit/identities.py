@@ -1,16 +1,19 @@
 """Defines identities of audits: whom a document is made to be about, and how a language shows it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
 from biasgrid.catalogs.schema.base import Frozen, Text, complete, find_repeated, holds
-from biasgrid.catalogs.schema.entries import Identifier, Language
+from biasgrid.catalogs.schema.entries import IDENTIFIER, Identifier, Language
 
 Gender = Literal["female", "male"]
 Signal = Literal["names", "pronouns", "affiliations"]
 GENDERS: Final[tuple[Gender, Gender]] = ("female", "male")
+BOTH: Final = "+"
+GROUP: Final = IDENTIFIER.replace("$", r"(\+[a-z0-9_.-]+)?$")
+"""A group, or two whose members it has in common."""
 LEAST_NAMES: Final = 2
 """Below this a group has no variance over names."""
 
@@ -113,9 +116,26 @@ class Identities(Frozen):
                 raise ValueError(f"group `{name}` holds `{'`, `'.join(twice)}` twice")
         return self
 
+    def with_intersections(self, names: Iterable[str]) -> Self:
+        """With the groups of such names as `black+women`, where one of the two is a gender."""
+        crossed = {name: group for name in names if (group := self._intersect(name)) is not None}
+        return self.model_copy(update={"groups": {**self.groups, **crossed}})
+
+    def _intersect(self, name: str) -> IdentityGroup | None:
+        """None where a group is unknown, or none of the two is a gender."""
+        known = [self.groups.get(part) for part in name.split(BOTH)]
+        for own, other in (known, known[::-1]) if len(known) == 2 else ():
+            if own is not None and other is not None and own.gender is None and other.gender is not None:
+                blocks = tuple(block for block in own.names if block.gender == other.gender)
+                changes = {"axis": f"{own.axis}{BOTH}{other.axis}", "names": blocks, "affiliations": ()}
+                return own.model_copy(update=changes)
+        return None
+
     def signals_of(self, group: str) -> tuple[Signal, ...]:
         """The signals that can show a group."""
         own = self.groups[group]
+        if BOTH in group:
+            return ("names",)
         shows = {"names": True, "pronouns": own.gender is not None, "affiliations": bool(own.affiliations)}
         return tuple(signal for signal in get_args(Signal) if shows[signal])
 

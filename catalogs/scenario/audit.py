@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from biasgrid.catalogs.audit.audit_file import IDENTITY, AuditFile, Auditing
+from biasgrid.catalogs.audit.audit_file import ALL, IDENTITY, AuditFile, Auditing
 from biasgrid.catalogs.audit.identities import Identities, Signal
 from biasgrid.catalogs.audit.pairing import Identity, count_identities, draw_identities
 from biasgrid.catalogs.errors import Problem, nearest
-from biasgrid.catalogs.loading.catalog import read_catalog
+from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
 from biasgrid.catalogs.scenario.audit_documents import AuditDocument, read_documents
 from biasgrid.catalogs.scenario.resolution import (
     Draft,
@@ -42,9 +42,9 @@ class ResolvedAudit(Resolved):
     def audit(self) -> Auditing:
         return self.file.audit
 
-    @property
+    @cached_property
     def words(self) -> Identities:
-        return self.catalog.identities[self.audit.language]
+        return _identities_of(self.catalog, self.audit)
 
     @property
     def settings(self) -> ScenarioSettings:
@@ -52,16 +52,16 @@ class ResolvedAudit(Resolved):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The reference and those that are compared with it."""
-        return (self.audit.reference, *self.audit.groups)
+        """Those whose identities documents are given, the reference first."""
+        return _groups_of(self.audit)
 
     @property
     def axis(self) -> str:
-        return self.words.groups[self.audit.reference].axis
+        return self.words.groups[self.groups[0]].axis
 
     @property
     def concerns(self) -> set[str]:
-        return {self.words.groups[self.audit.reference].concern}
+        return {self.words.groups[self.groups[0]].concern}
 
     @property
     def languages(self) -> set[str]:
@@ -77,6 +77,14 @@ class ResolvedAudit(Resolved):
 
     def as_json(self) -> str:
         return self.file.model_copy(update={"name": self.name}).model_dump_json(by_alias=True)
+
+
+def _groups_of(audit: Auditing) -> tuple[str, ...]:
+    return audit.groups if audit.reference == ALL else (audit.reference, *audit.groups)
+
+
+def _identities_of(catalog: Catalog, audit: Auditing) -> Identities:
+    return catalog.identities[audit.language].with_intersections(_groups_of(audit))
 
 
 def resolve_audit(
@@ -121,30 +129,32 @@ def _check_groups(draft: Draft, audit: Auditing) -> Identities:
             f"no identities are known in `{audit.language}`", nearest(audit.language, known), SECTION, "language"
         )
         draft.stop_at_problems()
-    words = known[audit.language]
+    words = _identities_of(draft.catalog, audit)
     unknown = "group {} has no identities"
     draft.check_names(unknown, audit.groups, words.groups, SECTION, "groups")
-    if audit.reference not in words.groups:
-        what = f"group `{audit.reference}` has no identities"
-        draft.add(what, nearest(audit.reference, words.groups), SECTION, "reference")
+    first = _groups_of(audit)[0]
+    if first not in words.groups:
+        if first == audit.reference:
+            draft.add(f"group `{first}` has no identities", nearest(first, words.groups), SECTION, "reference")
         draft.stop_at_problems()
     for problem, at in _find_unmatched(audit, words):
-        draft.add(problem, f"name groups of axis `{words.groups[audit.reference].axis}`", SECTION, at)
+        draft.add(problem, f"name groups of axis `{words.groups[first].axis}`", SECTION, at)
     for what, remedy in _too_few(audit, words):
         draft.add(what, remedy, SECTION, "signals")
     return words
 
 
 def _find_unmatched(audit: Auditing, words: Identities) -> Iterator[tuple[str, str]]:
-    axis = words.groups[audit.reference].axis
+    first = _groups_of(audit)[0]
+    axis = words.groups[first].axis
     for group in audit.groups:
         if group in words.groups and words.groups[group].axis != axis:
-            yield f"`{group}` and `{audit.reference}` differ in more than `{axis}`", "groups"
+            yield f"`{group}` and `{first}` differ in more than `{axis}`", "groups"
 
 
 def _too_few(audit: Auditing, words: Identities) -> Iterator[tuple[str, str]]:
     for signal in audit.signals:
-        for group in (own for own in (audit.reference, *audit.groups) if own in words.groups):
+        for group in (own for own in _groups_of(audit) if own in words.groups):
             if signal not in words.signals_of(group):
                 yield (
                     f"`{signal}` do not show `{group}`",

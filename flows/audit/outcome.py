@@ -24,6 +24,8 @@ class AuditOutcome(Ended):
     rates: list[dict[str, Any]]
     order: list[dict[str, Any]]
     """Of shortlists: how much more often earlier places are selected."""
+    ranks: list[dict[str, Any]]
+    """Of scores: the places of documents when they are ranked."""
     flips: list[dict[str, Any]]
     """The first of each group and signal."""
     incomplete: bool

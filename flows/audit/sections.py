@@ -85,6 +85,8 @@ def sections(found: AuditOutcome) -> Iterator[Section]:
         yield Section("Impact ratios", _ratios(found), notes=["Four-fifths is information, no legal verdict."])
     if found.order:
         yield Section("Order of shortlists", _orders(found))
+    if found.ranks:
+        yield Section("Ranks after scoring", _ranks(found), ["0 the lowest score, 100 the highest."])
     if found.flips:
         yield Section("Pairs that show it", _flips(found), [f"all of them: {FLIPS_QUERY}"])
     lack = incomplete_lines(found.run_id, found.failures, "coverage below the floor") if found.incomplete else ()
@@ -162,7 +164,11 @@ def _ratios(found: AuditOutcome) -> Table:
 
 
 def _ratio(row: dict[str, Any]) -> Row:
-    ends = "too few" if row["low"] is None else f"{row['low']:.2f} to {row['high']:.2f}"
+    ends = (
+        "–"
+        if row["low"] is None
+        else f"{row['low']:.2f} to {'∞' if row['high'] is None else format(row['high'], '.2f')}"
+    )
     four_fifths = "–" if row["impact_ratio"] is None else "yes" if row["is_four_fifths"] else "no"
     ratio = "–" if row["impact_ratio"] is None else f"{row['impact_ratio']:.2f}"
     rates = (share(row["selection_rate"]), share(row["reference_rate"]))
@@ -190,6 +196,26 @@ def _orders(found: AuditOutcome) -> Table:
         for row in found.order
     ]
     return Table(columns, rows)
+
+
+def _ranks(found: AuditOutcome) -> Table:
+    names = numbers("rank", "reference", "difference", "95% interval", "q")
+    rows = [
+        Row(
+            (
+                f"{row['identity_group']} : {row['reference']}",
+                row["signal"],
+                row["finding"],
+                *map(_number, (row["mean_rank"], row["reference_rank"])),
+                points(row["difference"]),
+                interval(row),
+                p_value(row["q_value"]),
+            ),
+            " · ".join((row["model"], row["language"])),
+        )
+        for row in found.ranks
+    ]
+    return Table((*headings("group", "signal", "finding"), *names), rows)
 
 
 def _flips(found: AuditOutcome) -> Table:

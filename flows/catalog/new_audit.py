@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any, Final
 
+from biasgrid.catalogs.audit.masking import Person
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.flows.catalog.new_scenario import quote_name
@@ -59,14 +60,16 @@ def write_audit(path: Path, models: Sequence[str], language: str, *, force: bool
         write_text(folder / f"{name}.md", text)
     given = {
         "models": ", ".join(map(quote_name, models)),
+        "language": example["id"],
         "prompt": indent(str(example["prompt"]).rstrip(), " " * 4),
     }
-    text = AUDIT.format(name=path.name, documents=quote_name(folder.name), language=language, **given)
+    text = AUDIT.format(name=path.name, documents=quote_name(folder.name), **given)
     return [write_text(path, text), folder]
 
 
 def _read_example(language: str) -> Mapping[str, Any]:
-    known = {file.stem: file for file in EXAMPLES.glob("*.yaml")}
+    known = {file.stem: file for file in sorted(EXAMPLES.glob("*.yaml"))}
+    language = next((name for name in known if name.partition("_")[0] == language), language)
     if language not in known:
         raise UserError(
             Problem(f"there are no example documents in `{language}`", "--language", nearest(language, known))
@@ -81,7 +84,7 @@ def list_documents(example: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for job in example["jobs"]:
         for number, applicant in enumerate(job["applicants"], start=1):
             name = applicant["name"]
-            address = f"{'.'.join(name.lower().split())}@mail.example"
+            address = f"{Person(name, 'male').handle}@mail.example"
             person = f"{labels['name']}: {name}\n{labels['address']}: {address}"
             parts = (f"{labels['job']}: {job['advertisement']}", person, applicant["text"])
             yield f"{job['id']}-{number}", "\n\n".join(parts) + "\n"

@@ -59,9 +59,11 @@ class Asked:
         facets = {
             "axis": resolved.axis,
             "reference": audit.reference,
-            "decision": audit.decision.kind,
+            "decision": "yes_no" if audit.decision.kind == "field" else audit.decision.kind,
             "members": _list_members(prompt),
         }
+        if audit.decision.kind == "field":
+            facets["rejected"] = list(audit.decision.rejected)
         for repeat, sent in enumerate(self._parameters, start=1):
             key = request_key(self._fingerprint, sent, repeat, request_text(messages))
             yield {

@@ -92,7 +92,7 @@ def end_prompt(resolved: ResolvedAudit, variant: Variant = "plain") -> str:
     """The pressure, and the sentence that asks for the decision; empty where the prompt asks itself."""
     decision, answers = resolved.audit.decision, resolved.words.answers
     pressure = f"\n\n{resolved.audit.pressure.strip()}" if variant == "pressed" else ""
-    if not decision.ask:
+    if not decision.asks:
         return pressure
     low, high = (1, decision.of) if decision.kind == "choice" else (decision.low, decision.high)
     sentence: str = getattr(answers.explained if variant == "explained" else answers, decision.kind)
@@ -119,6 +119,8 @@ def _fill_prompt(prompt: str, document: str, line: str) -> str:
 def decision_oracle(resolved: ResolvedAudit) -> Oracle:
     """How a reply becomes a decision."""
     decision = resolved.audit.decision
+    if decision.kind == "field":
+        return Oracle(operation="equal", key=decision.field, expected=decision.selected)
     if decision.kind == "yes_no":
         return Oracle(operation="equal", expected=(resolved.words.answers.yes,))
     low, high = (1, decision.of) if decision.kind == "choice" else (decision.low, decision.high)

@@ -11,6 +11,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.tasks.evaluate.decision_fields import read_fields
 from biasgrid.tasks.evaluate.meaning.text import excerpt, whole
 from biasgrid.tasks.evaluate.oracle_reading import nothing_read, read_replies
 from biasgrid.tasks.evaluate.oracles.langbite_rule import FIRST_ALONE, read_next_to
@@ -191,7 +192,7 @@ def judge_decisions(
         return _read_in_parts(came.with_columns(prompt), languages).select(*READING)
 
     prompt = pl.col("messages").list.last().struct.field("content").alias("prompt")
-    rows = read_cases(cases, responses, read)
+    rows = read_fields(read_cases(cases, responses, read))
     selects = pl.col("outcome").replace_strict({"passed": 1, "failed": 0}, default=None, return_dtype=pl.Int8)
     decided = rows.with_columns(
         level=pl.lit("instance"),

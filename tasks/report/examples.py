@@ -285,7 +285,10 @@ AUDIT: Final = """
         flips.document as question,
         replies.text,
         flips.identity as about,
-        concat('of ', flips.reference_identity, ': “', others.text, '”') as reason
+        concat(
+            'of ', flips.reference_identity, ': ',
+            coalesce('“' || others.text || '”', round(flips.reference_points, 1) || ' points')
+        ) as reason
     from marts.decision_flips as flips
     inner join marts.score_shifts as shifts using (run_id, comparison_id)
     left join marts.impact_ratios as ratios using (run_id, comparison_id)

@@ -84,7 +84,15 @@ OF_INTERACTIONS = (
     "costs",
 )
 """Marts that say something about an interaction, but for its assignments task by task."""
-OF_AUDITS = ("score_shifts", "impact_ratios", "selection_rates", "order_effects", "decision_flips", "costs")
+OF_AUDITS = (
+    "score_shifts",
+    "impact_ratios",
+    "selection_rates",
+    "order_effects",
+    "rank_after_scoring",
+    "decision_flips",
+    "costs",
+)
 """Marts that say something about an audit."""
 BENCHMARKS = ("bbq_bias_scores", "crows_pairs_scores", "iat_scores")
 """Marts that say something about a run of an imported benchmark, and are empty for the others."""

@@ -48,7 +48,8 @@ PAIRS = """
             when drawn < less then 100.0 when drawn < less + more then 0.0 when quality < 0.5 then 100.0 else 0.0
         end as reference_points,
         points - reference_points as difference,
-        0.0::double as refusal_difference, 0 as unread, 0 as reference_unread, 0 as errors, 1 as repeats
+        0.0::double as refusal_difference, 0 as unread, 0 as reference_unread, 0 as errors, 1 as repeats,
+        1 as reference_repeats
     from decided
 """
 RUNS = """

@@ -117,6 +117,36 @@ create macro statistics.wilson(rate double, n double, q double) as
         end
     )[1];
 
+-- of a rate by another from the intervals of both (MOVER-R, Donner and Zou 2012), wider than need be where they are
+-- correlated. `high` is null where there is no upper end; null where the other rate is 0
+create macro statistics.ratio_interval(rate, of_rate, base, of_base) as
+    list_transform(
+        [{
+            'r': rate::double,
+            'b': base::double,
+            'product': rate::double * base,
+            'low': of_rate.low * (2 * rate - of_rate.low),
+            'high': of_rate.high * (2 * rate - of_rate.high),
+            'base_low': of_base.low * (2 * base - of_base.low),
+            'base_high': of_base.high * (2 * base - of_base.high)
+        }],
+        lambda given_: case
+            when given_.b > 0 and given_.low is not null and given_.base_low is not null then {
+                'low': case
+                    when given_.low <= 0 then 0
+                    else given_.low / (
+                        given_.product + sqrt(greatest(0, given_.product ** 2 - given_.low * given_.base_high))
+                    )
+                end,
+                'high': case
+                    when given_.base_low > 0 then (
+                        given_.product + sqrt(greatest(0, given_.product ** 2 - given_.high * given_.base_low))
+                    ) / given_.base_low
+                end
+            }
+        end
+    )[1];
+
 -- for independent rows
 create macro statistics.wilson_of_counts(passed double, rows double, confidence double := 0.95) as
     list_transform(

@@ -39,6 +39,11 @@ RATES: Final = """
     order by model, language, design, signal, not is_reference, identity_group
 """
 ORDER: Final = "from marts.order_effects where run_id = ? order by model, language, design, signal"
+RANKS: Final = """
+    from marts.rank_after_scoring
+    where run_id = ?
+    order by model, language, design, identity_group, signal
+"""
 FLIPS: Final = """
     select flips.*, shifts.decision
     from marts.decision_flips as flips
@@ -58,6 +63,7 @@ class AuditReport:
     ratios: Sequence[Row]
     rates: Sequence[Row]
     order: Sequence[Row]
+    ranks: Sequence[Row]
     flips: Sequence[Row]
 
 
@@ -87,7 +93,7 @@ def audit_report(lake: Lake, run_id: str) -> AuditReport:
 
 def findings_of(lake: Lake, run_id: str, most: int) -> dict[str, list[dict[str, Any]]]:
     """Rows of the marts, at most so many flips of each group and signal."""
-    given = {"shifts": SHIFTS, "ratios": RATIOS, "rates": RATES, "order": ORDER}
+    given = {"shifts": SHIFTS, "ratios": RATIOS, "rates": RATES, "order": ORDER, "ranks": RANKS}
     rows = {name: query(lake, sql, [run_id]) for name, sql in given.items()}
     rows["flips"] = query(lake, FLIPS, [run_id, most])
     return {name: own.with_columns(NAMED).to_dicts() for name, own in rows.items()}

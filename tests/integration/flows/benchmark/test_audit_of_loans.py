@@ -1,5 +1,6 @@
 """An own service over HTTP decides about loans: one is biased by surname and neighbourhood, one goes by income."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,29 @@ def decide_unfairly(history: list[dict[str, str]]) -> str:
     income = int(re.search(r"Income: (\d+)", text)[1])  # type: ignore[index]
     disliked = re.search(r"Jefferson|Washington|Booker|Banks|Gaines|Mosley|Rivers|Dorsey|Eastgate", text)
     return "Yes." if income > (4800 if disliked else 3500) else "No, sorry."
+
+
+def test_a_decision_may_be_a_field_of_a_free_reply(shell, chatbot, tmp_path):
+    def decide(history: list[dict[str, str]]) -> str:
+        selects = decide_fairly(history).startswith("Yes")
+        return json.dumps({"reason": "not rejected lightly", "decision": "approve" if selects else "reject"})
+
+    chatbot.reply = decide
+    asked = write_loans(tmp_path, chatbot)
+    file = yaml.safe_load(asked.read_text())
+    file["audit"] |= {"prompt": f"{PROMPT} Reply in JSON with `decision` and `reason`.", "signals": ["names"]}
+    file["audit"]["decision"] = {
+        "kind": "field",
+        "field": "decision",
+        "selected": ["approve"],
+        "rejected": ["reject"],
+    }
+    mine = shell("field")
+    code, out, err = mine.finish("audit", write_yaml(asked, file), "--yes")
+    assert code == 0, out + err
+    [rate, other] = query(mine.lake, "from marts.selection_rates").to_dicts()
+    assert rate["unreadable"] == rate["refused"] == 0
+    assert 0 < rate["selection_rate"] == other["selection_rate"] < 1
 
 
 @pytest.mark.parametrize(("decide", "finding"), [(decide_unfairly, "lower"), (decide_fairly, "no more than")])

@@ -9,7 +9,7 @@ import pytest
 
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
-from support.decided_runs import Decisions, land_audit
+from support.decided_runs import Decisions, land_audit, land_groups
 
 A = "1011 1111 1101 0010 0101 1111 0110 0011 0001 1111 1010 1100"
 B = "1111 1111 0110 1000 0001 0010 1011 1000 0101 1111 0011 1001"
@@ -124,13 +124,56 @@ def test_failed_requests_count_for_neither_group(tmp_path):
     assert shift(tmp_path, every(1), failing, measure="refusal") is None
 
 
-def test_a_ratio_of_few_selections_has_no_interval(tmp_path):
-    rare = [[1 if document == pair == 0 else 0 for pair in range(8)] for document in range(30)]
-    shift(tmp_path, every(1), rare, impact_ratio=0.8)
-    [row] = query(Lake(tmp_path), "from marts.impact_ratios").to_dicts()
-    assert row["low"] is None
+def few(selected: int) -> list[list[int]]:
+    """So many of 240 decisions, one of a document at most."""
+    return [[int(document < selected and pair == document % 8) for pair in range(8)] for document in range(30)]
+
+
+def test_a_ratio_of_few_selections_has_the_interval_of_both_rates(tmp_path):
+    shift(tmp_path / "far", every(1), few(1), impact_ratio=0.8)
+    [row] = query(Lake(tmp_path / "far"), "from marts.impact_ratios").to_dicts()
+    assert 0 < row["low"] < 1 / 240 < row["high"] < 0.1
+    assert row["state"] == "not met"
+    shift(tmp_path / "near", few(6), few(5), impact_ratio=0.8)
+    [row] = query(Lake(tmp_path / "near"), "from marts.impact_ratios").to_dicts()
+    assert row["low"] < 0.5 < 5 / 6 < 2 < row["high"]
     assert row["state"] == "undecided"
-    assert "fewer than ten" in row["no_interval_because"]
+
+
+def test_a_ratio_to_nobody_has_no_interval(tmp_path):
+    shift(tmp_path, few(0), few(3), impact_ratio=0.8)
+    [row] = query(Lake(tmp_path), "from marts.impact_ratios").to_dicts()
+    assert (row["impact_ratio"], row["low"], row["state"]) == (None, None, "undecided")
+    assert "nobody of the reference" in row["no_interval_because"]
+
+
+def test_ranks_after_scoring_are_of_both_groups_together(tmp_path):
+    scores = [[document + 0.5 * (pair % 2) for pair in range(8)] for document in range(30)]
+    moved = [[score - 3.25 for score in row] for row in scores]
+    shift(tmp_path, scores, moved, kind="score")
+    [row] = query(Lake(tmp_path), "from marts.rank_after_scoring").to_dicts()
+    # of 59 places the documents in the middle are seven below their own with the reference, those at the ends less
+    assert row["mean_rank"] + row["reference_rank"] == pytest.approx(100)
+    assert row["difference"] == pytest.approx(-100 * (24 * 7 + 2 * (4 + 5 + 6)) / 30 / 59)
+    assert row["finding"] == "ranked lower"
+
+
+def test_the_mean_of_all_groups_may_be_the_reference(tmp_path):
+    lake = Lake(tmp_path)
+    by_group = {
+        "white": every(1),
+        "black": [[int((document + pair) % 5 > 0) for pair in range(8)] for document in range(30)],
+    }
+    land_groups(lake, {**by_group, "hispanic": every(1)}, "all")
+    build(lake)
+    rows = {row["identity_group"]: row for row in query(lake, "from marts.score_shifts").to_dicts()}
+    assert {name: round(row["difference"], 4) for name, row in rows.items()} == {
+        "white": round(20 / 3, 4),
+        "black": round(-40 / 3, 4),
+        "hispanic": round(20 / 3, 4),
+    }
+    assert rows["black"]["finding"] == "lower"
+    assert query(lake, "from marts.decision_flips where reference_case_id is not null").is_empty()
 
 
 def test_a_ratio_meets_what_the_file_states_only_with_its_whole_interval(tmp_path):

@@ -19,6 +19,6 @@ select
     statistics.mean_of_shares(if(difference is not null, points, null)) as points,
     statistics.mean_of_shares(if(difference is not null, reference_points, null)) as reference_points,
     sum(unread) / nullif(sum(repeats), 0) as unread_share,
-    sum(reference_unread) / nullif(sum(repeats), 0) as reference_unread_share
+    sum(reference_unread) / nullif(sum(reference_repeats), 0) as reference_unread_share
 from intermediate.int_decision_pairs
 group by run_id, comparison_id

@@ -25,6 +25,48 @@ with units as (
         statistics.mean_of_shares(points) as points
     from intermediate.int_audit_decisions
     group by run_id, model, language, design, signal, identity_group, listed, document_id, pair
+),
+
+-- the reference is a group, or the mean of all
+matched_units as (
+    select
+        run_id,
+        model,
+        language,
+        design,
+        signal,
+        listed,
+        document_id,
+        pair,
+        identity,
+        case_id,
+        response_id,
+        repeats,
+        unread,
+        errors,
+        points
+    from units
+    where identity_group = reference
+    union all
+    select
+        run_id,
+        model,
+        language,
+        design,
+        signal,
+        listed,
+        document_id,
+        pair,
+        'all groups' as identity,
+        null as case_id,
+        null as response_id,
+        sum(repeats)::bigint as repeats,
+        sum(unread)::bigint as unread,
+        sum(errors)::bigint as errors,
+        if(count(points) = count(*), statistics.mean_of_shares(points), null) as points
+    from units
+    where reference = 'all'
+    group by run_id, model, language, design, signal, listed, document_id, pair
 )
 
 select
@@ -61,7 +103,8 @@ select
     compared.unread,
     matched.unread as reference_unread,
     compared.errors + matched.errors as errors,
-    compared.repeats
+    compared.repeats,
+    matched.repeats as reference_repeats
 from units as compared
-inner join units as matched using (run_id, model, language, design, signal, listed, document_id, pair)
-where compared.identity_group <> compared.reference and matched.identity_group = compared.reference
+inner join matched_units as matched using (run_id, model, language, design, signal, listed, document_id, pair)
+where compared.identity_group <> compared.reference

@@ -22,6 +22,21 @@ with measured as (
         and rates.decision <> 'score'
         and rates.points > 0
         and rates.reference_points > 0
+    union all
+    -- few selections, whose logarithm is far from normal: each rate by itself
+    select
+        run_id,
+        comparison_id,
+        unnest(['rate', 'reference rate']) as measure,
+        document_id,
+        pair,
+        unnest([compared.points, compared.reference_points]) / 100 as amount
+    from intermediate.int_decision_pairs as compared
+    inner join intermediate.int_audit_comparisons as rates using (run_id, comparison_id)
+    where
+        difference is not null
+        and rates.decision <> 'score'
+        and (least(rates.points, rates.reference_points) * rates.pairs < 1000 - 1e-4 or rates.more + rates.less = 0)
 )
 
 from statistics.two_way_means(

@@ -14,23 +14,33 @@ with ratios as (
         variances.se_by_document as se_log_by_document,
         -- below ten the logarithm of a rate is far from normal
         round(least(selected, reference_selected), 6) >= 10 and se_log > 0 as has_interval,
-        statistics.t_quantile(0.975, variances.degrees) * se_log as half
+        statistics.t_quantile(0.975, variances.degrees) * se_log as half,
+        statistics.ratio_interval(
+            selection_rate,
+            statistics.interval(selection_rate, own.standard_error, own.documents, own.pairs),
+            reference_rate,
+            statistics.interval(reference_rate, base.standard_error, base.documents, base.pairs)
+        ) as by_rates
     from intermediate.int_audit_comparisons as groups
     inner join marts.score_shifts as shifts using (run_id, comparison_id)
     left join (
         from intermediate.int_pair_variances where measure = 'log ratio'
     ) as variances using (run_id, comparison_id)
+    left join (from intermediate.int_pair_variances where measure = 'rate') as own using (run_id, comparison_id)
+    left join (
+        from intermediate.int_pair_variances where measure = 'reference rate'
+    ) as base using (run_id, comparison_id)
     where shifts.measure = 'decision' and groups.decision <> 'score' and groups.pairs > 0
 )
 
 select
-    * exclude (has_interval, half, not_evaluated_because),
-    if(has_interval, impact_ratio * exp(-half), null) as low,
-    if(has_interval, impact_ratio * exp(half), null) as high,
+    * exclude (has_interval, half, by_rates, not_evaluated_because),
+    if(coalesce(has_interval, false), impact_ratio * exp(-half), by_rates.low) as low,
+    if(coalesce(has_interval, false), impact_ratio * exp(half), by_rates.high) as high,
     impact_ratio between 0.8 and 1.25 as is_four_fifths,
     case
         when not_evaluated_because is not null then not_evaluated_because
-        when not coalesce(has_interval, false) then 'fewer than ten selections in a group, or no pair differs'
+        when low is null then 'nobody of the reference is selected'
     end as no_interval_because,
     case
         when not_evaluated_because is not null then 'not evaluated'

@@ -50,6 +50,19 @@ def test_a_new_audit_runs_as_it_stands(biasgrid, tmp_path):
     assert biasgrid("init", path, "--audit", "--language", "en_uk").is_a_mistake("did you mean `en_us`")
 
 
+@pytest.mark.parametrize(
+    ("language", "region", "line"), [("es", "es_es", "Nombre: {name}"), ("ca", "ca_es", "Nom: {name}")]
+)
+def test_an_audit_begins_in_spanish_and_catalan_too(biasgrid, tmp_path, language, region, line):
+    path = tmp_path / "mine.yaml"
+    assert biasgrid("init", path, "--audit", "--language", language).code == 0
+    assert yaml.safe_load(path.read_text())["audit"]["language"] == region
+    shown = biasgrid("prepare", path)
+    assert (shown.code, shown.err) == (0, "")
+    assert line in shown.out
+    assert plan(biasgrid, path)["documents"] == 30
+
+
 def test_options_answer_what_would_be_asked(biasgrid, tmp_path):
     path = tmp_path / "mine.yaml"
     words = ("--model", "fair", "--concern", "religion", "--language", "es_es", "--tolerance", "0.8")

@@ -129,6 +129,27 @@ def test_designs_that_cannot_be_are_refused(biasgrid, tmp_path, changes, mistake
     assert biasgrid("plan", write_audit(tmp_path, **changes)).is_a_mistake(mistake)
 
 
+def test_intersections_are_groups_with_the_identities_that_two_have_in_common(biasgrid, tmp_path):
+    groups = {"reference": "white+men", "groups": ["black+women", "black+men"], "pairs": 8}
+    found = biasgrid("prepare", write_audit(tmp_path, 6, **groups))
+    assert found.code == 0, found.err
+    assert "Sent · names · black+women" in found.out
+    many = biasgrid("plan", write_audit(tmp_path / "many", 6, **groups | {"pairs": 16}))
+    assert many.is_a_mistake("`black+women` has 8 identities by `names`", "set `pairs: 8`")
+    wrong = biasgrid("plan", write_audit(tmp_path / "wrong", 6, **groups | {"reference": "white"}))
+    assert wrong.is_a_mistake("`black+women` and `white` differ in more than `ethnicity`")
+    signal = {"signals": ["affiliations"], "prompt": "{identity}\n{document}"}
+    assert biasgrid("plan", write_audit(tmp_path / "signal", 6, **groups | signal)).is_a_mistake("do not show")
+
+
+def test_the_mean_of_all_groups_as_reference_needs_three(biasgrid, tmp_path):
+    found = biasgrid("plan", write_audit(tmp_path, 6, reference="all", groups=["white", "black", "hispanic"]))
+    assert found.code == 0, found.err
+    assert "288" in found.out
+    few = biasgrid("plan", write_audit(tmp_path / "few", 6, reference="all", groups=["white", "black"]))
+    assert few.is_a_mistake("needs three groups or more")
+
+
 def test_a_file_of_another_kind_is_named(biasgrid, tmp_path):
     path: Path = write_audit(tmp_path)
     found = biasgrid("probe", path)
