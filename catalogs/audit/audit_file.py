@@ -5,17 +5,17 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from biasgrid.catalogs.audit.identities import GROUP, Signal
+from biasgrid.catalogs.audit.identities import Signal
 from biasgrid.catalogs.schema.base import Frozen, Text, find_repeated, unique
 from biasgrid.catalogs.schema.endpoints import Endpoint
-from biasgrid.catalogs.schema.entries import LONGEST_ID, Language, Share
+from biasgrid.catalogs.schema.entries import COMMUNITY, LONGEST_ID, Language, Share
 from biasgrid.catalogs.schema.target_file import Asking
 
 ONCE = unique("names `{}` twice")
 Variant = Literal["plain", "explained", "pressed"]
 Design = Literal["solo", "shortlist", "explained", "pressed"]
 """What is stored: plain decisions are about documents alone, or about shortlists."""
-Group = Annotated[str, Field(pattern=GROUP, max_length=LONGEST_ID)]
+Group = Annotated[str, Field(pattern=COMMUNITY, max_length=LONGEST_ID)]
 ALL: Final = "all"
 """As `reference`: the mean of all groups."""
 DOCUMENT, IDENTITY = "{document}", "{identity}"

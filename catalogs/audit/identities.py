@@ -6,14 +6,13 @@ from typing import Annotated, Final, Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from biasgrid.catalogs.schema.base import Frozen, Text, complete, find_repeated, holds
-from biasgrid.catalogs.schema.entries import IDENTIFIER, Identifier, Language
+from biasgrid.catalogs.schema.entries import Identifier, Language
 
 Gender = Literal["female", "male"]
 Signal = Literal["names", "pronouns", "affiliations"]
 GENDERS: Final[tuple[Gender, Gender]] = ("female", "male")
 BOTH: Final = "+"
-GROUP: Final = IDENTIFIER.replace("$", r"(\+[a-z0-9_.-]+)?$")
-"""A group, or two whose members it has in common."""
+"""Between two groups whose members it has in common."""
 LEAST_NAMES: Final = 2
 """Below this a group has no variance over names."""
 
@@ -68,18 +67,20 @@ class Sentences(Frozen):
     """What ends a prompt, by the kind of decision."""
 
     yes_no: Text
+    """Asks for one of two words, such as `Answer with Yes or No only.`"""
     score: Annotated[str, holds("low", "high")]
+    """Asks for a number, such as `Answer with one number from {low} to {high} only.`"""
     choice: Annotated[str, holds("low", "high")]
-    """Of a number of a shortlist."""
+    """Asks for one of a shortlist, such as `Answer with the number of one application from {low} to {high}.`"""
 
 
 class Answers(Sentences):
     """How a decision is asked for."""
 
     explained: Sentences
-    """The same, with an explanation."""
+    """The sentences `yes_no`, `score` and `choice` once more, with an explanation asked for."""
     item: Annotated[str, holds("number")]
-    """Heading of each document of a shortlist."""
+    """Heading of each document of a shortlist, such as `Application {number}`."""
     yes: Text
     """The reply that selects."""
 

@@ -92,7 +92,8 @@ def remedy(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
     if kind == "json_invalid":
         return "mend the JSON of this line"
     if kind == "missing":
-        return "add it"
+        about = _describe(model, problem["loc"])
+        return f"add it: {about[0].lower()}{about[1:].rstrip('.')}" if about else "add it"
     if kind == "extra_forbidden":
         *at, key = problem["loc"]
         close = close_names(str(key), set(keys(model, tuple(at))))
@@ -181,13 +182,25 @@ def _existing_parts(location: Location, value: Any) -> Iterator[tuple[str | int,
 
 def keys(kind: Any, location: Location) -> Iterator[str]:
     """Keys allowed at a location, derived from the type."""
+    for model in _models_at(kind, location):
+        yield from model.model_fields
+
+
+def _describe(model: type[BaseModel], location: Location) -> str:
+    """The first description of the key that a location ends in; empty where it has none."""
+    *at, key = location
+    own = (one.model_fields.get(str(key)) for one in _models_at(model, tuple(at)))
+    return next((field.description for field in own if field and field.description), "")
+
+
+def _models_at(kind: Any, location: Location) -> Iterator[type[BaseModel]]:
     kinds = [kind]
     for part in location:
         # parts that are pydantic's union branches are not in the file and are skipped
         kinds = [inner for kind in kinds for inner in _inside(kind, part)] or kinds
     for option in (option for kind in kinds for option in _options(kind)):
         if isinstance(option, type) and issubclass(option, BaseModel):
-            yield from option.model_fields
+            yield option
 
 
 def _options(kind: Any) -> Iterator[Any]:

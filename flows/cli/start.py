@@ -52,7 +52,8 @@ class InitOptions(Options):
 def init(given: InitOptions) -> None:
     """Write a commented scenario that runs. On a terminal it asks five questions, but those that options answer:
     `biasgrid init --model simulated/fair --concern sexism`. With `--audit`: a commented audit file and sixty
-    applications for twelve jobs, whose simulated deciders need no key; with `--language es` or `ca`, thirty for six."""
+    applications for twelve jobs (thirty for six with `--language es` or `ca`), whose simulated deciders need no
+    key."""
     if given.audit:
         _write_audit(given)
         return

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from biasgrid.catalogs.loading.catalog import load_catalog
 from support.audits import write_audit
+from support.flows import write_yaml
 
 Command = Callable[..., Any]
 DISCLAIMER = "no audit under New York City's Local Law 144"
@@ -127,6 +129,21 @@ def test_shortlists_mix_identities_in_both_orders_and_with_groups_exchanged(bias
 )
 def test_designs_that_cannot_be_are_refused(biasgrid, tmp_path, changes, mistake):
     assert biasgrid("plan", write_audit(tmp_path, **changes)).is_a_mistake(mistake)
+
+
+def test_identities_of_ones_own_that_lack_a_sentence_name_it_and_its_purpose(biasgrid, tmp_path, monkeypatch):
+    shipped = load_catalog().identities["en_us"].model_dump(mode="json", by_alias=True)
+    for name in ("choice", "explained", "item"):
+        del shipped["answers"][name]
+    (tmp_path / "catalog/identities").mkdir(parents=True)
+    write_yaml(tmp_path / "catalog/identities/en_us.yaml", shipped)
+    monkeypatch.setenv("BIASGRID_CATALOG", str(tmp_path / "catalog"))
+    found = biasgrid("plan", write_audit(tmp_path / "asked"))
+    assert found.code == 2
+    for name in ("choice", "explained", "item"):
+        assert f"`answers.{name}` is missing" in found.err
+    assert "such as `Answer with the number of one application from {low} to {high}.`" in found.err
+    assert "such as `Application {number}`" in found.err
 
 
 def test_intersections_are_groups_with_the_identities_that_two_have_in_common(biasgrid, tmp_path):
