@@ -2,7 +2,7 @@
 
 import pytest
 
-from biasgrid.tasks.evaluate.decision_fields import decide, find_field
+from biasgrid.tasks.evaluate.evaluate import decide_field, find_field
 
 SELECTED, REJECTED = ["approve", "accept"], ["reject", "not approved"]
 
@@ -24,7 +24,7 @@ SELECTED, REJECTED = ["approve", "accept"], ["reject", "not approved"]
 def test_the_field_decides(text, outcome):
     word = find_field(text, "decision")
     assert word is not None
-    assert decide(word, SELECTED, REJECTED)["outcome"] == outcome
+    assert decide_field(word, SELECTED, REJECTED)["outcome"] == outcome
 
 
 @pytest.mark.parametrize("text", ["I would approve this.", "The decision is hard.", '{"reason": "approve"}', ""])

@@ -140,11 +140,11 @@ def test_a_ratio_of_few_selections_has_the_interval_of_both_rates(tmp_path):
     assert row["state"] == "undecided"
 
 
-def test_a_ratio_to_nobody_has_no_interval(tmp_path):
+def test_a_ratio_to_no_selection_has_no_interval(tmp_path):
     shift(tmp_path, few(0), few(3), impact_ratio=0.8)
     [row] = query(Lake(tmp_path), "from marts.impact_ratios").to_dicts()
     assert (row["impact_ratio"], row["low"], row["state"]) == (None, None, "undecided")
-    assert "nobody of the reference" in row["no_interval_because"]
+    assert "no selection of the reference" in row["no_interval_because"]
 
 
 def test_ranks_after_scoring_are_of_both_groups_together(tmp_path):

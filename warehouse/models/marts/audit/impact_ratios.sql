@@ -40,7 +40,7 @@ select
     impact_ratio between 0.8 and 1.25 as is_four_fifths,
     case
         when not_evaluated_because is not null then not_evaluated_because
-        when low is null then 'nobody of the reference is selected'
+        when low is null then 'no selection of the reference'
     end as no_interval_because,
     case
         when not_evaluated_because is not null then 'not evaluated'
