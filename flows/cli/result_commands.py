@@ -71,17 +71,17 @@ def report(given: ReportOptions) -> None:
             f"pages of {format_count(site.written, 'run')} written, of {site.kept:,} kept as they were", err=True
         )
         typer.echo(site.index)
-        _open(site.index, given)
+        _open(site.index, wanted=given.open_it)
         return
     chosen = given.pick("out", "data", "language", "gate", "texts")
     written = write_report(given.run, given.format, **chosen)
     for path in written[:1] if given.format == "html" else written:
         typer.echo(path)
-    _open(written[0], given)
+    _open(written[0], wanted=given.open_it and given.format == "html")
 
 
-def _open(page: Path, given: ReportOptions) -> None:
-    if given.open_it and given.format == "html":
+def _open(page: Path, *, wanted: bool) -> None:
+    if wanted:
         import webbrowser
 
         if not webbrowser.open(page.absolute().as_uri()):
@@ -205,7 +205,13 @@ class CompareOptions(Options):
         "Where each run has one model, these are compared anyway.",
         metavar="A=B",
     )
-    format: Literal["table", "json", "csv", "markdown"] = option("table", "--format", "How to show it.")
+    format: Literal["table", "json", "csv", "markdown", "html"] = option(
+        "table", "--format", "How to show it; `html`: a page with every question and both answers."
+    )
+    out: Path | None = option(
+        None, "--out", "With `html`: directory to write into.", show_default="reports/compare-A-B", read=same
+    )
+    open_it: bool = option(False, "--open", "Write the page, and open it in the browser.")
     table: str | None = option(
         None,
         "--table",
@@ -214,7 +220,7 @@ class CompareOptions(Options):
     data: str | None = DATA
 
 
-@command(CompareOptions, "earlier later models pairs format table data")
+@command(CompareOptions, "earlier later models pairs format out open_it table data")
 def compare(given: CompareOptions) -> None:
     """What got worse, what got better, and what else differs between two runs, or two models of one run
     (`--models A B`): prompt by prompt, tested, at a false-discovery rate of 5%. Probes, red teams and interactions
@@ -223,10 +229,28 @@ def compare(given: CompareOptions) -> None:
 
     Example: `biasgrid compare 01M86RMJ --models simulated/fair simulated/biased`
     """
-    from biasgrid.flows.compare.compare import Asked, show
+    from biasgrid.flows.compare.compare import Asked, show, write_page
 
     asked = Asked(given.earlier, given.later, given.pairs or (), given.models)
+    if _asks_page(given):
+        page = write_page(asked, given.out, given.data)
+        typer.echo(page)
+        _open(page, wanted=given.open_it)
+        return
     show(asked, given.format, given.table, given.data)
+
+
+def _asks_page(given: CompareOptions) -> bool:
+    """Raises UserError for options of a page next to another format."""
+    if given.format in ("html", "table") and (given.format == "html" or given.open_it):
+        return True
+    if given.open_it:
+        raise UserError(
+            Problem("a page is opened, and no other format", f"--format {given.format}", "leave one out")
+        )
+    if given.out is not None:
+        raise UserError(Problem("is for the page", f"--out {given.out}", "add `--format html`"))
+    return False
 
 
 app = typer.Typer(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,16 +17,18 @@ import polars as pl
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.flows.runs.kinds import find_kind
 from biasgrid.flows.runs.prepare import existing_lake
-from biasgrid.flows.runs.run_state import warn_of_unfinished
+from biasgrid.flows.runs.run_state import data_option, warn_of_unfinished
 from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.flows.terminal.markdown import plain, render_table
 from biasgrid.flows.terminal.tables import show_sections
 from biasgrid.tasks.aggregate.compare import Comparison, compare, compare_models
 from biasgrid.tasks.aggregate.run_selector import Chosen
+from biasgrid.tasks.report.html.page_cache import renew
 from biasgrid.tasks.report.model import Section
+from biasgrid.warehouse.schemas import BENCHMARK
 from biasgrid.warehouse.storage.export_files import as_csv
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import all_runs, find_run
+from biasgrid.warehouse.storage.runs import all_runs, find_run, short_ids
 
 Format = Literal["table", "json", "csv", "markdown"]
 
@@ -82,7 +86,40 @@ def show(asked: Asked, kind: Format = "table", part: str | None = None, data: st
     elif kind == "markdown":
         write_data(as_markdown(found))
     else:
-        show_sections([Section(lines=head(found)), *sections(found)])
+        show_sections([Section(lines=head(found)), *sections(found), *_next_step(found, asked, lake)])
+
+
+def write_page(asked: Asked, out: Path | None = None, data: str | Path | None = None) -> Path:
+    """The page of a comparison, in `reports/compare-A-B` by default. Raises UserError as `show` does, and for what
+    has no page."""
+    from biasgrid.tasks.report.html.compare_pages import write_comparison_pages
+
+    asked.refuse_misuse()
+    lake = existing_lake(data)
+    found = asked.compare(lake)
+    warn_of_unfinished(lake, {one.run.run_id: one.run for one in (found.earlier, found.later)}.values())
+    folder = out or Path("reports") / "-".join(["compare", *_short_names(lake, found)])
+    return renew(folder, lambda root: write_comparison_pages(lake, found, root))[0]
+
+
+def _short_names(lake: Lake, found: Comparison) -> list[str]:
+    """For a folder."""
+    if found.is_of_models:
+        return [re.sub(r"[^\w.]+", "-", name) for name in _names(found)]
+    short = short_ids(all_runs(lake))
+    return [short[side.run.run_id] for side in (found.earlier, found.later)]
+
+
+def _next_step(found: Comparison, asked: Asked, lake: Lake) -> list[Section]:
+    """The command that shows question by question, where a page can."""
+    if found.kind != BENCHMARK or found.is_of_one_run:
+        return []
+    if found.is_of_models:
+        named = [found.earlier.run.run_id, "--models", *_names(found)]
+    else:
+        named = [found.earlier.run.run_id, found.later.run.run_id, *(f"--as={pair}" for pair in asked.pairs)]
+    command = shlex.join(["biasgrid", "compare", *named, "--open"])
+    return [Section(lines=[f"Next  {command}{data_option(lake)}"])]
 
 
 def _part(found: Comparison, name: str | None) -> pl.DataFrame:

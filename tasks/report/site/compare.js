@@ -1,4 +1,4 @@
-// Two models of a run next to each other: each requirement with its paired interval, then question by question.
+// Two models of a run, or two runs: each requirement with its paired interval, then question by question.
 
 const PAIRED = 20;
 const REPLIES_OF_PAIR = 6;
@@ -25,10 +25,73 @@ function compareView(given, findings) {
       select(t("compare.only"), ["different", "all"], asked.only, go("only"), { word: (one) => t(`compare.only.${one}`) }),
       select(t("requirement"), requirements, asked.requirement ?? "", go("requirement"), { all: t("all") }),
     ),
-    later("pairs", ({ pairs }) => dumbbells(given, findings, pairsOf(rowsOf(pairs), asked), asked)),
+    later("pairs", ({ pairs }) => pairsOfModels(given, findings, pairsOf(rowsOf(pairs), asked), asked)),
     el("h3", {}, t("compare.questions")),
-    withCells((cells) => questions(given, cells, asked)),
+    withCells((cells) => {
+      const fits = (row) => [asked.a, asked.b].includes(row.model) && (!asked.requirement || row.requirement === asked.requirement);
+      const sideOf = (row) => (row.model === asked.a ? "a" : "b");
+      return questions(given.chunks, cells, { asked, fits, sideOf, link: testsLink, about: () => "" });
+    }),
   );
+}
+
+// The page of two runs. What is asked for is in the URL, as everywhere.
+function comparisonPage(given) {
+  const { sides, chunks } = given;
+  const asked = { only: "different", ...askedFor() };
+  const go = (key) => (value) => (location.hash = compareAddress({ ...asked, [key]: value }));
+  const all = rowsOf(given.requirements);
+  const fits = (row) => ["model", "requirement"].every((key) => !asked[key] || row[key] === asked[key]);
+  const rows = all.filter((row) => fits(row) && row.a_rate !== null && row.b_rate !== null);
+  const choice = (key) => select(t(key), distinct(all.map((row) => row[key])), asked[key] ?? "", go(key), { all: t("all") });
+  const several = distinct(all.map((row) => row.model)).length > 1;
+  const sideOf = (row) => row.side;
+  const link = (_, ...children) => el("b", {}, ...children);
+  const about = several ? (row) => row.model : () => "";
+  return {
+    title: t("compare.title", { a: sideTitle(sides.a, sides), b: sideTitle(sides.b, sides) }),
+    lead: [sideLine("●", sides.a), sideLine("◆", sides.b)],
+    contents: ["compare", "compare.differs", "compare.questions"].map((id) => [`#${id}`, t(id)]),
+    main: [
+      section("compare", () => [
+        comparisonAnswer(given.changes, sideTitle(sides.b, sides)),
+        el(
+          "div",
+          { class: "choices no-print" },
+          several && choice("model"),
+          choice("requirement"),
+          select(t("compare.only"), ["different", "all"], asked.only, go("only"), { word: (one) => t(`compare.only.${one}`) }),
+        ),
+        dumbbells(rows, ["●", "◆"], several),
+      ]),
+      fold("compare.differs", () => differing(rowsOf(given.circumstances))),
+      section("compare.questions", () => questions(chunks, rowsOf(given.cells), { asked, fits, sideOf, link, about })),
+    ],
+  };
+}
+
+// The model, where two of one run are compared; else the scenario, and the moment where both have the same.
+const sideTitle = (side, { a, b }) =>
+  flat(side.model ?? (a.name === b.name ? `${side.name}, ${moment(side.started_at)}` : side.name));
+
+const sideLine = (sign, { model, name: scenario, run_id, started_at }) =>
+  el("p", { class: "faint" }, `${sign} `, model && [modelName(model), " · "], name(scenario), ` · ${moment(started_at)} · `, code(run_id));
+
+function comparisonAnswer(changes, b) {
+  const shown = ["worse", "better", "no difference shown", "not compared"].filter((change) => changes[change]);
+  const all = whole(shown.reduce((sum, change) => sum + changes[change], 0));
+  const sentences = shown.map((change) => t(`compare.is.${change}`, { b, n: whole(changes[change]), all }));
+  return el("div", { class: "answer" }, sentences.map((one, at) => el("p", { class: at ? null : "first" }, one)));
+}
+
+function differing(rows) {
+  if (!rows.length) return el("p", {}, t("compare.same"));
+  const columns = [
+    { label: t("compare.what"), cell: (row) => [faint(valueWord(row.what)), " ", name(row.name)] },
+    column("earlier", name, "compare.first"),
+    column("later", name, "compare.second"),
+  ];
+  return table(t("compare.differs"), columns, rows);
 }
 
 // The rows of a pair with `a` first, whichever way they were computed.
@@ -42,18 +105,31 @@ const pairsOf = (rows, { a, b }) =>
     return [{ ...row, ...ends, a, b, difference: back(row.difference), change }];
   });
 
-function dumbbells({ run }, findings, rows, { a, b }) {
+function pairsOfModels({ run }, findings, rows, { a, b }) {
   if (!rows.length) {
     const text = `biasgrid compare ${run.run_id} --models ${a} ${b}`;
     return el("p", {}, t("compare.elsewhere"), " ", code(text), " ", copyButton(text));
   }
   const found = new Map(findings.map((row) => [`${row.model}\t${row.requirement}`, row]));
-  const verdictOf = (model) => (row) => badge(found.get(`${model}\t${row.requirement}`)?.decision);
+  const of = (model, row) => found.get(`${model}\t${row.requirement}`);
+  const verdicts = (row) => ({ a_decision: of(a, row)?.decision, b_decision: of(b, row)?.decision });
+  const judged = rows.map((row) => ({ ...row, ...verdicts(row), tolerance: of(a, row)?.tolerance ?? null }));
+  return dumbbells(judged, [["● ", modelName(a)], ["◆ ", modelName(b)]]);
+}
+
+function dumbbells(rows, [first, second], several = false) {
+  const rate = (side, label) => ({
+    label,
+    cell: (row) => [share(row[`${side}_rate`]), " ", badge(row[`${side}_decision`])],
+    sort: (row) => row[`${side}_rate`],
+    number: true,
+  });
   const columns = [
     column("requirement"),
-    { label: t("compare.rates"), cell: (row) => dumbbell(row, found.get(`${a}\t${row.requirement}`)?.tolerance ?? null) },
-    { label: ["● ", modelName(a)], cell: (row) => [share(row.a_rate), " ", verdictOf(a)(row)], sort: (row) => row.a_rate, number: true },
-    { label: ["◆ ", modelName(b)], cell: (row) => [share(row.b_rate), " ", verdictOf(b)(row)], sort: (row) => row.b_rate, number: true },
+    ...(several ? [column("model", modelName)] : []),
+    { label: t("compare.rates"), cell: (row) => dumbbell(row, row.tolerance) },
+    rate("a", first),
+    rate("b", second),
     { ...amount("difference"), cell: pairedDifference },
     { ...column("change"), cell: (row) => badge(row.change) },
     amount("templates"),
@@ -80,54 +156,55 @@ function dumbbell(row, tolerance) {
   );
 }
 
-function questions(given, cells, asked) {
-  const fits = (row) => [asked.a, asked.b].includes(row.model) && (!asked.requirement || row.requirement === asked.requirement);
-  const fit = new Set(cells.flatMap((row, at) => (fits(row) ? [at] : [])));
-  const left = given.chunks.flatMap((one, at) => (one.cells.some((place) => fit.has(place)) ? [at] : []));
+// `how`: {asked, fits(cell), sideOf(cell) → a or b, about(cell) → what both sides share besides the cell,
+// link(filters, …children)}.
+function questions(chunks, cells, how) {
+  const fit = new Set(cells.flatMap((row, at) => (how.fits(row) ? [at] : [])));
+  const left = chunks.flatMap((one, at) => (one.cells.some((place) => fit.has(place)) ? [at] : []));
   const list = el("div", { class: "pairs" });
   const state = el("p", { role: "status" });
   const more = el("p", { class: "more no-print" });
   const found = { fit, left, all: left.length, waiting: new Map(), rest: [], shown: 0 };
   const fail = (error) => list.append(missing(error));
-  const step = () => nextPairs({ cells, asked, found, list, state, more, step }).catch(fail);
+  const step = () => nextPairs({ cells, how, found, list, state, more, step }).catch(fail);
   step();
   return [state, list, more];
 }
 
-async function nextPairs({ cells, asked, found, list, state, more, step }) {
+async function nextPairs({ cells, how, found, list, state, more, step }) {
   more.replaceChildren();
   while (found.rest.length < PAIRED && found.left.length) {
     state.replaceChildren(t("tests.searching", { n: whole(found.all - found.left.length), all: whole(found.all) }));
     const content = await chunk(`tests-${found.left.shift()}`);
-    found.rest.push(...pairedTests(content, cells, asked, found));
+    found.rest.push(...pairedTests(content, cells, how, found));
   }
   const own = found.rest.splice(0, PAIRED);
   found.shown += own.length;
-  list.append(...own.map(([a, b]) => pairOf(a, b, cells[a.place])));
+  list.append(...own.map(([a, b]) => pairOf(a, b, cells[a.place], how)));
   const done = !found.left.length && !found.rest.length;
   state.replaceChildren(t(done ? "compare.all" : "compare.far", { n: whole(found.shown) }));
   if (!done) more.replaceChildren(el("button", { type: "button", click: step }, t("tests.more", { n: PAIRED })));
 }
 
 // Tests of this part of the data whose counterpart has been read as well.
-function pairedTests(content, cells, asked, { fit, waiting }) {
+function pairedTests(content, cells, { asked, sideOf, about }, { fit, waiting }) {
   return matching(content, fit, {}).flatMap((one) => {
     const value = textAt(content.tests, content.texts, one.at);
     const row = cells[one.place];
-    const key = [row.requirement, cellKey(row), value("template"), value("question"), content.tests.sample[one.at]].join("\n");
+    const key = [about(row), row.requirement, cellKey(row), value("template"), value("question"), content.tests.sample[one.at]].join("\n");
     const other = waiting.get(key);
     if (!other) {
       waiting.set(key, one);
       return [];
     }
     waiting.delete(key);
-    const pair = row.model === asked.a ? [one, other] : [other, one];
+    const pair = sideOf(row) === "a" ? [one, other] : [other, one];
     const [a, b] = pair.map((each) => textAt(each.content.tests, each.content.texts, each.at)("outcome"));
     return asked.only === "different" && a === b ? [] : [pair];
   });
 }
 
-function pairOf(a, b, row) {
+function pairOf(a, b, row, { link, about }) {
   const value = textAt(a.content.tests, a.content.texts, a.at);
   const others = new Map(b.own.map((at) => [communitiesAt(b, at), at]));
   const both = a.own.filter((at) => others.has(communitiesAt(a, at))).map((at) => [at, others.get(communitiesAt(a, at))]);
@@ -138,7 +215,15 @@ function pairOf(a, b, row) {
   return el(
     "article",
     { class: "example" },
-    el("h4", {}, testsLink({ requirement: row.requirement, text: value("template") }, name(value("template"))), faint(` · ${flat(row.requirement)} · ${placeOf(row)} `), outcomes[0], " ↔ ", outcomes[1]),
+    el(
+      "h4",
+      {},
+      link({ requirement: row.requirement, text: value("template") }, name(value("template"))),
+      faint(` · ${[about(row), row.requirement].filter(Boolean).map(flat).join(" · ")} · ${placeOf(row)} `),
+      outcomes[0],
+      " ↔ ",
+      outcomes[1],
+    ),
     value("question") && el("div", { class: "quote", dir: "auto" }, plain(value("question"))),
     shown.map(([one, other]) => pairOfReplies(a.content, one, b.content, other)),
     both.length > shown.length && el("p", { class: "faint" }, t("compare.more", { n: whole(both.length - shown.length) })),

@@ -1,6 +1,6 @@
 // The frame of every page: title, controls, contents; rendered again when language or URL changes.
 
-const PAGES = { run: runPage, lake: lakePage };
+const PAGES = { run: runPage, lake: lakePage, compare: comparisonPage };
 const THEMES = ["auto", "light", "dark"];
 
 function begin(first) {

@@ -5,10 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from biasgrid.tasks.aggregate.compare import compare_models
+from biasgrid.tasks.aggregate.compare import compare, compare_models
 from biasgrid.tasks.report.answer import answer
+from biasgrid.tasks.report.html.compare_pages import write_comparison_pages
 from biasgrid.tasks.report.html.mart_tables import as_chunk
 from biasgrid.tasks.report.html.run_pages import write_run_pages
 from biasgrid.tasks.report.verdicts import VERDICTS
@@ -31,6 +33,11 @@ DIFFERENT = """
     inner join tests as other using (requirement, language, input, reflection, template_id, sample)
     where one.model = 'simulated/odd' and other.model = 'simulated/fair' and one.outcome <> other.outcome
 """
+DIFFERENT_NIGHTS = DIFFERENT.replace("tests.run_id = 'N2'", "tests.run_id in ('N1', 'N2')").replace(
+    "one.model = 'simulated/odd' and other.model = 'simulated/fair'",
+    "one.model = 'simulated/odd' and other.model = one.model and one.run_id < other.run_id",
+)
+PAIRS = "document.querySelectorAll('article.example').length"
 NAME = "starter </title><script>alert(8)</script>"
 ONE = "r-N2-simulated-odd-es_es-sexism-03-verbose-utopian-1"
 """The id of a reply."""
@@ -131,6 +138,29 @@ def test_two_models_are_compared_as_the_command_compares_them(tab, pages, nights
         tab.wait(f"{count} > {shown}")
     assert tab.ask(count) == differ > 0
     assert "Yes, " in tab.ask("document.querySelector('.pairs mark').textContent")
+
+
+def test_two_runs_have_a_page_with_the_numbers_of_the_command_and_every_question_that_differs(
+    tab, nights, tmp_path
+):
+    found = compare(nights, "N1", "N2")
+    index = write_comparison_pages(nights, found, tmp_path)[0]
+    tab.complaints.clear()
+    tab.open(index, "#/compare?only=different&model=simulated/odd")
+    tab.wait("/question/.test(document.querySelector('[role=status]').textContent)")
+    (row,) = found.tables["requirements"].filter(pl.col("model") == "simulated/odd").to_dicts()
+    cells = tab.ask("[...document.querySelectorAll('tbody tr td')].slice(0, 7).map((one) => one.textContent)")
+    rates = [re.findall(r"\d+\.\d", cell) for cell in cells[2:5]]
+    points = [f"{100 * abs(row[name]):.1f}" for name in ("difference", "low", "high")]
+    assert rates == [_percents(row, "earlier_rate"), _percents(row, "later_rate"), points]
+    assert cells[5][1:] == row["change"]
+    differ = query(nights, DIFFERENT_NIGHTS).item()
+    while tab.ask("Boolean(document.querySelector('.pairs ~ .more button'))"):
+        shown = tab.ask(PAIRS)
+        tab.ask("document.querySelector('.pairs ~ .more button').click()")
+        tab.wait(f"{PAIRS} > {shown}")
+    assert tab.ask(PAIRS) == differ > 0
+    assert tab.complaints == []
 
 
 def _percents(row: dict[str, Any], *names: str) -> list[str]:

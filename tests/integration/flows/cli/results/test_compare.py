@@ -118,7 +118,7 @@ def test_the_terminal_reports_it_in_80_columns(compare, judged_twice):
     run = judged_twice.run_id
     result = compare(judged_twice, f"{run}@{run}", f"{run}@{SECOND[-8:]}")
     assert (result.code, result.err) == (0, "")
-    for part in ("Findings", "met → not met", "What moved", "Oracles that judge otherwise", "tolerance"):
+    for part in ("Findings", "meets → fails", "What moved", "Oracles that judge otherwise", "tolerance"):
         assert part in result.out
     assert max(map(len, result.out.partition("Findings\n")[2].splitlines())) <= 80
 
@@ -171,6 +171,9 @@ def test_models_of_other_names_are_compared_by_name(compare, judged_twice):
         (("{run}@{run}", "{run}", "--as", "a=b"), ("two evaluations of one run", "--as")),
         (("{run}@{run}", "{run}", "--table", "moves"), ("--format csv",)),
         (("{run}@{run}", "{run}", "--table", "move", "--format", "csv"), ("`move`", "`moves`")),
+        (("{run}@{run}", "{run}", "--format", "html"), ("newest verdicts", "--format html", "`markdown`")),
+        (("{run}@{run}", "{run}", "--format", "json", "--open"), ("a page is opened", "--format json")),
+        (("{run}@{run}", "{run}", "--out", "x"), ("--out", "`--format html`")),
     ],
 )
 def test_mistakes_state_what_there_is(compare, judged_twice, words, expected):
@@ -200,7 +203,7 @@ def test_a_run_that_was_never_judged_states_how_to_go_on(compare, finished, tmp_
     assert compare(found, "UNJUDGED", finished.run_id).is_a_mistake("never judged", "biasgrid resume")
 
 
-def test_two_models_of_one_run_are_compared_prompt_by_prompt(biasgrid, finished):
+def test_two_models_of_one_run_are_compared_prompt_by_prompt(biasgrid, finished, tmp_path):
     words = ("compare", finished.run_id[:8], "--models", "fair", "simulated/constant-no", "--data", finished.data)
     shown = biasgrid(*words)
     assert (shown.code, shown.err) == (0, "")
@@ -213,6 +216,10 @@ def test_two_models_of_one_run_are_compared_prompt_by_prompt(biasgrid, finished)
     assert row["difference"] == pytest.approx(row["later_rate"] - row["earlier_rate"])
     assert (row["difference"] < 0, row["change"]) == (True, "no difference shown")  # 11 templates show none
     assert biasgrid(*words, "--format", "markdown").out.startswith("# simulated/fair → simulated/constant-no\n")
+    assert f"Next  biasgrid compare {finished.run_id} --models simulated/fair" in shown.out
+    page = tmp_path / "page"
+    assert biasgrid(*words, "--format", "html", "--out", page).out == f"{page / 'index.html'}\n"
+    assert {path.name for path in (page / "data").iterdir()} >= {"compare.js", "tests-0.js"}
 
 
 def test_without_ids_the_newest_run_is_compared(biasgrid, compare, finished, two_runs):
