@@ -232,7 +232,7 @@ def compare(given: CompareOptions) -> None:
     from biasgrid.flows.compare.compare import Asked, show, write_page
 
     asked = Asked(given.earlier, given.later, given.pairs or (), given.models)
-    if _asks_page(given):
+    if given.format == "html" or _opens_page(given):
         page = write_page(asked, given.out, given.data)
         typer.echo(page)
         _open(page, wanted=given.open_it)
@@ -240,9 +240,9 @@ def compare(given: CompareOptions) -> None:
     show(asked, given.format, given.table, given.data)
 
 
-def _asks_page(given: CompareOptions) -> bool:
+def _opens_page(given: CompareOptions) -> bool:
     """Raises UserError for options of a page next to another format."""
-    if given.format in ("html", "table") and (given.format == "html" or given.open_it):
+    if given.format == "table" and given.open_it:
         return True
     if given.open_it:
         raise UserError(
