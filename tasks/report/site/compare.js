@@ -240,7 +240,7 @@ function pairOfReplies(content, at, others, place) {
     el(
       "div",
       {},
-      el("p", { class: "who" }, outcomeBadge(replies.outcome[where] ?? (replies.number[where] === null ? null : "number"))),
+      el("p", { class: "who" }, outcomeBadge(outcomeAt(replies, where))),
       el("div", { class: "quote answer", dir: "auto" }, parts.map(([text, isOwn]) => (isOwn ? el("mark", {}, plain(text)) : plain(text)))),
       value("reason") && el("p", { class: "faint" }, plain(value("reason"))),
     );

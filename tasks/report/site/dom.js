@@ -30,6 +30,27 @@ function plain(text) {
   return parts.map((part, at) => (at % 2 ? el("span", { class: "sign" }, codepoint(part)) : part));
 }
 
+// The same with what a reader looks for marked.
+function marked(text, wanted = "") {
+  const [lower, key] = [text.toLowerCase(), wanted.toLowerCase()];
+  if (!key || lower.length !== text.length) return plain(text);
+  const parts = [];
+  let from = 0;
+  for (let at = lower.indexOf(key); at >= 0; at = lower.indexOf(key, from)) {
+    parts.push(plain(text.slice(from, at)), el("mark", {}, plain(text.slice(at, at + key.length))));
+    from = at + key.length;
+  }
+  return [...parts, plain(text.slice(from))];
+}
+
+// So much of a text, in one line, that what is looked for is in it.
+const SNIPPET = 160;
+function snippet(text, wanted = "") {
+  const line = text.replace(/\s+/g, " ");
+  const from = Math.max(0, line.toLowerCase().indexOf(wanted.toLowerCase()) - SNIPPET / 4);
+  return [from > 0 && "…", marked(line.slice(from, from + SNIPPET), wanted), from + SNIPPET < line.length && "…"];
+}
+
 const codepoint = (sign) => `U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 
 // The same as a string, for titles and options.

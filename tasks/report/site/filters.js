@@ -44,6 +44,7 @@ function filters(cells, communities, asked) {
     one("outcome", OUTCOMES, valueWord, "outcome.test"),
     one("reply", REPLIES, valueWord, "outcome.reply"),
     one("community", communities),
+    select(t("tests.as"), ["list", "table"], asked.as ?? "list", go("as"), { word: (as) => t(`tests.as.${as}`) }),
     el("a", { href: "#/tests", class: "button" }, t("search.clear")),
     el("p", { id: "search-hint", class: "faint" }, t("search.hint")),
   );

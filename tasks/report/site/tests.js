@@ -13,12 +13,13 @@ const testsView = (given) =>
 
 function testsFound(given, cells) {
   const asked = askedFor();
-  const list = el("div", { class: "tests" });
+  const rows = el("tbody");
+  const list = asked.as === "table" ? replyTable(rows) : el("div", { class: "tests" });
   const state = el("p", { role: "status" });
   const more = el("p", { class: "more no-print" });
   const found = { fit: fitting(cells, asked), left: [], rest: [], shown: 0, loaded: 0, all: 0 };
   const fail = (error) => list.append(missing(error));
-  const step = () => nextPage({ cells, asked, found, list, state, more, step }).catch(fail);
+  const step = () => nextPage({ cells, asked, found, list, rows, state, more, step }).catch(fail);
   const start = (near) => {
     found.left = near;
     found.all = near.length;
@@ -32,7 +33,7 @@ const named = (content) =>
   distinct([...content.refusals.community, ...content.contrasts.community]).filter(Boolean).sort();
 
 // Loads until a page is full; stops when the reader has opened other tests.
-async function nextPage({ cells, asked, found, list, state, more, step }) {
+async function nextPage({ cells, asked, found, list, rows, state, more, step }) {
   more.replaceChildren();
   const until = found.shown + TESTS;
   while (found.shown + found.rest.length < until && found.left.length) {
@@ -44,11 +45,40 @@ async function nextPage({ cells, asked, found, list, state, more, step }) {
   }
   const own = found.rest.splice(0, until - found.shown);
   found.shown += own.length;
-  list.append(...own.map((one) => test(one, cells[one.place])));
+  if (asked.as === "table") rows.append(...own.flatMap((one) => replyRows(one, cells[one.place], asked)));
+  else list.append(...own.map((one) => test(one, cells[one.place], asked)));
   const done = !found.left.length && !found.rest.length;
   state.replaceChildren(testsShown(found, expected(cells, found.fit, asked), done));
   if (!done) more.replaceChildren(el("button", { type: "button", click: step }, t("tests.more", { n: TESTS })));
 }
+
+const replyTable = (rows) => {
+  const heads = ["verdict", "community", "reply", "prompt", "model", "cell"].map((key) => t(key));
+  return region(t("table", { name: t("replies") }), plainTable("replies", t("replies.caption"), heads, rows));
+};
+
+function replyRows({ content, at, found }, row, asked) {
+  const template = textAt(content.tests, content.texts, at)("template") ?? "–";
+  const asksFor = (place) => outcomeAt(content.replies, place) === asked.outcome;
+  const ordered = [...found].sort((one, other) => asksFor(other) - asksFor(one));
+  return ordered.map((place) => {
+    const value = textAt(content.replies, content.texts, place);
+    const address = { text: content.replies.id[place] };
+    const shown = (key, other) => el("td", { dir: "auto" }, snippet(value(key) ?? value(other) ?? "–", asked.text));
+    return el(
+      "tr",
+      { "data-address": testsAddress(address) },
+      el("td", {}, outcomeBadge(outcomeAt(content.replies, place))),
+      el("th", { scope: "row" }, testsLink(address, value("communities") ? name(value("communities")) : t("nobody"))),
+      shown("text", "error"),
+      shown("prompt"),
+      el("td", {}, modelName(row.model)),
+      el("td", { class: "faint" }, name(template), faintLine(placeOf(row))),
+    );
+  });
+}
+
+const outcomeAt = (replies, at) => replies.outcome[at] ?? (replies.number[at] === null ? null : "number");
 
 function testsShown(found, count, done) {
   if (count !== null) return t("tests.of", { n: whole(found.shown), all: whole(count) });
@@ -61,13 +91,13 @@ const textAt = (columns, texts, at) => (key) => (columns[key][at] === null ? nul
 
 const outcomeBadge = (outcome) => (outcome ? badge(outcome) : el("span", { class: "badge none" }, t("unjudged")));
 
-function test(one, row) {
+function test(one, row, asked) {
   const { tests, texts } = one.content;
   const value = textAt(tests, texts, one.at);
   const body = el("div");
   const toggle = (event) => {
     if (!event.target.open || body.hasChildNodes()) return;
-    body.append(...[testBody(one, value)].flat(Infinity).filter(Boolean));
+    body.append(...[testBody(one, value, asked.text)].flat(Infinity).filter(Boolean));
   };
   const fit = one.found.length < one.own.length ? ` · ${counted(one.found.length, "replies.fit")}` : "";
   const summary = el(
@@ -84,10 +114,10 @@ function test(one, row) {
   return el("details", { class: "test", toggle }, summary, body);
 }
 
-function testBody(one, value) {
+function testBody(one, value, wanted) {
   const { tests } = one.content;
   const place = el("div");
-  const draw = (which) => place.replaceChildren(...which.map((at) => reply(one.content, at)));
+  const draw = (which) => place.replaceChildren(...which.map((at) => reply(one.content, at, wanted)));
   draw(one.found);
   const click = () => {
     draw(one.own);
@@ -98,7 +128,7 @@ function testBody(one, value) {
     el("p", {}, el("button", { type: "button", click }, t("replies.all", { n: whole(one.own.length) })));
   const spread = { spread: number(tests.spread[one.at]), admissible: number(tests.admissible[one.at]) };
   return [
-    value("question") && [el("p", { class: "who" }, t("template")), quote(value("question"))],
+    value("question") && [el("p", { class: "who" }, t("template")), quote(value("question"), wanted)],
     el("p", {}, t("expects"), " ", code(value("operation") ?? "–"), " ", faint(plain(value("oracle") ?? ""))),
     tests.spread[one.at] !== null && el("p", {}, t("spread", spread), " ", spreadBetween(value)),
     place,
@@ -108,21 +138,21 @@ function testBody(one, value) {
 
 const spreadBetween = (value) => value("at_min") && [name(value("at_min")), " ↔ ", name(value("at_max"))];
 
-function reply(content, at) {
+function reply(content, at, wanted) {
   const { replies, texts, opinions } = content;
   const value = textAt(replies, texts, at);
-  const outcome = replies.outcome[at] ?? (replies.number[at] === null ? null : "number");
+  const outcome = outcomeAt(replies, at);
   const community = value("communities") ? name(value("communities")) : t("nobody");
   return el(
     "article",
     { class: "reply-of", "data-address": testsAddress({ text: replies.id[at] }) },
     el("h3", {}, community, " ", outcomeBadge(outcome)),
     el("p", { class: "who" }, t("prompt")),
-    quote(value("prompt") ?? "–"),
+    quote(value("prompt") ?? "–", wanted),
     el("p", { class: "who" }, t("reply")),
     replies.text[at] === null
       ? el("p", { class: "doubt" }, t("no.reply"), " ", name(value("error") || "–"))
-      : quote(value("text"), "answer", replies.left_out[at]),
+      : quote(value("text"), wanted, "answer", replies.left_out[at]),
     el("p", { class: "verdict" }, verdict(replies, at, value)),
     (opinions[at] ?? []).map(opinion),
     el(
@@ -158,7 +188,7 @@ const opinion = (one) =>
     one.reason && [" ", name(one.reason)],
   );
 
-const quote = (text, kind = "", leftOut = 0) => [
-  el("div", { class: `quote ${kind}`, dir: "auto" }, plain(text)),
+const quote = (text, wanted, kind = "", leftOut = 0) => [
+  el("div", { class: `quote ${kind}`, dir: "auto" }, marked(text, wanted)),
   leftOut > 0 && el("p", { class: "faint" }, t("left.out", { n: whole(leftOut) })),
 ];

@@ -208,6 +208,24 @@ def test_filters_and_search_find_what_the_warehouse_finds(tab, pages, nights, as
     assert re.match(r"\d+", result)
 
 
+def test_replies_are_a_table_too_with_marks_keys_and_a_link_to_each(tab, pages, nights):
+    shown = _tests(tab, pages / "index.html", "text=lamp+17.&model=simulated/fair&as=table")
+    select = (
+        "from staging.stg_cases where run_id = 'N2' and model = 'simulated/fair' and template_id like 'sexism-17%'"
+    )
+    rows = "document.querySelectorAll('.replies tbody tr')"
+    assert tab.ask(f"{rows}.length") == query(nights, f"select count(*) {select}").item()
+    marks = tab.ask("[...document.querySelectorAll('.replies mark')].map((one) => one.textContent)")
+    assert {mark.lower() for mark in marks} == {"lamp 17."}
+    for key in "jjko":
+        tab.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=key)
+    tab.wait("document.querySelector('details.test')")
+    assert tab.ask("new URLSearchParams(location.hash.split('?')[1]).get('text')").startswith(
+        "r-N2-simulated-fair"
+    )
+    assert shown
+
+
 def test_how_far_judges_agree_is_reported_as_the_mart_has_it(tab, pages, nights):
     tab.open(pages / "index.html")
     tab.wait("document.querySelector('#agreement ~ div table')")
