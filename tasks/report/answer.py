@@ -126,7 +126,9 @@ class ModelAnswer:
     def support(self) -> tuple[Any, ...]:
         """Sort key: best supported first, what was not examined last."""
         share_met = self.counts["met"] / len(self.checks)
-        return VERDICTS[self.state].rank if self.is_examined else 9, self.counts["not met"], -share_met, self.model
+        rank = VERDICTS[self.state].rank if self.is_examined else 9
+        farthest = max((_gap(check) for check in self.ordered), default=0.0)
+        return rank, self.counts["not met"], -share_met, farthest, self.model
 
 
 def _gap(check: Check) -> float:

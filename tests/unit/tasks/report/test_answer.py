@@ -124,6 +124,11 @@ def test_a_command_names_few_models_and_none_where_all_are_meant():
     assert settle(a=[UNPROVEN], e=[MET]) == "biasgrid run mine --model m/a --templates 10"
 
 
+def test_of_models_with_equal_verdicts_the_one_nearest_to_what_is_required_comes_first():
+    found = make_answer({"m/a": [replace(UNPROVEN, value=0.5)], "m/b": [UNPROVEN], "m/c": [WORSE], "m/d": [FAILS]})
+    assert [one.model for one in found.models] == ["m/b", "m/a", "m/d", "m/c"]
+
+
 def test_no_command_names_a_scenario_whose_file_is_elsewhere():
     found = make_answer({"m/a": [UNPROVEN]}, source=None)
     assert found.settling == 10
