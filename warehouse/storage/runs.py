@@ -196,6 +196,8 @@ def find_run(lake: Lake, run_id: str | None, states: tuple[str, ...] | None = No
     return found
 
 
+SHOWN: Final = 3
+"""Runs that a message names at most, the newest of them."""
 SHORT: Final = 8
 """Characters of an id: only runs that start within a second of each other share them."""
 
@@ -218,6 +220,11 @@ def short_id(lake: Lake, run: Run) -> str:
     return short_ids(all_runs(lake))[run.run_id]
 
 
+def _ends(run_id: str, length: int) -> tuple[str, str]:
+    """Beginning and end of an id, as long as what was typed."""
+    return run_id[:length], run_id[-length:]
+
+
 def _find_run(lake: Lake, run_id: str | None, states: tuple[str, ...] | None, has_replies: bool) -> Run:
     runs = all_runs(lake)
     if run_id is None:
@@ -234,6 +241,10 @@ def _find_run(lake: Lake, run_id: str | None, states: tuple[str, ...] | None, ha
     found = [run for run in runs if run.run_id.startswith(wanted) or run.run_id.endswith(wanted)]
     if len(found) == 1:
         return found[0]
-    what = f"run `{run_id}` is unknown" if not found else f"run `{run_id}` may be any of {len(found)} runs"
-    remedy = nearest(run_id, [run.run_id for run in runs]) or "see `biasgrid runs`"
-    raise UserError(Problem(what, lake.named, remedy))
+    if found:
+        some = ", ".join(f"`{run.run_id}`" for run in found[-SHOWN:])
+        remedy = f"name more of it, as `biasgrid runs` lists them: {some}"
+        raise UserError(Problem(f"run `{run_id}` may be any of {len(found)} runs", lake.named, remedy))
+    near = {part: run.run_id for run in runs for part in _ends(run.run_id, len(wanted))}
+    remedy = nearest(run_id, near, near) or "see `biasgrid runs`"
+    raise UserError(Problem(f"run `{run_id}` is unknown", lake.named, remedy))
