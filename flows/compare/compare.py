@@ -92,7 +92,7 @@ def show(asked: Asked, kind: Format = "table", part: str | None = None, data: st
 def write_page(asked: Asked, out: Path | None = None, data: str | Path | None = None) -> Path:
     """The page of a comparison, in `reports/compare-A-B` by default. Raises UserError as `show` does, and for what
     has no page."""
-    from biasgrid.tasks.report.html.compare_pages import write_comparison_pages
+    from biasgrid.flows.compare.page import write_comparison_pages
 
     asked.refuse_misuse()
     lake = existing_lake(data)

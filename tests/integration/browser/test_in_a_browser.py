@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from biasgrid.flows.compare.page import write_comparison_pages
 from biasgrid.tasks.aggregate.compare import compare, compare_models
 from biasgrid.tasks.report.answer import answer
-from biasgrid.tasks.report.html.compare_pages import write_comparison_pages
 from biasgrid.tasks.report.html.mart_tables import as_chunk
 from biasgrid.tasks.report.html.run_pages import write_run_pages
 from biasgrid.tasks.report.verdicts import VERDICTS
