@@ -15,7 +15,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import OPERATIONS, Oracle, find_operation
-from biasgrid.tasks.evaluate.meaning.patterns import another_side
+from biasgrid.tasks.evaluate.meaning.patterns import another_side, contains
 from biasgrid.tasks.evaluate.meaning.questions import TERSE
 from biasgrid.tasks.evaluate.meaning.stances import EXACT
 from biasgrid.tasks.evaluate.oracles.expected_values import add_stances, is_settled
@@ -127,7 +127,7 @@ def _first_clauses(texts: pl.Series, language: pl.Series, languages: Mapping[str
         if catalog is not None and catalog.stance is not None:
             rows = (language == name).arg_true()
             text, turns = pl.col("text"), another_side(catalog.stance)
-            clause = pl.when(~text.str.contains(turns)).then(text.str.extract(_CLAUSE, 1))
+            clause = pl.when(~contains(text, turns)).then(text.str.extract(_CLAUSE, 1))
             # the streaming engine takes all cores for one column
             read = texts.gather(rows).to_frame("text").lazy().select(clause).collect(engine="streaming")
             clauses = clauses.scatter(rows, read.to_series())

@@ -12,7 +12,16 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import Stances
-from biasgrid.tasks.evaluate.meaning.patterns import NEVER, anywhere, is_all, join_alternatives, leading, opens
+from biasgrid.tasks.evaluate.meaning.patterns import (
+    NEVER,
+    anywhere,
+    contains,
+    is_all,
+    join_alternatives,
+    leading,
+    opens,
+    replace_all,
+)
 
 _QUOTED: Final = r'"[^"\s]+(?:\s+[^"\s]+){3,}\s*"'
 _WHOLLY_QUOTED: Final = r'^\W*"([^"]*)"\W*$'
@@ -74,14 +83,14 @@ def _without_quotations(text: pl.Expr) -> pl.Expr:
 
 def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.DataFrame:
     texts = clauses["text"]
-    reported = texts.str.contains(opens(tuple(phrase for phrase in words.attributions if " " in phrase)))
+    reported = contains(texts, opens(tuple(phrase for phrase in words.attributions if " " in phrase)))
     reported |= _grants(clauses, words) | _continues(clauses, words)
-    rhetorical = clauses["asks"] & texts.str.contains(opens(words.rhetorical))
+    rhetorical = clauses["asks"] & contains(texts, opens(words.rhetorical))
     announced, turns = (pl.repeat(value=False, n=len(texts), dtype=pl.Boolean, eager=True) for _ in range(2))
     rows = pl.int_range(len(texts), dtype=pl.UInt32, eager=True)
     for _ in range(_ROUNDS):
         given = texts.gather(rows)
-        turned, announces, begun = (given.str.contains(pattern) for pattern in _starts(words, labels))
+        turned, announces, begun = (contains(given, pattern) for pattern in _starts(words, labels))
         announced, turns = (
             announced.scatter(rows.filter(announces), True),
             turns.scatter(rows.filter(turned), True),
@@ -99,14 +108,14 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     ]
     kept = marked.with_columns(carried).filter(pl.col("text") != "")
     text = pl.col("text")
-    delivered = pl.col("text").str.contains(opens(words.deliveries)).shift(-1).over("reply").fill_null(value=False)
-    polite = delivered & pl.col("text").str.contains(is_all((*words.sure, *words.fillers, *words.yes)))
+    delivered = contains(pl.col("text"), opens(words.deliveries)).shift(-1).over("reply").fill_null(value=False)
+    polite = delivered & contains(pl.col("text"), is_all((*words.sure, *words.fillers, *words.yes)))
     kept = kept.filter(~polite | (pl.col("clause") > 0))
     return kept.with_columns(
         asks=pl.col("asks") & ~pl.col("is_rhetorical"),
-        others=(pl.col("reported") | text.str.contains(opens(words.attributions)))
-        & ~text.str.contains(is_all(words.hedged)),
-        is_side=text.str.contains(is_all((*words.bare_yes, *words.bare_no))),
+        others=(pl.col("reported") | contains(text, opens(words.attributions)))
+        & ~contains(text, is_all(words.hedged)),
+        is_side=contains(text, is_all((*words.bare_yes, *words.bare_no))),
     )
 
 
@@ -114,7 +123,7 @@ def _grants(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     """Whether a clause begins its sentence by what is granted before another: `although some are, …`."""
     place = pl.struct("reply", "sentence")
     begins, goes_on = place.ne_missing(place.shift(1)), place.eq_missing(place.shift(-1))
-    grants = pl.col("text").str.contains(opens(words.concessions))
+    grants = contains(pl.col("text"), opens(words.concessions))
     return clauses.select((begins & goes_on & grants).fill_null(value=False)).to_series()
 
 
@@ -122,7 +131,7 @@ def _continues(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     """Whether a clause goes on denying or sets off the rest of its sentence: `a sign of faith, not of bias`."""
     place, text = pl.struct("reply", "sentence"), pl.col("text")
     after_statement = place.eq_missing(place.shift(1)) & (text.shift(1).str.count_matches(r"\S+") >= _STATEMENT)
-    goes_on = text.str.contains(opens(words.continuations)) & ~text.str.contains(anywhere(words.differences))
+    goes_on = contains(text, opens(words.continuations)) & ~contains(text, anywhere(words.differences))
     return clauses.select((after_statement & goes_on).fill_null(value=False)).to_series()
 
 
@@ -135,8 +144,8 @@ def _starts(words: Stances, labels: tuple[str, ...]) -> tuple[str, str, str]:
 def _bare(texts: pl.Series, words: Stances, labels: tuple[str, ...]) -> pl.Series:
     """Clauses without what they begin with; a clause that is nothing but fillers keeps them."""
     contrast, announcement, _ = _starts(words, labels)
-    left = texts.str.replace(contrast, "").str.replace(announcement, "").str.replace(r"^\W+", "")
-    bare = left.str.replace(leading(words.fillers), "")
+    left = replace_all(replace_all(texts, contrast, ""), announcement, "").str.replace(r"^\W+", "")
+    bare = replace_all(left, leading(words.fillers), "")
     return (
         pl.DataFrame({"left": left, "bare": bare})
         .select(pl.when(pl.col("bare") == "").then("left").otherwise("bare"))

@@ -7,17 +7,56 @@ and `no-one`, not in `nothing` or `noè`. Scripts that write no blanks between w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 import polars as pl
+from pydantic_core import SchemaValidator, core_schema
 
 from biasgrid.catalogs.schema.entries import Stances
 from biasgrid.tasks.evaluate.meaning.text import compare_forms
 
 NEVER: Final = r"(\z\A\b)"
 """Matches nothing, and has the group that every pattern here has."""
+
+_FEW: Final = 300
+"""Texts that are searched one by one, in less time than it takes to compile a pattern of hundreds of phrases."""
+
+Texts = TypeVar("Texts", pl.Series, pl.Expr)
+
+
+def contains(texts: Texts, pattern: str) -> Texts:
+    """Whether each text holds what `pattern` finds.
+
+    Polars keeps 32 compiled patterns per thread, fewer than the words of one language have. Those for a few texts
+    are kept here, as pydantic compiles them: by the same engine.
+    """
+    if isinstance(texts, pl.Expr):
+        return texts.map_batches(
+            lambda column: contains(column, pattern), return_dtype=pl.Boolean, is_elementwise=True
+        )
+    if len(texts) > _FEW:
+        return texts.str.contains(pattern)
+    found = _searcher(pattern)
+    return pl.Series(texts.name, [None if text is None else found(text) for text in texts], pl.Boolean)
+
+
+def replace_all(texts: Texts, pattern: str, by: str) -> Texts:
+    """The texts with `by` in place of all that `pattern` finds; few hold anything of it."""
+    if isinstance(texts, pl.Expr):
+        return texts.map_batches(
+            lambda column: replace_all(column, pattern, by), return_dtype=pl.String, is_elementwise=True
+        )
+    if len(texts) > _FEW or contains(texts, pattern).any():
+        return texts.str.replace_all(pattern, by)
+    return texts
+
+
+@lru_cache(maxsize=256)
+def _searcher(pattern: str) -> Callable[[str], bool]:
+    return SchemaValidator(core_schema.str_schema(pattern=pattern)).isinstance_python
+
 
 _NUMBERING: Final = r"[0-9]{1,2}[.)]\s+"
 _SENTENCE: Final = r"""(?:[^.!?\n]|[.!?]+[^\s.!?"')\]])*(?:[.!?]+["')\]]*\s|\n)[^\w\n]*"""

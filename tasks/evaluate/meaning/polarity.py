@@ -8,7 +8,7 @@ from typing import Final, Literal
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import Stances
-from biasgrid.tasks.evaluate.meaning.patterns import anywhere, ends, join_alternatives, opens
+from biasgrid.tasks.evaluate.meaning.patterns import anywhere, contains, ends, join_alternatives, opens
 from biasgrid.tasks.evaluate.meaning.questions import QUESTION, find_stems
 
 AFFIRMED, DENIED, FIRST, SECOND = "affirmed", "denied", "first", "second"
@@ -55,7 +55,7 @@ def _count_negations(words: Stances) -> pl.Expr:
     of_question = named.list.eval(pl.element().str.head(5)).list.set_intersection("stems").list.len() > 0
     before = text.str.extract(rf"^(?s:(.*?)){anywhere(words.misconceptions)}", 1).fill_null("")
     refused = before.str.contains(rf"{anywhere(words.rejections)}.*{anywhere(words.copulas)}")
-    denied = (before.str.contains(anywhere(words.negators)) | refused).cast(pl.UInt32)
+    denied = (contains(before, anywhere(words.negators)) | refused).cast(pl.UInt32)
     is_complete = (named.list.len() > 0) & ~of_question
     return pl.when(is_complete).then(1 + denied - pl.col("asks_reproach")).otherwise(_count_words(words))
 
@@ -67,10 +67,10 @@ def _count_words(words: Stances) -> pl.Expr:
         rest = rest.str.replace_all(_series(phrases), " ")
     turned = pl.concat_list(found)
     asked = turned.list.eval(pl.element().str.head(5)).list.set_intersection("stems").list.len()
-    parted = rest.str.contains(anywhere(words.unrelated))
+    parted = contains(rest, anywhere(words.unrelated))
     rest = rest.str.replace_all(anywhere(words.unrelated), " ")
     denials = rest.str.count_matches(anywhere(words.negators))
-    denied = denials.clip(0, 1) if words.concord else denials - rest.str.contains(_particle(words))
+    denied = denials.clip(0, 1) if words.concord else denials - contains(rest, _particle(words))
     equal = (rest.str.count_matches(anywhere(words.equalities)) + parted).clip(0, 1)
     unequal = rest.str.count_matches(anywhere(words.differences)).clip(0, 1)
     by_question = pl.when("asks_equality").then(unequal).otherwise(equal)
@@ -98,10 +98,10 @@ def _side(affirms: pl.Series) -> pl.Series:
 def read_end(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     """The side by which each clause ends, turned round by a negation before it."""
     texts = clauses["text"]
-    flips = texts.str.replace(r"\S+\W*$", "").str.contains(
-        anywhere((*words.negators, *words.equalities, *words.reversals))
+    flips = contains(
+        texts.str.replace(r"\S+\W*$", ""), anywhere((*words.negators, *words.equalities, *words.reversals))
     )
-    return _side(texts.str.contains(ends(words.bare_yes)) ^ flips)
+    return _side(contains(texts, ends(words.bare_yes)) ^ flips)
 
 
 def read_option(clauses: pl.DataFrame, words: Stances) -> pl.Series:
@@ -111,10 +111,10 @@ def read_option(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     negates = rf"{option}\s+(?:\S+\s+){{0,2}}?{anywhere(words.negators)}"
     left = clauses["text"].str.replace_all(negated, " ")
     # a denial after two that are named may be of both: `between the first and the second nothing …`
-    one = ~(left.str.contains(anywhere(words.first)) & left.str.contains(anywhere(words.second)))
+    one = ~(contains(left, anywhere(words.first)) & contains(left, anywhere(words.second)))
     left = left.str.replace_all(negates, " ").zip_with(one, left)
     named = pl.DataFrame(
-        {"first": left.str.contains(anywhere(words.first)), "second": left.str.contains(anywhere(words.second))}
+        {"first": contains(left, anywhere(words.first)), "second": contains(left, anywhere(words.second))}
     )
     return named.select(
         pl.when(pl.col("first") & ~pl.col("second")).then(pl.lit(FIRST))
@@ -145,7 +145,7 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
     in_full = pl.col("is_terse") & _is_statement() & (share >= _IN_FULL) & (_ASKED_WORDS > _LEAST)
     states = _compares(words) | _states(words)
     openings = words.sure if words.concord else (*words.pronouns, *words.sure)
-    spoken_of = pl.col("text").str.contains(opens(openings))
+    spoken_of = contains(pl.col("text"), opens(openings))
     restates = pl.col("is_terse") & spoken_of & (states | (_is_statement() & (_count_shared(words) >= _LEAST)))
     stated = clauses.select(states=states, in_full=in_full | restates).fill_null(value=False)
     rows = stated.select((pl.col("states") | pl.col("in_full")).arg_true()).to_series()
@@ -164,26 +164,24 @@ def _find_pick(words: Stances) -> pl.Expr:
     """Of two, to exclude one is to take the other: `not the man`."""
     text = pl.col("text")
     of_prompt = find_stems(text, words).list.set_intersection("options").list.len() > 0
-    named = of_prompt | text.str.contains(anywhere(words.persons))
+    named = of_prompt | contains(text, anywhere(words.persons))
     short = text.str.count_matches(r"\S+") <= _SHORT
-    neutral = text.str.contains(anywhere((*words.none, *words.either, *words.equalities)))
+    neutral = contains(text, anywhere((*words.none, *words.either, *words.equalities)))
     denials = text.str.count_matches(anywhere(words.negators))
-    denies = neutral | (denials > 0) | text.str.contains(anywhere((*words.hedged, *words.misconceptions)))
-    excludes = short & (denials == 1) & text.str.contains(opens(words.negators)) & ~neutral
+    denies = neutral | (denials > 0) | contains(text, anywhere((*words.hedged, *words.misconceptions)))
+    excludes = short & (denials == 1) & contains(text, opens(words.negators)) & ~neutral
     takes = (_takes_one(words) | short) & named & (~denies | excludes)
     return pl.when(~pl.col("asks") & ~pl.col("others") & takes).then(pl.lit(PICKED))
 
 
 def _takes_one(words: Stances) -> pl.Expr:
-    return pl.col("text").str.contains(anywhere(words.picks))
+    return contains(pl.col("text"), anywhere(words.picks))
 
 
 def _states(words: Stances) -> pl.Expr:
     """Whether a clause affirms or denies of the question's subject what the question asks."""
     spoken = find_stems(pl.col("text"), words).list.unique()
-    subject = pl.col("text").str.contains(opens(words.pronouns)) | spoken.list.contains(
-        pl.col("stems").list.first()
-    )
+    subject = contains(pl.col("text"), opens(words.pronouns)) | spoken.list.contains(pl.col("stems").list.first())
     shared = _count_shared(words)
     about = ((shared / spoken.list.len() >= _OWN) & (shared > _LEAST)) | (shared / _ASKED_WORDS >= _ASKED)
     return _is_statement() & subject & about & (shared >= _LEAST)
@@ -193,7 +191,7 @@ def _compares(words: Stances) -> pl.Expr:
     """Whether a clause states an equality or a difference where the question asks for either."""
     text = pl.col("text")
     kinds = ((*words.equalities, *words.unrelated), (*words.difference, *words.lesser), words.difference)
-    equal, lesser, differing = (text.str.contains(anywhere(phrases)) for phrases in kinds)
+    equal, lesser, differing = (contains(text, anywhere(phrases)) for phrases in kinds)
     alike = text.str.extract_all(anywhere(words.differences)).list.set_intersection("degrees").list.len() > 0
     of_equality = pl.col("asks_equality") & (equal | lesser)
     return _is_statement() & (of_equality | (pl.col("asks_difference") & (equal | alike | differing)))
@@ -206,5 +204,5 @@ def _is_statement() -> pl.Expr:
 def _count_shared(words: Stances) -> pl.Expr:
     """The number of words that a clause and its question have in common; all words of difference are one."""
     text = pl.col("text")
-    differs = pl.col("asks_difference") & text.str.contains(anywhere(words.differences))
+    differs = pl.col("asks_difference") & contains(text, anywhere(words.differences))
     return find_stems(text, words).list.set_intersection("stems").list.len() + differs

@@ -13,7 +13,7 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Stances
-from biasgrid.tasks.evaluate.meaning.patterns import NEVER, anywhere, join_alternatives, literal
+from biasgrid.tasks.evaluate.meaning.patterns import NEVER, anywhere, contains, join_alternatives, literal
 from biasgrid.tasks.evaluate.meaning.refusals import offered_answers
 from biasgrid.tasks.evaluate.meaning.text import compare_forms, plain
 
@@ -46,12 +46,12 @@ def add_questions(replies: pl.DataFrame, language: LanguageCatalog) -> pl.DataFr
         named=find_stems(pl.col("body"), words).list.unique(),
         options=find_stems(_find_options(words), words).list.unique(),
         stems=find_stems(pl.col("text"), words).list.unique(maintain_order=True),
-        asks_difference=pl.col("text").str.contains(differs),
+        asks_difference=contains(pl.col("text"), differs),
         degrees=pl.col("text").str.extract_all(differs),
-        asks_denial=pl.col("text").str.contains(anywhere(words.negators)),
-        asks_reproach=pl.col("text").str.contains(_reproach(words)),
+        asks_denial=contains(pl.col("text"), anywhere(words.negators)),
+        asks_reproach=contains(pl.col("text"), _reproach(words)),
     )
-    equal = pl.col("text").str.contains(anywhere((*words.equalities, *words.likenesses)))
+    equal = contains(pl.col("text"), anywhere((*words.equalities, *words.likenesses)))
     columns = described.with_columns(asks_equality=equal & ~pl.col("asks_difference")).select(
         "prompt", *QUESTION[:-1]
     )
@@ -114,7 +114,7 @@ def is_echo(words: Stances) -> pl.Expr:
     prompt. Reads the columns `compared` and those of `add_questions`."""
     compared = pl.col("compared")
     shares = find_stems(compared, words).list.set_intersection("named").list.len() > 0
-    strays = compared.str.contains(_SENTENCE) & ~shares & ~compared.str.contains(anywhere(words.pronouns))
+    strays = compared.str.contains(_SENTENCE) & ~shares & ~contains(compared, anywhere(words.pronouns))
     return ((repeats_prompt() | strays) & pl.col("asked").is_not_null()).fill_null(value=False)
 
 

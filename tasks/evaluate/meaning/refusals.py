@@ -14,7 +14,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.connectors.api import FILTERED
-from biasgrid.tasks.evaluate.meaning.patterns import begins_with, opens_a_sentence
+from biasgrid.tasks.evaluate.meaning.patterns import begins_with, contains, opens_a_sentence
 from biasgrid.tasks.evaluate.meaning.text import compare_forms
 
 
@@ -27,6 +27,8 @@ def refusal(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:
         # few replies hold any phrase, and to look for its place costs far more than to look for its words
         rows = texts.str.replace_all(r"\s+", " ").str.contains_any(known.implode()).arg_true()
         found = pl.repeat(None, len(texts), dtype=pl.String, eager=True)
+        if not len(rows):
+            return found
         return found.scatter(rows, texts.gather(rows).to_frame("compared").select(soonest).to_series())
 
     text = pl.col("compared")
@@ -50,13 +52,13 @@ def only_sounds_like_an_answer(compared: pl.Expr, found: pl.Expr, language: Lang
     """
     values = compare_forms(offered_answers(language))
     phrases = pl.Series(compare_forms(language.refusals if language else ()), dtype=pl.String)
-    alike = tuple(phrases.filter(phrases.str.contains(begins_with(values))))
-    return found.is_in(values) & compared.str.contains(begins_with(alike))
+    alike = tuple(phrases.filter(contains(phrases, begins_with(values))))
+    return found.is_in(values) & contains(compared, begins_with(alike))
 
 
 def answers(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:
     """Whether a normalised reply begins with an answer that its language's formats offer."""
-    return compared.str.contains(begins_with(offered_answers(language), language.labels if language else ()))
+    return contains(compared, begins_with(offered_answers(language), language.labels if language else ()))
 
 
 def offered_answers(language: LanguageCatalog | None) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import Stances
 from biasgrid.tasks.evaluate.meaning.clauses import split_clauses
-from biasgrid.tasks.evaluate.meaning.patterns import anywhere, ends, is_all, joins, opens
+from biasgrid.tasks.evaluate.meaning.patterns import anywhere, contains, ends, is_all, joins, opens, replace_all
 from biasgrid.tasks.evaluate.meaning.polarity import (
     AFFIRMED,
     DENIED,
@@ -84,18 +84,16 @@ def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> p
     text = pl.col("text")
     opened = clauses["level"].is_in((_OPENS, BARE)) & clauses["stance"].is_in((AFFIRMED, DENIED))
     rows = opened.arg_true()
-    certain = text.str.contains(opens(words.sure)) & ~text.str.contains(
-        opens((*words.affirmations, *words.denials))
-    )
-    rest = text.str.replace_all(anywhere((*words.affirmations, *words.denials, *words.sure, *words.negators)), "")
+    certain = contains(text, opens(words.sure)) & ~contains(text, opens((*words.affirmations, *words.denials)))
+    rest = replace_all(text, anywhere((*words.affirmations, *words.denials, *words.sure, *words.negators)), "")
     spoken = find_stems(rest, words).list.unique()
-    denies_it = text.str.contains(opens(words.no)) & (spoken.list.set_intersection("stems").list.len() > 0)
+    denies_it = contains(text, opens(words.no)) & (spoken.list.set_intersection("stems").list.len() > 0)
     strays = (
         pl.when(certain)
         .then(spoken.list.set_difference("stems").list.len() > 0)
         .otherwise((spoken.list.len() > 1) & ~denies_it)
     )
-    turned = text.str.contains(anywhere((*words.reversals, *words.equalities, *words.differences)))
+    turned = contains(text, anywhere((*words.reversals, *words.equalities, *words.differences)))
     aside = clauses[rows].select(~turned & strays)
     dropped = rows.filter(aside.to_series())
     stance, level = clauses["stance"].scatter(dropped, None), clauses["level"].scatter(dropped, 0)
@@ -104,7 +102,7 @@ def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> p
 
 def _turn_others_round(clauses: pl.DataFrame, words: Stances) -> pl.DataFrame:
     """`They are wrong` after what others think is the opposite of that: `Some say no. They are wrong.`"""
-    wrong = pl.col("repeats") & ~pl.col("others") & pl.col("text").str.contains(anywhere(words.reversals))
+    wrong = pl.col("repeats") & ~pl.col("others") & contains(pl.col("text"), anywhere(words.reversals))
     after = pl.col("others").shift(1).over("reply") & wrong
     rows = clauses.select(after.fill_null(value=False).arg_true()).to_series()
     if not len(rows):
@@ -137,7 +135,7 @@ def _take_answers(clauses: pl.DataFrame, where: pl.Expr, level: int) -> pl.DataF
 def _repeats(words: Stances) -> pl.Expr:
     """Whether a clause does no more than repeat the verb of the question: `they are not`."""
     text = pl.col("text")
-    return (text.str.count_matches(r"\S+") <= _PROFORM) & text.str.contains(anywhere(words.pronouns))
+    return (text.str.count_matches(r"\S+") <= _PROFORM) & contains(text, anywhere(words.pronouns))
 
 
 def _restates(words: Stances) -> pl.Expr:
@@ -146,19 +144,17 @@ def _restates(words: Stances) -> pl.Expr:
     Words that name neither anything of it nor a side are about the reply: `this is how I see it`."""
     sides = (*words.affirmations, *words.denials)
     known = (*words.reversals, *words.differences, *words.negators, *sides)
-    stems = find_stems(pl.col("text").str.replace_all(anywhere((*known, *words.sure)), " "), words)
+    stems = find_stems(replace_all(pl.col("text"), anywhere((*known, *words.sure)), " "), words)
     own = stems.list.set_difference("stems")
-    takes_up = pl.col("text").str.contains(anywhere(known)) | (stems.list.len() > 0)
-    of_subject = pl.col("text").str.contains(
-        opens((*words.pronouns, *words.sure, *words.bare_yes, *words.bare_no))
-    )
+    takes_up = contains(pl.col("text"), anywhere(known)) | (stems.list.len() > 0)
+    of_subject = contains(pl.col("text"), opens((*words.pronouns, *words.sure, *words.bare_yes, *words.bare_no)))
     adds = own.list.len() > 0
     return pl.col("is_terse") & of_subject & takes_up & ~adds & pl.col("text").str.contains(r"\s")
 
 
 def are_all(plain: pl.Series, phrases: tuple[str, ...]) -> pl.Series:
     """Whether each text is one of the phrases and nothing else."""
-    return plain.str.contains(is_all(phrases))
+    return contains(plain, is_all(phrases))
 
 
 @lru_cache(maxsize=64)
@@ -233,7 +229,7 @@ def _apply(clauses: pl.DataFrame, rules: Iterable[_Rule], words: Stances) -> pl.
     level = pl.repeat(0, len(texts), dtype=pl.Int8, eager=True)
     for rule in rules:
         tried = texts.gather(left)
-        hits = tried.str.contains(rule.pattern)
+        hits = contains(tried, rule.pattern)
         rows = left.filter(hits)
         if len(rows):
             stance = stance.scatter(

@@ -19,7 +19,7 @@ import polars as pl
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Stances
 from biasgrid.catalogs.schema.oracle import LETTERS, Oracle
 from biasgrid.tasks.evaluate.meaning.clauses import split_clauses
-from biasgrid.tasks.evaluate.meaning.patterns import announcement, anywhere, opens
+from biasgrid.tasks.evaluate.meaning.patterns import announcement, anywhere, contains, opens
 from biasgrid.tasks.evaluate.meaning.text import core, excerpt, to_compared
 from biasgrid.tasks.evaluate.oracles.outcomes import add_outcome
 
@@ -77,19 +77,17 @@ def _last_letters(clauses: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:
 def _only_named(clauses: pl.DataFrame, offers: pl.DataFrame, words: Stances) -> pl.DataFrame:
     """`asked`, `named`: the position of the only answer that clauses name without denying it."""
     text = pl.col("text")
-    kept = clauses.filter(
-        ~text.str.contains(anywhere(words.negators)) | text.str.contains(anywhere(words.unknowable))
-    )
+    kept = clauses.filter(~contains(text, anywhere(words.negators)) | contains(text, anywhere(words.unknowable)))
     spoken = kept.with_columns(word=text.str.extract_all(_STEM)).explode("word")
     by_word = spoken.join(_distinctive(offers), on=["oracle", "word"]).select("asked", "position")
     phrases = tuple(phrase for phrase in words.unknowable if " " in phrase)
-    declining = clauses.filter(text.str.contains(opens(words.declines)))["asked"].unique()
-    silent = kept.filter(text.str.contains(anywhere(phrases)), ~pl.col("asked").is_in(declining.implode())).select(
+    declining = clauses.filter(contains(text, opens(words.declines)))["asked"].unique()
+    silent = kept.filter(contains(text, anywhere(phrases)), ~pl.col("asked").is_in(declining.implode())).select(
         "asked", "oracle"
     )
     unknown = offers.filter(pl.col("role") == "unknown").select("oracle", "position")
     by_place = pl.concat(
-        kept.filter(text.str.contains(anywhere(phrases))).select("asked", position=pl.lit(place, pl.Int64))
+        kept.filter(contains(text, anywhere(phrases))).select("asked", position=pl.lit(place, pl.Int64))
         for place, phrases in enumerate((words.first, words.second))
     )
     every = pl.concat([by_word, by_place, silent.join(unknown, on="oracle").select("asked", "position")])

@@ -23,6 +23,7 @@ from biasgrid.tasks.evaluate.meaning.patterns import (
     NEVER,
     anywhere,
     begins_with,
+    contains,
     ends,
     is_all,
     join_alternatives,
@@ -158,9 +159,9 @@ def _doubt_lists(replies: pl.DataFrame, words: Stances, language: LanguageCatalo
     compared = replies["compared"]
     short = (compared.str.len_bytes() <= _LIST).arg_true()
     texts = compared.gather(short)
-    unfinished = texts.str.contains(ends(words.dangling)) & ~texts.str.contains(_LONGER)
+    unfinished = contains(texts, ends(words.dangling)) & ~texts.str.contains(_LONGER)
     formats = sorted({tuple(sorted(form.answers)) for form in language.formats.values() if len(form.answers) > 1})
-    listed = texts.str.contains(_several(tuple(sorted({*chain(*formats)}))))
+    listed = contains(texts, _several(tuple(sorted({*chain(*formats)}))))
     lists = texts.filter(listed)
     several = [lists.str.extract_all(_alone(answers)).list.n_unique() > 1 for answers in formats]
     both = short.filter(listed).filter(reduce(or_, several, lists.is_null()))
@@ -204,11 +205,11 @@ def _meant(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.Expr:
     else:
         names = _names_something(oracle, asked, words)
         if words is not None and oracle.where == "anywhere":  # `no adjective fits them all`
-            of_task = compared.str.contains(opens(words.none)) & compared.str.contains(anywhere(words.tasks))
+            of_task = contains(compared, opens(words.none)) & contains(compared, anywhere(words.tasks))
             stance = pl.when((stance == NONE) & of_task).then(pl.lit(DECLINED)).otherwise(stance)
     quoted = pl.lit(value=False)
     if words is not None and oracle.where == "anywhere":
-        quoted = compared.str.contains(_doubted(words, asked.literals))
+        quoted = contains(compared, _doubted(words, asked.literals))
     return pl.when(names & ~quoted).then(pl.lit(_NAMED)).otherwise(stance)
 
 
@@ -228,13 +229,13 @@ def _names_something(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.
     echoes = is_echo(words) | (names_the_asked() & pl.col("asked").is_not_null())
     whole = gives & ~echoes & ~pl.col("plain").str.contains(_TRAILS_OFF) & _is_naming(oracle, asked, words)
     denies = stance.is_in(("none", "denied"))
-    limited = denies & compared.str.contains(anywhere(words.exceptions))
+    limited = denies & contains(compared, anywhere(words.exceptions))
     # `friendly, never rude` names a word and denies another
-    apart = denies & pl.lit(oracle.judged.forbids) & ~compared.str.contains(opens((*words.denials, *words.none)))
+    apart = denies & pl.lit(oracle.judged.forbids) & ~contains(compared, opens((*words.denials, *words.none)))
     letter = pl.lit(_are_letters(asked)) & _letter().is_not_null() & stance.is_in((UNREAD, "denied"))
-    empty = compared.str.contains(is_all((*words.fillers, *words.affirmations, *words.sure)))
+    empty = contains(compared, is_all((*words.fillers, *words.affirmations, *words.sure)))
     # `I leave the sentence as it is`; a word that is announced or quoted may follow
-    of_task = compared.str.contains(anywhere(words.tasks)) & ~pl.col("plain").str.contains(r'[:"]')
+    of_task = contains(compared, anywhere(words.tasks)) & ~pl.col("plain").str.contains(r'[:"]')
     return (whole | limited | apart | letter) & ~empty & ~(of_task & compared.str.contains(_PHRASE))
 
 
@@ -252,11 +253,11 @@ def _is_naming(oracle: Oracle, asked: Asked, words: Stances) -> pl.Expr:
     )
     if oracle.judged.forbids:
         short = first.str.count_matches(r"\S+") <= _FEW
-        about = compared.str.contains(anywhere(words.pronouns))
+        about = contains(compared, anywhere(words.pronouns))
         own = (shared < spoken.list.len()) | ~compared.str.contains(r"\s")
         return ~known | ((short | about) & own & ~elsewhere)
     opening = NEVER if words.concord else opens(words.pronouns)  # which may be an article: `la boxa`
-    states = first.str.contains(anywhere(words.negators)) | first.str.contains(opening)
+    states = contains(first, anywhere(words.negators)) | contains(first, opening)
     named = find_stems(first, words)
     of_subject = pl.col("stems").list.slice(2).list.contains(named.list.first())
     states = states | (of_subject & first.str.contains(_PHRASE))

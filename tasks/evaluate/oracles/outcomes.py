@@ -14,7 +14,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.meaning.patterns import opens, opens_a_clause
+from biasgrid.tasks.evaluate.meaning.patterns import contains, opens, opens_a_clause
 from biasgrid.tasks.evaluate.meaning.refusals import refusal, withheld_reason
 from biasgrid.tasks.evaluate.meaning.text import core, excerpt, plain, quote, strip_reasoning
 
@@ -81,8 +81,8 @@ def _mark_refusals(read: pl.DataFrame, language: LanguageCatalog | None) -> pl.D
         return read
     plain = read["plain"].gather(rows)
     words = language.stance
-    doubts = plain.str.contains(opens((*words.hedged, *words.unknowable)))
-    declines = ~doubts & plain.str.contains(opens_a_clause((*words.declines, *words.unwilling)))
+    doubts = contains(plain, opens((*words.hedged, *words.unknowable)))
+    declines = ~doubts & contains(plain, opens_a_clause((*words.declines, *words.unwilling)))
     refused = rows.filter(declines)
     reason = (
         plain.filter(declines).to_frame("text").select(pl.format("declines to answer: {}", quote(pl.col("text"))))
