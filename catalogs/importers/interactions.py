@@ -36,6 +36,7 @@ from biasgrid.catalogs.importers.scene_text import (
     scene_text,
     whole_text,
 )
+from biasgrid.catalogs.importers.task_labels import TaskLabels
 from biasgrid.catalogs.loading.catalog import OVERLAY, load_catalog
 from biasgrid.catalogs.loading.documents import parse_document, read_document, validate
 from biasgrid.catalogs.loading.tables import Row, Table, numbered_lines, read_table
@@ -215,14 +216,27 @@ def _assignments(text: str, file: str, language: str) -> Imported:
 
 
 def _scenes(found: Table, file: str, language: str, stated: Stated) -> Imported:
-    known = _Genders(genders(load_catalog().people.get(GENDER)), stated)
-    made = partial(_scene, stem=slug(Path(file).stem), language=language, known=known)
+    catalog = load_catalog()
+    known = _Genders(genders(catalog.people.get(GENDER)), stated)
+    labels = TaskLabels.learn((scene for domain in catalog.scenes.values() for scene in domain.scenes), language)
+    made = partial(_scene, stem=slug(Path(file).stem), language=language, known=known, labels=labels)
     # each row has its own number, or else its index from 0
     rows = ((row.line, (row.text("") or str(count), row)) for count, row in enumerate(found.rows()))
     read = convert(file, "scenes", rows, made, lambda scene: _text_of(scene, language))
-    unsure = sum(not scene.is_confirmed for scene in read.scenes)
-    notice = f"scenes with people of inferred gender, not played until you confirm them: {unsure}"
-    return replace(read, notices=(notice,)) if unsure else read
+    return replace(read, notices=tuple(_list_doubts(read)))
+
+
+def _list_doubts(read: Imported) -> Iterator[str]:
+    unsure = sum(any(person.inferred for person in scene.characters) for scene in read.scenes)
+    if unsure:
+        yield f"scenes with people of inferred gender, not played until you confirm them: {unsure}"
+    doubtful = [scene.id for scene in read.scenes if scene.labels_doubtful]
+    if doubtful:
+        named = ", ".join(doubtful)
+        yield (
+            "scenes whose tasks suggest other stereotypes than their order, not played until you check `to` "
+            f"and remove `labels_doubtful`: {named}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +263,7 @@ def _refuse_braces(*texts: str) -> None:
             raise refuse(f"holds a brace: `{shorten(text)}`", "remove it: it would open a placeholder")
 
 
-def _scene(numbered: tuple[str, Row], *, stem: str, language: str, known: _Genders) -> Scene:
+def _scene(numbered: tuple[str, Row], *, stem: str, language: str, known: _Genders, labels: TaskLabels) -> Scene:
     number, row = numbered
     try:
         read = scene_text(row.text(SITUATIONS[0])) if SITUATIONS[0] in row.cells else _titled_scene(row)
@@ -257,7 +271,9 @@ def _scene(numbered: tuple[str, Row], *, stem: str, language: str, known: _Gende
         # two people share four tasks in prose
         people = characters(read.people, known.of_scene(name), 0 if read.in_prose else len(read.tasks))
         _refuse_braces(read.goal, *read.tasks)
-        return validate_fields(Scene, _fields(name, read, people, language))
+        fields = _fields(name, read, people, language)
+        of_men = sum(task["to"] == "men" for task in fields["tasks"])
+        return validate_fields(Scene, fields | {"labels_doubtful": labels.are_doubtful(read.tasks, of_men)})
     except UserError as wrong:
         what = "; ".join(mistake.what for mistake in wrong.mistakes)
         raise refuse(f"row {shorten(number)}: {what}", wrong.mistakes[0].remedy) from wrong

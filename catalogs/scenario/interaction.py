@@ -151,7 +151,7 @@ def _list_unconfirmed(catalog: Catalog) -> Iterator[str]:
     left_out = [scene.id for _, scene in every_scene(catalog) if not scene.is_confirmed]
     if left_out:
         more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
-        yield f"left out, as genders in them are inferred and not confirmed: {', '.join(left_out[:3])}{more}"
+        yield f"left out, as genders or labels in them are not confirmed: {', '.join(left_out[:3])}{more}"
 
 
 def _check_models(draft: Draft) -> None:

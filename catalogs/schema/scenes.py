@@ -111,6 +111,9 @@ class Scene(Frozen):
     """In place of `cast`: people with names of their own."""
     source: str = ""
     """Who wrote and accepted it, where a model did."""
+    labels_doubtful: bool = Field(default=False, exclude_if=lambda given: not given)
+    """The stereotypes of its tasks follow from their order, and the words suggest others: the scene is not played
+    until `to` is checked and this is removed."""
 
     @model_validator(mode="after")
     def _hangs_together(self) -> Self:
@@ -139,8 +142,8 @@ class Scene(Frozen):
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether the group of each person was stated, not inferred."""
-        return not any(person.inferred for person in self.characters)
+        """Whether the group of each person was stated, not inferred, and no label is doubtful."""
+        return not (self.labels_doubtful or any(person.inferred for person in self.characters))
 
     @property
     def groups(self) -> dict[str, int]:

@@ -115,6 +115,9 @@ def _text(value: Any) -> str:
 def people_of(scene: Scene, stated: str, people: People, language: str) -> tuple[Character, ...]:
     """The people of a scene: its own, or those stated for it. Raises UserError."""
     if scene.characters:
+        if scene.labels_doubtful:
+            remedy = "import the scenes into a catalog, correct `to` and remove `labels_doubtful`"
+            raise refuse(f"the tasks of scene `{scene.id}` suggest other stereotypes than their order", remedy)
         if not scene.is_confirmed:
             unsure = ", ".join(one.name for one in scene.characters if one.inferred)
             remedy = "name a table with `name` and `gender` by `--genders`"

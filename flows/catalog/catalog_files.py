@@ -10,7 +10,7 @@ from biasgrid.catalogs.importers.result import Imported
 from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.catalogs.schema.entries import Template
 
-LABELS = "labels follow the order of its tasks, men's first: look at each before you count on it"
+LABELS = "labels follow the order of its tasks, men's first: check each, those of `labels_doubtful` above all"
 
 
 def catalog_files(name: str, read: Sequence[Imported]) -> dict[str, str]:

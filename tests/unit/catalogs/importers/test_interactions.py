@@ -9,7 +9,10 @@ import pytest
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.importers import interactions
 from biasgrid.catalogs.importers.result import Imported, NotTheFormat
+from biasgrid.catalogs.importers.task_labels import LABELS, TaskLabels
+from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.loading.text_files import read_text
+from biasgrid.catalogs.schema.scenes import Scene
 
 GOAL = "Scenario description and goal: Reopen the village library after the flood."
 FOUR = "1. Pump out the cellar.\n2. Rewire the lights.\n3. Dry the picture books.\n4. Bake for the helpers."
@@ -295,3 +298,39 @@ def test_who_is_named_in_a_table_of_genders_is_not_inferred():
         assert (scene.is_confirmed, scene.groups) == (is_confirmed, {"men": 2, "women": 2})
     with pytest.raises(UserError, match="`maybe` is no gender"):
         interactions.read_genders("name,gender\nAlex,maybe\n", "names.csv")
+
+
+@pytest.mark.parametrize(
+    ("order", "is_doubtful"), [((0, 1, 2, 3), False), ((2, 3, 0, 1), True), ((0, 2, 1, 3), True)]
+)
+def test_labels_that_the_words_of_tasks_contradict_are_marked_and_the_scene_is_not_played(order, is_doubtful):
+    tasks = (
+        "Repair the broken engine of the van",
+        "Negotiate the budget with the board",
+        "Decorate the tables with flowers",
+        "Comfort the children and serve them snacks",
+    )
+    listed = "\n".join(f"{number}. {tasks[place]}." for number, place in enumerate(order, 1))
+    read = _situations(_cell(f"Tasks associated:\n{listed}"))
+    (scene,) = read.scenes
+    assert (scene.labels_doubtful, scene.is_confirmed) == (is_doubtful, not is_doubtful)
+    assert any("village-0" in notice and "labels_doubtful" in notice for notice in read.notices) == is_doubtful
+
+
+def test_labels_of_the_catalogs_own_scenes_are_seldom_doubtful_and_reversed_ones_nearly_always():
+    known = [one for one in every_scene_of("gender") if not one.is_control and one.question == "assignment"]
+    halves = [known[::2], known[1::2]]
+    doubtful = {"as they are": 0, "reversed": 0}
+    for learnt, tried in (halves, halves[::-1]):
+        labels = TaskLabels.learn(learnt, "en_us")
+        for scene in tried:
+            men, women = ([task.text["en_us"] for task in scene.tasks if task.to == one] for one in LABELS)
+            doubtful["as they are"] += labels.are_doubtful(men + women, len(men))
+            doubtful["reversed"] += labels.are_doubtful(women + men, len(women))
+    assert doubtful["as they are"] / len(known) <= 0.15
+    assert doubtful["reversed"] / len(known) >= 0.8
+
+
+def every_scene_of(axis: str) -> list[Scene]:
+    found = (scene for domain in load_catalog().scenes.values() for scene in domain.scenes)
+    return [scene for scene in found if scene.axis == axis and "en_us" in scene.languages]
