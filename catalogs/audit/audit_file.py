@@ -107,6 +107,9 @@ class Auditing(Frozen):
     difference is within it."""
     impact_ratio: float | None = Field(default=None, gt=0, lt=1)
     """Least ratio of the selection rates, either way. Met where its 95% interval is above it."""
+    discordance: float = Field(default=0.1, gt=0, lt=1)
+    """Share of pairs that differ by chance alone, by which `plan` computes what the documents can show. It is
+    assumed: an earlier run shows yours, and shortlists may have another."""
     max_refusals: Share = 0.1
     """Above this share of refused or unreadable decisions in either group, nothing is concluded."""
 

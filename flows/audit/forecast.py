@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Final
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 POINTS: Final = (2, 3, 5)
 """Differences whose detection is planned."""
-DISCORDANCE: Final = 0.1
-"""Share of pairs assumed to differ by chance alone."""
 QUANTILES: Final = 1.96 + 0.8416
 """Of a two-sided test at 5% with power .8."""
 T_FACTOR: Final = 1.15
@@ -39,6 +37,8 @@ class AuditForecast(AsJson):
     documents: int
     needed: dict[int, int]
     """By points of difference: documents that show it with power .8."""
+    discordance: float
+    """Share of pairs that is assumed to differ by chance."""
 
     @property
     def likely(self) -> Forecast:
@@ -50,7 +50,7 @@ class AuditForecast(AsJson):
         return self.whole.planned
 
 
-def documents_needed(points: float, identities: int, discordance: float = DISCORDANCE) -> int:
+def documents_needed(points: float, identities: int, discordance: float) -> int:
     """Documents for power .8 to show a difference, two-sided at 5%, of selections that differ by chance in a share
     `discordance` of pairs."""
     variance = discordance - (points / 100) ** 2
@@ -85,15 +85,16 @@ def forecast(resolved: ResolvedAudit, lake: Lake | None = None, *, brief: bool =
     )
     named = ((f"{cell['design']} · {cell['signal']} · {cell['group']}", cell["decisions"]) for cell in cells)
     pairs, documents = resolved.audit.pairs, len(resolved.documents)
-    needed = {points: documents_needed(points, pairs) for points in POINTS}
-    return AuditForecast(leave_out(whole, named, settings), pairs * documents, documents, needed)
+    discordance = resolved.audit.discordance
+    needed = {points: documents_needed(points, pairs, discordance) for points in POINTS}
+    return AuditForecast(leave_out(whole, named, settings), pairs * documents, documents, needed, discordance)
 
 
 def forecast_rest(resolved: ResolvedAudit, lake: Lake, run_id: str) -> AuditForecast:
     """Forecast less stored replies of a resumed run."""
     expected = forecast(resolved, lake, brief=True)
     left = without_answered(expected.whole, lake.scan("responses", run_id))
-    return AuditForecast(left, expected.pairs, expected.documents, expected.needed)
+    return replace(expected, whole=left)
 
 
 def _frame(resolved: ResolvedAudit) -> pl.DataFrame:

@@ -51,12 +51,13 @@ def show_forecast(expected: AuditForecast, resolved: ResolvedAudit) -> None:
 
 
 def describe_power(expected: AuditForecast) -> Iterator[str]:
-    """What the documents can show, where a tenth of the pairs differ by chance."""
+    """What the documents can show, where as many of the pairs differ by chance as the file states."""
     own = f"{expected.documents:,} documents, {expected.pairs:,} pairs in each comparison"
     needed = ", ".join(
         f"{points} points {count:,}" for points, count in sorted(expected.needed.items(), reverse=True)
     )
-    yield f"{own}. Documents that show a difference with power .8, if 10% of pairs differ by chance: {needed}."
+    by_chance = f"if {share(expected.discordance)} of pairs differ by chance"
+    yield f"{own}. Documents that show a difference with power .8, {by_chance}: {needed}."
 
 
 def announce(

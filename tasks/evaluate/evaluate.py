@@ -191,10 +191,11 @@ def judge_decisions(
     selected, or a score; or refused, unreadable, error."""
 
     def read(came: pl.DataFrame) -> pl.DataFrame:
-        return _read_in_parts(came.with_columns(prompt), languages).select(*READING)
+        read = _read_in_parts(came.with_columns(prompt), languages).select(*READING)
+        return _read_fields(came.select("text", "facets", "oracle").hstack(read)).select(*READING)
 
     prompt = pl.col("messages").list.last().struct.field("content").alias("prompt")
-    rows = read_fields(read_cases(cases, responses, read))
+    rows = read_cases(cases, responses, read)
     selects = pl.col("outcome").replace_strict({"passed": 1, "failed": 0}, default=None, return_dtype=pl.Int8)
     decided = rows.with_columns(
         level=pl.lit("instance"),
@@ -211,9 +212,9 @@ FIELD_READ: Final = ("outcome", "reason")
 """What a field decides instead of the whole reply."""
 
 
-def read_fields(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of cases with their readings; outcome and reason anew of those whose facets list rejecting words."""
-    if "facets" not in rows.columns:
+def _read_fields(rows: pl.DataFrame) -> pl.DataFrame:
+    """Replies with their readings; outcome and reason anew of those whose facets list rejecting words."""
+    if not rows["facets"].str.contains('"rejected"', literal=True).any():
         return rows
     given = rows.select("text", "facets", "oracle", *FIELD_READ).to_dicts()
     read = [

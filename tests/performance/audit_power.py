@@ -105,6 +105,56 @@ NOISE = 0.02
 """Two standard errors of a share of 5% in 500 runs."""
 
 
+RARE = """
+    create or replace table intermediate.int_decision_pairs as
+    with documents as (
+        select run, document, if(random() < 0.25, 4 * $rate, 0) as share
+        from range($runs) as _(run), range($documents) as _(document)
+    ),
+
+    cells as (
+        select
+            'run-' || run as run_id, document, pair, if(random() < share, 100.0, 0.0) as reference_points,
+            if(random() < share * $ratio, 100.0, 0.0) as points
+        from documents, range($identities) as _(pair)
+    )
+
+    select
+        run_id, 'women' as comparison_id, 'sexism' as concern, 'gender' as axis, 'p' as provider, 'm' as model,
+        'en_us' as language, 'solo' as design, 'names' as signal, 'women' as identity_group, 'men' as reference,
+        'yes_no' as decision, 'd' || document as document_id, 'names-' || pair as pair, points, reference_points,
+        points - reference_points as difference, 0.0::double as refusal_difference, 0 as unread,
+        0 as reference_unread, 0 as errors, 1 as repeats, 1 as reference_repeats
+    from cells
+"""
+"""Few selections, all of a quarter of the documents."""
+RATIOS = """
+    select
+        avg((least(selected, reference_selected) < 10)::int),
+        avg(($ratio between low and coalesce(high, 1e9))::int)
+    from marts.impact_ratios
+    where low is not null
+"""
+FEW = ((0.01, 1.0, 25), (0.01, 0.5, 25), (0.005, 1.0, 72), (0.02, 0.25, 25), (0.02, 1.0, 25))
+"""Selection rate of the reference, true ratio, documents."""
+
+
+def measure_ratios(warehouse: duckdb.DuckDBPyConnection, runs: int) -> bool:
+    """Prints how often the interval of a ratio of few selections covers it; whether that is too seldom."""
+    models = {model.relation: model.sql for model in load_models()}
+    rows = []
+    for rate, ratio, documents in FEW:
+        given = {"rate": rate, "ratio": ratio, "documents": documents, "runs": runs, "identities": IDENTITIES}
+        warehouse.execute(RARE, given)
+        for relation in (*MEASURED, "marts.impact_ratios"):
+            warehouse.execute(f"create or replace table {relation} as {models[relation]}")
+        rows.append(
+            (f"{rate:g}", f"{ratio:g}", documents, *warehouse.execute(RATIOS, {"ratio": ratio}).fetchall()[0])
+        )
+    print(table("ratios of few selections", ("rate", "ratio", "documents", "below ten", "covered"), rows))
+    return any(row[-1] < 0.95 - NOISE for row in rows)
+
+
 def open_warehouse() -> duckdb.DuckDBPyConnection:
     warehouse = duckdb.connect()
     define(warehouse)
@@ -156,6 +206,7 @@ def main() -> None:
             shares = (f"{found[name]:.3f}" for name in ("alarms", "found", "covered", "equivalent"))
             what = (f"{planted.gap:+g}", planted.documents, f"{planted.spread:g}", f"{planted.quirk:g}")
             rows.append((*what, *shares, ", ".join(wrong) or "as it must be"))
+        failed |= measure_ratios(warehouse, runs)
     names = ("gap", "documents", "SD of names", "quirk", "alarms", "found", "covered", f"within {MARGIN:g}", "")
     print(table(f"{runs} runs a row", names, rows))
     raise SystemExit(failed)
