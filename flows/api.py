@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ReportFormat = Literal[
-    "html", "csv", "langbite", "json", "pictures", "junit", "markdown", "model-card", "evidence"
+    "html", "csv", "langbite", "json", "pictures", "junit", "markdown", "model-card", "every-eval-ever", "evidence"
 ]
 Source = Path | str | dict[str, Any]
 

@@ -57,8 +57,8 @@ class ReportOptions(Options):
 def report(given: ReportOptions) -> None:
     """Write what a run found as files: pages for the browser, `html`; `csv`, `json`, of a benchmark LangBiTe's
     three CSV files; `pictures` as SVG and PNG; for CI `junit` and `markdown`, a job's summary; `model-card`,
-    results as Hugging Face's model cards have them; for auditors a bundle, `evidence`, which `biasgrid evidence
-    verify` checks. Of all runs, `--all`, pages alone.
+    results as Hugging Face's model cards have them; `every-eval-ever`, results in that schema; for auditors a
+    bundle, `evidence`, which `biasgrid evidence verify` checks. Of all runs, `--all`, pages alone.
 
     Example: `biasgrid report --open`
     """

@@ -41,4 +41,5 @@ FORMATS: Final[Mapping[str, Format]] = {
     "markdown": Format(f"{ROOM}.formats.step_summary:write_step_summary", ("gate",)),
     "pictures": Format(f"{ROOM}.charts.pictures:write_pictures"),
     "model-card": Format(f"{ROOM}.formats.model_card:write_model_cards"),
+    "every-eval-ever": Format(f"{ROOM}.formats.every_eval_ever:write_every_eval_ever"),
 }

@@ -64,7 +64,7 @@ def test_the_gate_decides_what_fails(biasgrid, finished, tmp_path):
     assert "goes by the 95% interval, by which 2 checks are not met" in decided
 
 
-@pytest.mark.parametrize("format", ["junit", "markdown", "model-card"])
+@pytest.mark.parametrize("format", ["junit", "markdown", "model-card", "every-eval-ever"])
 def test_every_kind_of_run_has_every_format(
     biasgrid,
     assessed,
