@@ -150,10 +150,10 @@ def test_the_sql_makes_the_finding_again_from_the_lake_alone(landed):
     assert finding == (reported["point_finding"], reported["tests"], reported["passed"]) == ("not met", 3, 0)
 
 
-@pytest.fixture
-def overruled(landed: Lake, tmp_path: Any) -> Lake:
+@pytest.fixture(scope="module")
+def overruled(landed: Lake, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """Run R1, in which a person has overruled the oracle."""
-    lake = Lake.open(tmp_path / "data")
+    lake = Lake.open(tmp_path_factory.mktemp("overruled"))
     for table in ("runs", "cases", "responses", "criteria", "verdicts"):
         for name in landed.files(table, "R1"):
             lake.write(table, "R1", name.stem, pl.read_parquet(name))

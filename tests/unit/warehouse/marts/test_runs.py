@@ -10,14 +10,16 @@ import pytest
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.build.models import load_models
 from biasgrid.warehouse.build.text_views import ALL
+from biasgrid.warehouse.storage.lake import Lake
 
 ENDED = datetime(2026, 3, 2, tzinfo=UTC)
 SCENARIO = {"name": "nightly", "scenario": {"models": ["simulated/one"], "temperature": 0.5, "judge": "x/y"}}
 
 
-@pytest.fixture
-def judged_twice(hand_made, cell, criterion, expected):
+@pytest.fixture(scope="module")
+def judged_twice(tmp_path_factory, hand_made_in, cell, criterion, expected):
     """Run R1, which a second evaluation judged with a judge; one verdict is overruled. R2 planned nothing."""
+    hand_made = hand_made_in(Lake.open(tmp_path_factory.mktemp("judged")))
     cells = [cell(expected("t", "passed", "failed"))]
     hand_made.land("R1", cells)
     lake = hand_made.lake

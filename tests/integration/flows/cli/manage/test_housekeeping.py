@@ -1,6 +1,7 @@
 """Forgetting runs, backing up and restoring, as a person types it."""
 
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import polars as pl
 import pytest
 
 from biasgrid.flows.operations import backup
+from biasgrid.flows.results.retention import forget
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.compaction import compact_run
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import all_runs
 from biasgrid.warehouse.storage.tombstones import REMOVED, find_tombstones, folder_of, has_replies
+from support.command_line import Finished
 
 FINDINGS = "from marts.requirement_findings order by all"
 
@@ -47,6 +50,15 @@ def test_a_forgotten_run_keeps_its_findings_and_a_tombstone(biasgrid, lake, at):
     assert verified.code == 0, verified
 
 
+@pytest.fixture(scope="module")
+def forgotten(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """A copy of the finished run, which has been forgotten."""
+    lake = Lake(tmp_path_factory.mktemp("forgotten") / "data")
+    shutil.copytree(finished.data, lake.root)
+    assert forget(lake, all_runs(lake), "end of term", "findings") == []
+    return lake
+
+
 @pytest.mark.parametrize(
     ("words", "lack"),
     [
@@ -59,11 +71,11 @@ def test_a_forgotten_run_keeps_its_findings_and_a_tombstone(biasgrid, lake, at):
         (["compare", "RUN"], "comparison"),
     ],
 )
-def test_what_needs_replies_names_who_removed_them_and_when(biasgrid, lake, at, words, lack):
-    (run,) = all_runs(lake)
-    assert biasgrid("runs", "forget", run.run_id, "--why", "end of term", "--yes", *at).code == 0
+def test_what_needs_replies_names_who_removed_them_and_when(biasgrid, forgotten, words, lack):
+    (run,) = all_runs(forgotten)
     words = [run.run_id if word == "RUN" else word for word in words]
-    assert biasgrid(*words, run.run_id, *at).is_a_mistake("forgotten on", "(end of term)", f"there is no {lack}")
+    given = biasgrid(*words, run.run_id, "--data", forgotten.root)
+    assert given.is_a_mistake("forgotten on", "(end of term)", f"there is no {lack}")
 
 
 def test_evidence_is_kept_where_it_is_asked_for(biasgrid, lake, at):
