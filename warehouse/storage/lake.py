@@ -23,7 +23,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from pathlib import Path
 from typing import TypeVar
 
@@ -157,25 +157,27 @@ class Lake:
             folder = self.folder(table, run_id)
             self._bring_of_run(folder, run_id)
             self._bring_of_run(self.manifest_folder(run_id), run_id)
-            found = self._current(folder)
+            found = self._current(folder, name)
         else:
             declared_schema(table)
             self.bring(self.root / "lake" / MANIFESTS)
             self.bring(self.root / "lake" / table)
-            found = [path for folder in self.run_folders(table) for path in self._current(folder)]
-        return found if name is None else [path for path in found if _has_part(path, name)]
+            found = [path for folder in self.run_folders(table) for path in self._current(folder, name)]
+        return found if name is None else [path for path in found if not is_pack(path) or find_rows(path, name)]
 
     def run_folders(self, table: str) -> list[Path]:
         """The folders of all runs with rows of `table` on this machine, oldest first."""
-        return [path for path in _list_sorted(self.root / "lake" / table) if path.name.startswith("run_id=")]
+        folder = self.root / "lake" / table
+        return [folder / name for name in _list_names(folder) if name.startswith("run_id=")]
 
-    def _current(self, folder: Path) -> list[Path]:
-        found = visible_files(folder)
+    def _current(self, folder: Path, name: str | None) -> list[Path]:
+        """Files whose rows count, of those that `visible_files` finds."""
+        found = visible_files(folder, name)
         if len(found) < 2 or not any(map(is_pack, found)):
             return found
         # read before the folder, so that separate files are there if a compacted file no longer counts
         retired = Manifest.read(self.root / "lake" / MANIFESTS / folder.name).retired
-        return select_current(visible_files(folder), retired)
+        return select_current(visible_files(folder, name), retired)
 
     def bring(self, path: Path) -> None:
         """Updates `path` from the shared storage, if any. Raises `StorageTrouble`."""
@@ -394,22 +396,24 @@ def newest(events: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return events.sort("event_id").unique(list(keys), keep="last", maintain_order=True)
 
 
-def visible_files(folder: Path) -> list[Path]:
-    """The Parquet files in a folder, also those that no longer count, sorted."""
-    return [path for path in _list_sorted(folder) if path.suffix == ".parquet" and not path.name.startswith(".")]
+def visible_files(folder: Path, name: str | None = None) -> list[Path]:
+    """The Parquet files in a folder, also those that no longer count, sorted: all of them, or compacted ones and
+    those whose names without ending match a glob."""
+    ending, names = ".parquet", _list_names(folder)
+    found = [one for one in names if one.endswith(ending) and not one.startswith(".")]
+    if name is not None:
+        match = re.compile(translate(name)).match
+        found = [one for one in found if match(one.removesuffix(ending)) or is_pack(one)]
+    return [folder / one for one in found]
 
 
-def _list_sorted(folder: Path) -> list[Path]:
-    """The contents of a folder by name; much faster than a glob, where a year has tens of thousands of files."""
+def _list_names(folder: Path) -> list[str]:
+    """The contents of a folder, sorted; much faster than a glob, where a run has thousands of files."""
     try:
         with os.scandir(folder) as found:
-            return [folder / name for name in sorted(entry.name for entry in found)]
+            return sorted(entry.name for entry in found)
     except (FileNotFoundError, NotADirectoryError):
         return []
-
-
-def _has_part(path: Path, pattern: str) -> bool:
-    return bool(find_rows(path, pattern)) if is_pack(path) else fnmatchcase(path.stem, pattern)
 
 
 def _of_events(files: Mapping[str, Entry]) -> Mapping[str, Entry]:

@@ -36,9 +36,9 @@ def new_pack_name() -> str:
     return f"{PREFIX}{ULID()}.parquet"
 
 
-def is_pack(path: Path) -> bool:
-    """Whether a path is that of a compacted file."""
-    return path.name.startswith(PREFIX)
+def is_pack(path: Path | str) -> bool:
+    """Whether a path, or a file's name, is that of a compacted file."""
+    return (path if isinstance(path, str) else path.name).startswith(PREFIX)
 
 
 def list_parts(path: Path) -> Sequence[Part]:
