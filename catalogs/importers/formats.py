@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from biasgrid.catalogs.importers import bbq, crows_pairs, esbbq, iat, interactions, langbite, responses
+from biasgrid.catalogs.importers import bbq, crows_pairs, esbbq, iat, interactions, kobbq, langbite, responses
 from biasgrid.catalogs.importers.result import Imported
 from biasgrid.catalogs.loading.langbite import COLUMNS as LANGBITE
 from biasgrid.catalogs.loading.tables import read_table
@@ -16,16 +16,18 @@ FORMATS: Final[dict[str, Importer]] = {
     "langbite": langbite.read,
     "bbq": bbq.read,
     "esbbq": esbbq.read,
+    "kobbq": kobbq.read,
     "crows-pairs": crows_pairs.read,
     "iat": iat.read,
     "interactions": interactions.read,
     "responses": responses.read,
 }
-BENCHMARKS: Final = ("bbq", "esbbq", "crows-pairs", "iat")
+BENCHMARKS: Final = ("bbq", "esbbq", "kobbq", "crows-pairs", "iat")
 COLUMNS: Final = (
     ("langbite", LANGBITE),
     ("crows-pairs", crows_pairs.COLUMNS),
     ("iat", iat.COLUMNS),
+    ("kobbq", kobbq.COLUMNS),
     ("interactions", interactions.SITUATIONS),
     ("interactions", interactions.SCENES),
 )

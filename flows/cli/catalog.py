@@ -81,7 +81,8 @@ class StatsFormat(StrEnum):
 
 
 class ImportFormat(StrEnum):
-    langbite, bbq, esbbq, iat, responses = "langbite", "bbq", "esbbq", "iat", "responses"
+    langbite, bbq, esbbq, kobbq = "langbite", "bbq", "esbbq", "kobbq"
+    iat, responses = "iat", "responses"
     interactions, assignments = "interactions", "assignments"
     crows_pairs = "crows-pairs"
 

@@ -12,7 +12,7 @@ with items as (
                 then role
         end as chosen
     from intermediate.int_benchmark_choices
-    where (facets ->> 'benchmark') in ('bbq', 'mbbq', 'esbbq') and (facets ->> 'condition') in ('ambig', 'disambig')
+    where (facets ->> 'benchmark') in ('bbq', 'mbbq', 'esbbq', 'kobbq') and (facets ->> 'condition') in ('ambig', 'disambig')
 ),
 
 counted as (
