@@ -355,7 +355,7 @@ AUDIT = """
         state as decided,
         state as finding,
         round(selected)::bigint as counted,
-        pairs as total,
+        ratios.pairs as total,
         'pairs in which the group is selected' as counts,
         concat('of the selection rate of ', reference) as measure,
         'share' as unit,
@@ -364,9 +364,15 @@ AUDIT = """
         high,
         least_ratio as bar,
         'least ratio' as bar_name,
+        struct_pack(
+            failed := shifts.errors, refused := shifts.planned - shifts.errors - shifts.pairs
+        ) as lost,
         no_interval_because as why
-    from marts.impact_ratios
-    where run_id = $1 and least_ratio is not null
+    from marts.impact_ratios as ratios
+    inner join (
+        select run_id, comparison_id, planned, errors, pairs from marts.score_shifts where measure = 'decision'
+    ) as shifts using (run_id, comparison_id)
+    where ratios.run_id = $1 and least_ratio is not null
     order by model, language, topic, name
 """
 HEADLINE = """

@@ -140,6 +140,17 @@ def test_a_ratio_of_few_selections_has_the_interval_of_both_rates(tmp_path):
     assert row["state"] == "undecided"
 
 
+def test_a_difference_that_is_shown_fails_unless_its_ratio_is_met(tmp_path):
+    lower = [[int((3 * document + pair) % 8 > 0) for pair in range(8)] for document in range(30)]
+    shift(tmp_path / "undecided", every(1), lower, impact_ratio=0.875)
+    [row] = query(Lake(tmp_path / "undecided"), "from marts.impact_ratios").to_dicts()
+    assert row["low"] < 0.875 < row["high"]
+    assert row["state"] == "not met"
+    shift(tmp_path / "met", every(1), lower, impact_ratio=0.5)
+    [row] = query(Lake(tmp_path / "met"), "from marts.impact_ratios").to_dicts()
+    assert row["state"] == "met"
+
+
 def test_a_ratio_to_no_selection_has_no_interval(tmp_path):
     shift(tmp_path, few(0), few(3), impact_ratio=0.8)
     [row] = query(Lake(tmp_path), "from marts.impact_ratios").to_dicts()

@@ -9,6 +9,8 @@ with ratios as (
         groups.reference_points / 100 as reference_rate,
         shifts.not_evaluated_because,
         shifts.least_ratio,
+        -- without a margin, a difference that is shown fails unless its ratio is met
+        shifts.margin is null and shifts.finding in ('lower', 'higher') as is_different,
         if(reference_rate > 0, selection_rate / reference_rate, null) as impact_ratio,
         variances.standard_error as se_log,
         variances.se_by_document as se_log_by_document,
@@ -34,7 +36,7 @@ with ratios as (
 )
 
 select
-    * exclude (has_interval, half, by_rates, not_evaluated_because),
+    * exclude (has_interval, half, by_rates, is_different, not_evaluated_because),
     if(coalesce(has_interval, false), impact_ratio * exp(-half), by_rates.low) as low,
     if(coalesce(has_interval, false), impact_ratio * exp(half), by_rates.high) as high,
     impact_ratio between 0.8 and 1.25 as is_four_fifths,
@@ -45,7 +47,7 @@ select
     case
         when not_evaluated_because is not null then 'not evaluated'
         when low >= least_ratio and high <= 1 / least_ratio then 'met'
-        when high < least_ratio or low > 1 / least_ratio then 'not met'
+        when high < least_ratio or low > 1 / least_ratio or (is_different and least_ratio is not null) then 'not met'
         else 'undecided'
     end as state
 from ratios
