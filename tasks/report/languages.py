@@ -25,10 +25,10 @@ VERDICT_KEY: Final[Mapping[Speaker, str]] = {
 
 def format_figures(number: str, language: str) -> str:
     """A number as the language writes it, of one as Python does."""
+    own = words("pages", language)
     signs = {",": "thousands", ".": "point", "%": "percent"}
-    return number.translate(
-        {ord(sign): words("pages", language)[f"number.{name}"] for sign, name in signs.items()}
-    )
+    written = number.translate({ord(sign): own[f"number.{name}"] for sign, name in signs.items()})
+    return written.replace(" points", own["number.points"])
 
 
 @cache
