@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,6 +46,24 @@ def read_lines(path: Path) -> Iterator[Record]:
                 yield where, value
             elif line.strip():
                 yield where, Problem("is no JSON object", where, "correct or remove the line")
+
+
+def join_by_id(files: Sequence[Path], key: str, join: Callable[[Tree, Tree], Tree]) -> Iterator[Record]:
+    """`join` of each line with `key`, and of what lines without it state about the same `custom_id`."""
+    about: dict[Any, Tree] = {}
+    outputs: list[Path] = []
+    for path in files:
+        for _, tree in read_lines(path):
+            if isinstance(tree, dict) and key not in tree:
+                about.setdefault(tree.get("custom_id"), {}).update(tree)
+            elif path not in outputs:
+                outputs.append(path)
+    for path in outputs:
+        for where, tree in read_lines(path):
+            if not isinstance(tree, dict):
+                yield where, tree
+            elif key in tree:
+                yield where, join(tree, about.get(tree.get("custom_id"), {}))
 
 
 def read_document(path: Path) -> Any:

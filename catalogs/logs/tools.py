@@ -22,6 +22,7 @@ MODULES: Final[Mapping[str, str]] = {
     "promptfoo": "promptfoo",
     "deepeval": "deepeval",
     "openai-batch": "openai_batch",
+    "anthropic-batch": "anthropic_batch",
     "jsonl": "jsonl",
 }
 """Module of each format, the one that takes any JSON lines last."""

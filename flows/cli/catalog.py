@@ -236,7 +236,7 @@ class LogOptions(Options):
     tool: str | None = option(
         None,
         "--from",
-        "inspect, lm-eval, helm, promptfoo, deepeval, openai-batch or jsonl; else recognised by content.",
+        "inspect, lm-eval, helm, promptfoo, deepeval, openai-batch, anthropic-batch or jsonl; else by content.",
     )
     settings: Path | None = option(
         None,

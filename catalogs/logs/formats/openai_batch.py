@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from biasgrid.catalogs.logs.files import Record, Tree, read_lines
+from biasgrid.catalogs.logs.files import Record, Tree, join_by_id
 from biasgrid.catalogs.logs.tools import Score, Tool
 
 BEYOND: Final = ("model", "messages", "input", "prompt")
@@ -21,20 +21,7 @@ def wrote(first: Tree) -> bool:
 
 def read(files: Sequence[Path]) -> Iterator[Record]:
     """Each line with a response or an error, with the request and everything else that other files know of it."""
-    about: dict[Any, Tree] = {}
-    outputs: list[Path] = []
-    for path in files:
-        for _, tree in read_lines(path):
-            if isinstance(tree, dict) and "response" not in tree:
-                about.setdefault(tree.get("custom_id"), {}).update(tree)
-            elif path not in outputs:
-                outputs.append(path)
-    for path in outputs:
-        for where, tree in read_lines(path):
-            if not isinstance(tree, dict):
-                yield where, tree
-            elif "response" in tree:
-                yield where, _complete(tree, about.get(tree.get("custom_id"), {}))
+    return join_by_id(files, "response", _complete)
 
 
 def _complete(tree: Tree, about: Tree) -> Tree:

@@ -135,6 +135,34 @@ def test_a_batch_of_the_responses_api_and_of_completions_is_read(tmp_path):
     assert {(sample["input_tokens"], sample["output_tokens"]) for sample, _ in found} == {(9, 2)}
 
 
+def test_a_message_batch_is_joined_with_its_requests_and_faults_are_no_replies(tmp_path):
+    def result(name: str, **own: Any) -> dict[str, Any]:
+        return {"custom_id": name, "result": own}
+
+    def message(text: str, reason: str) -> dict[str, Any]:
+        usage = {"input_tokens": 9, "output_tokens": 2}
+        return {"content": [{"type": "text", "text": text}], "stop_reason": reason, "usage": usage, "model": "m-1"}
+
+    params = {"model": "m", "max_tokens": 60, "system": "Be brief.", "messages": MESSAGES}
+    asked = lines(tmp_path / "requests.jsonl", *({"custom_id": name, "params": params} for name in "abcd"))
+    known = lines(tmp_path / "scores.jsonl", {"custom_id": "a", "score": 1, "concern": "age"})
+    output = lines(
+        tmp_path / "results.jsonl",
+        result("a", type="succeeded", message=message("Nobody.", "end_turn")),
+        result("b", type="succeeded", message=message("I cannot.", "refusal")),
+        result("c", type="errored", error={"type": "error", "error": {"message": "overloaded"}}),
+        result("d", type="expired"),
+    )
+    assert recognise(output) == recognise(asked) == "anthropic-batch"
+    (first, scored), (_, refused), (third, _), (fourth, _) = read(output, asked, known)
+    assert (first["reply"], first["concern"], first["model"]) == ("Nobody.", "age", "anthropic/m")
+    assert first["prompt"] == [{"role": "system", "content": "Be brief."}, *MESSAGES]
+    assert first["parameters"] == {"max_tokens": 60}
+    assert (scored["score"][0], refused["score"][0]) == (1, "refused")
+    assert (third["error"], fourth["error"]) == ("overloaded", "expired")
+    assert "reply" not in third
+
+
 def test_the_likeliest_continuation_is_the_reply_of_a_choice(tmp_path):
     asked = {f"gen_args_{n}": {"arg_0": "Who?", "arg_1": text} for n, text in enumerate((" She", " Nobody"))}
     given = [["-3.5", "False"], ["-1.25", "True"]]
