@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 
-import polars as pl
 from ulid import ULID
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import ConnectorError, ModelUnknown
 from biasgrid.tasks.connectors.batch.fine_tuning import TuningApi, TuningJob, TuningRequest
+from biasgrid.tasks.connectors.batch.recorded_job import RecordedJob
 from biasgrid.tasks.connectors.client.retry import CreateOnce, JobRefused, PollPolicy, detect_refusal
 from biasgrid.tasks.finetuning.dataset import TRAIN, VALIDATION, tuned_folder, write_card, write_dataset
 from biasgrid.tasks.finetuning.order import Order
@@ -23,37 +23,22 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import RunLock
 
 KIND = "finetune"
-SUBMITTING = "submitting"
 SUCCEEDED = "succeeded"
 IN_VAIN = ("failed", "cancelled", "canceled", "rejected", "lost")
 """End states without a model: ended by the provider, rejected (never accepted), lost (no longer known there)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Job(RecordedJob):
     """A fine-tuning job, as last recorded."""
 
-    run_id: str
-    """Id of its order."""
-    job_id: str
-    provider: str
-    model: str
-    """The base model, as `provider/model`."""
-    recorded_at: datetime
-    state: str = SUBMITTING
-    provider_job_id: str | None = None
-    input_file_id: str | None = None
-    """The training file."""
-    error_message: str | None = None
+    kind = KIND
+
     result_model: str | None = None
 
     @classmethod
     def new(cls, order_id: str, target: Target) -> Job:
         return cls(order_id, str(ULID()), target.provider, target.model, datetime.now(UTC))
-
-    @property
-    def began_at(self) -> datetime:
-        return ULID.from_str(self.job_id).datetime.astimezone(UTC)
 
     def updated_from(self, tuning: TuningJob) -> Job:
         """The job updated from the provider's description."""
@@ -65,22 +50,11 @@ class Job:
             result_model=tuning.model,
         )
 
-    def record(self, lake: Lake) -> Job:
-        """Lands the job as an event and returns it with the time of that event."""
-        event_id, now = str(ULID()), datetime.now(UTC)
-        job = replace(self, recorded_at=now)
-        row = {field.name: getattr(job, field.name) for field in fields(job)}
-        row |= {"event_id": event_id, "kind": KIND}
-        lake.write("jobs", job.run_id, f"{job.job_id}-{event_id}", pl.DataFrame([row]))
-        return job
-
 
 def find_open_job(lake: Lake, order_id: str) -> Job | None:
     """The newest job of an order that has or may still produce a model, or None."""
-    newest = lake.newest("jobs", order_id).filter(pl.col("kind") == KIND, ~pl.col("state").is_in(IN_VAIN))
-    names = [field.name for field in fields(Job)]
-    rows = newest.sort("job_id").select(names).rows(named=True)
-    return Job(**rows[-1]) if rows else None
+    jobs = Job.newest(lake, order_id, IN_VAIN)
+    return jobs[-1] if jobs else None
 
 
 Report = Callable[[str], None]

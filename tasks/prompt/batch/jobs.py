@@ -4,50 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-import polars as pl
 from ulid import ULID
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.batch.lines import Batch
+from biasgrid.tasks.connectors.batch.recorded_job import RecordedJob
 from biasgrid.warehouse.storage.lake import Lake
 
 KIND = "batch"
-SUBMITTING = "submitting"
 COLLECTED = "collected"
 SETTLED = (COLLECTED, "failed", "rejected", "lost")
 """States without further replies: failed as a whole, rejected by the provider, or lost there."""
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Job(RecordedJob):
     """A batch, as last recorded."""
 
-    run_id: str
-    job_id: str
-    provider: str
-    model: str
-    request_keys: tuple[str, ...]
-    recorded_at: datetime
-    state: str = SUBMITTING
-    provider_job_id: str | None = None
-    input_file_id: str | None = None
+    kind = KIND
+
+    request_keys: tuple[str, ...] = ()
     output_file_id: str | None = None
     error_file_id: str | None = None
     completed: int | None = None
     failed: int | None = None
-    error_message: str | None = None
 
     @classmethod
     def new(cls, run_id: str, target: Target, request_keys: Sequence[str]) -> Job:
         now = datetime.now(UTC)
-        return cls(run_id, str(ULID()), target.provider, target.model, tuple(request_keys), now)
-
-    @property
-    def began_at(self) -> datetime:
-        return ULID.from_str(self.job_id).datetime.astimezone(UTC)
+        return cls(run_id, str(ULID()), target.provider, target.model, now, request_keys=tuple(request_keys))
 
     @property
     def files(self) -> list[str]:
@@ -67,24 +55,11 @@ class Job:
             failed=batch.failed,
         )
 
-    def record(self, lake: Lake) -> Job:
-        """Lands the job as an event and returns it with the time of that event."""
-        event_id, now = str(ULID()), datetime.now(UTC)
-        job = replace(self, recorded_at=now)
-        row = {field.name: getattr(job, field.name) for field in fields(job)}
-        row |= {"event_id": event_id, "kind": KIND, "request_keys": list(job.request_keys)}
-        lake.write("jobs", job.run_id, f"{job.job_id}-{event_id}", pl.DataFrame([row]))
-        return job
-
 
 def unsettled_jobs(lake: Lake, run_id: str, model: str | None = None) -> list[Job]:
     """Jobs of a run, or of one of its models, that may still return replies, oldest first."""
-    newest = lake.newest("jobs", run_id).filter(pl.col("kind") == KIND, ~pl.col("state").is_in(SETTLED))
-    if model is not None:
-        newest = newest.filter(pl.col("model") == model)
-    names = [field.name for field in fields(Job)]
-    rows = newest.sort("job_id").select(names).iter_rows(named=True)
-    return [Job(**{**row, "request_keys": tuple(row["request_keys"])}) for row in rows]
+    jobs = Job.newest(lake, run_id, SETTLED, model)
+    return [replace(job, request_keys=tuple(job.request_keys)) for job in jobs]
 
 
 def requests_waiting(lake: Lake, run_id: str) -> int:

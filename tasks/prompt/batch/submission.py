@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from biasgrid.tasks.connectors.api import ModelStopped, ModelUnknown, QuotaResting, RequestRejected, Terminal
 from biasgrid.tasks.connectors.batch.lines import Batch
+from biasgrid.tasks.connectors.batch.recorded_job import SUBMITTING
 from biasgrid.tasks.connectors.client.retry import CreateOnce, JobRefused, PollPolicy, detect_refusal
 from biasgrid.tasks.connectors.client.run_budget import Reservation, RunBudget
 from biasgrid.tasks.prompt.batch.cells import BatchCells, InputLoad, InputRoom
-from biasgrid.tasks.prompt.batch.jobs import SUBMITTING, Job
+from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.tasks.prompt.batch.pool import Pool
 
 if TYPE_CHECKING:
