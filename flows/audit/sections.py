@@ -56,7 +56,7 @@ def describe_power(expected: AuditForecast) -> Iterator[str]:
     needed = ", ".join(
         f"{points} points {count:,}" for points, count in sorted(expected.needed.items(), reverse=True)
     )
-    by_chance = f"if {share(expected.discordance)} of pairs differ by chance"
+    by_chance = f"if {100 * expected.discordance:g}% of pairs differ by chance"
     yield f"{own}. Documents that show a difference with power .8, {by_chance}: {needed}."
 
 
