@@ -71,6 +71,7 @@ def init(given: InitOptions) -> None:
     path = write_scenario(given.file or Path("my-scenario.yaml"), wish, force=given.force)
     typer.echo(f"wrote {path}")
     typer.echo(f"Next  biasgrid plan {path}\n      biasgrid run {path}")
+    typer.echo("      biasgrid report --format junit --out reports   # in CI, after a run")
 
 
 def _write_audit(given: InitOptions) -> None:
