@@ -65,7 +65,7 @@ def test_what_is_chosen_stays_in_the_address_wherever_one_goes(tab, written):
     assert set(tab.ask(shown)) == {state}
     assert tab.ask("scrollY") > 0
     tab.open(page, "#/?find=no+such+text")
-    assert tab.ask("[...document.querySelectorAll('main tbody tr')].every((one) => one.hidden)")
+    tab.wait("[...document.querySelectorAll('main tbody tr')].every((one) => one.hidden)")
 
 
 def test_keys_move_open_and_copy_the_link(tab, written):
