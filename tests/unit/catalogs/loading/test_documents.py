@@ -179,7 +179,7 @@ requirements:
         "mine:8: requirement `equal`: `tolerance` is `1.5`: must be at most 1\n    → correct the value",
         "mine:9: requirement `equal`: entry 1 of `reflections` is `observationl`: must be `observational` or "
         "`utopian`\n    → did you mean `observational`?",
-        "mine:10: entry 2 of `requirements`: `name` is missing\n    → add it",
+        "mine:10: entry 2 of `requirements`: `name` is missing\n    → add it: unique in its scenario",
         "mine:12: entry 2 of `requirements`: `tolerence` is not a known key\n    → did you mean `tolerance`?",
     ]
 
