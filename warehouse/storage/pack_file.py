@@ -105,24 +105,25 @@ def write_pack(table: str, inputs: Iterable[Path], target: Path) -> int:
     schema = stamp_version(fit(table, pa.table({}))).schema
     with pq.ParquetWriter(target, schema, compression="zstd", write_page_checksum=True) as writer:
         held: list[pa.Table] = []
+        size = 0
         for path in inputs:
-            start = sum(rows.num_rows for rows in held)
-            held += [fit(table, rows).replace_schema_metadata(schema.metadata) for rows in read_rows(path)]
-            own = sum(rows.num_rows for rows in held) - start
-            parts += list_parts(path) if is_pack(path) else [(path.stem, own)]
-            if sum(rows.nbytes for rows in held) >= GROUP_BYTES:
-                held = _write_groups(writer, held)
+            own = [fit(table, rows).replace_schema_metadata(schema.metadata) for rows in read_rows(path)]
+            parts += list_parts(path) if is_pack(path) else [(path.stem, sum(rows.num_rows for rows in own))]
+            held += own
+            size += sum(rows.nbytes for rows in own)
+            if size >= GROUP_BYTES:
+                _write_groups(writer, held)
+                held, size = [], 0
         _write_groups(writer, held)
         writer.add_key_value_metadata({PARTS: orjson.dumps(parts)})
     return sum(rows for _, rows in parts)
 
 
-def _write_groups(writer: pq.ParquetWriter, held: Sequence[pa.Table]) -> list[pa.Table]:
+def _write_groups(writer: pq.ParquetWriter, held: Sequence[pa.Table]) -> None:
     rows = pa.concat_tables(held) if held else None
     if rows is not None and rows.num_rows:
         groups = max(1, round(rows.nbytes / GROUP_BYTES))
         writer.write_table(rows, row_group_size=min(GROUP_ROWS, -(-rows.num_rows // groups)))
-    return []
 
 
 def read_rows(path: Path) -> Iterator[pa.Table]:
