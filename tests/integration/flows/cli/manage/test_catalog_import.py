@@ -43,7 +43,8 @@ def test_a_benchmark_becomes_a_library_and_a_scenario_ready_to_run(biasgrid, pai
 
 
 def test_every_format_can_be_named():
-    assert {one.value for one in ImportFormat} == FORMATS.keys()
+    """What agents assigned becomes a run, and no file of a library."""
+    assert {one.value for one in ImportFormat} == {*FORMATS, "assignments"}
 
 
 def test_refused_rows_are_counted_and_listed(biasgrid, pairs, tmp_path):
@@ -194,7 +195,7 @@ def test_inferred_genders_come_as_a_sheet_and_their_scenes_are_played_once_confi
         "interaction: {models: [simulated/conforming], domains: [village], settings: [no_interaction]}"
     )
     plan = biasgrid("plan", tmp_path / "talk.yaml")
-    assert "left out, as genders in them are inferred and not confirmed: village-0" in flat(plan.out + plan.err)
+    assert "left out, as genders or labels in them are not confirmed: village-0" in flat(plan.out + plan.err)
     sheet.write_text(sheet.read_text().replace("each,", "each,yes"))
     confirmed = biasgrid(*words, "--genders", sheet, "--force")
     assert (confirmed.code, "of inferred gender" in confirmed.out) == (0, False)

@@ -63,7 +63,7 @@ def test_words_are_those_that_the_script_asks_for(language):
     assert asked <= words("script", language).keys()
     quoted = set(re.findall(r'"([\w. ]+)"', script)) | set(re.findall(r"\b(\w+): \(\) =>", script))
     prefixes = ("value", "concern", "grid.step", "theme.", "by.", "refusals.", "silent.")
-    computed = (*prefixes, "language.name", "measured.", "compare.only.")
+    computed = (*prefixes, "language.name", "measured.", "compare.only.", "compare.is.", "tests.as.")
     plural = (".one", ".other")
     spare = {key for key in words("script", language) if not key.startswith(computed)} - quoted - {"noscript"}
     assert {key for key in spare if not key.endswith(plural)} == set()
