@@ -34,6 +34,7 @@ from biasgrid.tasks.report.model import (
     numbers,
     place_lines,
 )
+from biasgrid.tasks.report.verdicts import word_of
 
 
 def show_forecast(expected: ProbeForecast, resolved: ResolvedProbe) -> None:
@@ -139,7 +140,7 @@ def _pair(row: dict[str, Any]) -> str:
 
 def _finding(finding: str) -> str:
     """In few words, next to the counts `with : against`."""
-    return f"biased ({finding.split()[1]})" if finding in DIRECTIONS else finding
+    return f"biased ({finding.split()[1]})" if finding in DIRECTIONS else word_of(finding)
 
 
 def _proof(found: ProbeOutcome) -> list[str]:

@@ -214,7 +214,7 @@ def test_the_prefect_ui_shows_a_findings_table_and_a_summary(shown, starter):
     table = json.loads(shown.artifacts["findings-starter"])
     assert len(table) == len(starter.outcome.findings) == 32
     fair = next(row for row in table if row["model"] == "simulated/fair" and row["concern"] == "sexism")
-    assert (fair["finding"], fair["passed"], fair["tolerance"]) == ("met", "100.0%", "90.0%")
+    assert (fair["finding"], fair["passed"], fair["tolerance"]) == ("meets", "100.0%", "90.0%")
     summary = shown.artifacts["summary-starter"]
     assert starter.outcome.run_id in summary
     assert "| simulated/refuser | 0 | 0 | 8 |" in summary

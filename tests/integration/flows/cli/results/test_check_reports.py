@@ -14,6 +14,7 @@ from biasgrid.flows.benchmark.trend_chart import pictures_page
 from biasgrid.tasks.report.answer import answer
 from biasgrid.tasks.report.checks import checks
 from biasgrid.tasks.report.formats.data_files import as_text
+from biasgrid.tasks.report.verdicts import word_of
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run
@@ -107,7 +108,7 @@ def test_a_run_is_shown_again_with_every_finding_named(biasgrid, assessed):
     for check in checks(lake, find_run(lake, assessed.run_id)):
         assert check.name.split(" · ")[0] in result.out
         assert check.model in result.out
-        assert check.finding in result.out
+        assert word_of(check.finding) in result.out
 
 
 def test_the_first_screen_answers_in_25_lines_with_a_line_for_each_model(biasgrid, assessed):
