@@ -111,9 +111,7 @@ def _row(row: dict[str, Any]) -> Row:
             row["signal"],
             mark_state(finding, row["state"]),
             *map(_number, (own, reference)),
-            points(row["difference"]),
-            interval(row),
-            p_value(row["q_value"]),
+            *_difference_cells(row),
             f"{row['pairs']:,}",
         ),
         " · ".join((row["model"], row["language"])),
@@ -177,6 +175,11 @@ def _ratio(row: dict[str, Any]) -> Row:
     return Row((who, row["signal"], *rates, ratio, ends, four_fifths), " · ".join((row["model"], row["language"])))
 
 
+def _difference_cells(row: dict[str, Any]) -> tuple[Text, ...]:
+    """A difference with its interval and its adjusted p."""
+    return points(row["difference"]), interval(row), p_value(row["q_value"])
+
+
 def _orders(found: AuditOutcome) -> Table:
     columns = (
         *headings("signal", "finding"),
@@ -188,9 +191,7 @@ def _orders(found: AuditOutcome) -> Table:
                 row["signal"],
                 row["finding"],
                 *(share(row[name]) for name in ("early_rate", "late_rate")),
-                points(row["difference"]),
-                interval(row),
-                p_value(row["q_value"]),
+                *_difference_cells(row),
             ),
             " · ".join((row["model"], row["language"])),
         )
@@ -208,9 +209,7 @@ def _ranks(found: AuditOutcome) -> Table:
                 row["signal"],
                 row["finding"],
                 *map(_number, (row["mean_rank"], row["reference_rank"])),
-                points(row["difference"]),
-                interval(row),
-                p_value(row["q_value"]),
+                *_difference_cells(row),
             ),
             " · ".join((row["model"], row["language"])),
         )

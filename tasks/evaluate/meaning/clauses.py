@@ -100,8 +100,9 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
         if not len(rows):
             break
         texts = texts.scatter(rows, _bare(given, words, labels))
-    marked = clauses.with_columns(text=texts, announced=announced, turns=turns, reported=reported)
-    marked = marked.with_columns(is_rhetorical=rhetorical)
+    marked = clauses.with_columns(
+        text=texts, announced=announced, turns=turns, reported=reported, is_rhetorical=rhetorical
+    )
     empty = (pl.col("text").shift(1) == "") & (pl.col("clause") > 0)
     carried = [
         (pl.col(name) | (pl.col(name).shift(1) & empty).fill_null(value=False)) for name in ("announced", "turns")

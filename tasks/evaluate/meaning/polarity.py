@@ -52,12 +52,17 @@ def _count_negations(words: Stances) -> pl.Expr:
     """
     text = pl.col("text")
     named = text.str.extract_all(anywhere(words.misconceptions))
-    of_question = named.list.eval(pl.element().str.head(5)).list.set_intersection("stems").list.len() > 0
+    of_question = _count_asked(named) > 0
     before = text.str.extract(rf"^(?s:(.*?)){anywhere(words.misconceptions)}", 1).fill_null("")
     refused = before.str.contains(rf"{anywhere(words.rejections)}.*{anywhere(words.copulas)}")
     denied = (contains(before, anywhere(words.negators)) | refused).cast(pl.UInt32)
     is_complete = (named.list.len() > 0) & ~of_question
     return pl.when(is_complete).then(1 + denied - pl.col("asks_reproach")).otherwise(_count_words(words))
+
+
+def _count_asked(found: pl.Expr) -> pl.Expr:
+    """The number of phrases that the question has, too."""
+    return found.list.eval(pl.element().str.head(5)).list.set_intersection("stems").list.len()
 
 
 def _count_words(words: Stances) -> pl.Expr:
@@ -66,7 +71,7 @@ def _count_words(words: Stances) -> pl.Expr:
         found.append(rest.str.extract_all(_series(phrases)))
         rest = rest.str.replace_all(_series(phrases), " ")
     turned = pl.concat_list(found)
-    asked = turned.list.eval(pl.element().str.head(5)).list.set_intersection("stems").list.len()
+    asked = _count_asked(turned)
     parted = contains(rest, anywhere(words.unrelated))
     rest = rest.str.replace_all(anywhere(words.unrelated), " ")
     denials = rest.str.count_matches(anywhere(words.negators))
