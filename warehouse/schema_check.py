@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 
@@ -100,6 +101,7 @@ def declared_schema(table: str) -> pa.Schema:
     return TABLES[table]
 
 
+@cache
 def polars_schema(table: str) -> pl.Schema:
     """The declared schema of `table` as a Polars schema."""
     frame = pl.from_arrow(declared_schema(table).empty_table())

@@ -6,6 +6,8 @@ never changes, the newest `event_id` (a ULID) of a key wins. Times are UTC.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pyarrow as pa
 
 SCHEMA_VERSION = 7
@@ -260,7 +262,30 @@ RULES = pa.schema(
     ]
 )
 
-KINDS = BENCHMARK, PROBE, RED_TEAM, INTERACTION, AUDIT = ("benchmark", "probe", "redteam", "interaction", "audit")
+BENCHMARK, PROBE, RED_TEAM, INTERACTION, AUDIT = ("benchmark", "probe", "redteam", "interaction", "audit")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of run other than benchmarks."""
+
+    levels: tuple[str, ...]
+    """Of its verdicts."""
+    is_reviewed: bool = False
+    """Whether people review its replies."""
+    judges_all_cells: bool = False
+    """Whether each cell of an ended run has verdicts."""
+    has_templates: bool = False
+    """Whether a user knows its templates by their ids."""
+
+
+OTHER_KINDS = {
+    PROBE: Kind(("instance",), judges_all_cells=True),
+    RED_TEAM: Kind(("instance", "session"), is_reviewed=True),  # a session may still be open when its run ends
+    INTERACTION: Kind(("assignment", "understanding"), has_templates=True),
+    AUDIT: Kind(("instance",), judges_all_cells=True, has_templates=True),
+}
+KINDS = (BENCHMARK, *OTHER_KINDS)
 """Kinds of runs."""
 
 OF_KINDS = ("cells", "cases", "verdicts", "assessments")
@@ -269,7 +294,7 @@ benchmarks as `lake.cases`, those of others as `lake.probe_cases`, and so on."""
 
 SHOWN: dict[str, tuple[str, str]] = {
     **{table: (table, KINDS[0]) for table in OF_KINDS},
-    **{f"{kind}_{table}": (table, kind) for kind in KINDS[1:] for table in OF_KINDS},
+    **{f"{kind}_{table}": (table, kind) for kind in OTHER_KINDS for table in OF_KINDS},
 }
 """What models read by another name than its table: the table, and the kind of run whose rows it shows."""
 

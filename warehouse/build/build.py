@@ -38,16 +38,10 @@ from biasgrid.warehouse.build.macros import ROW_GROUP, blank
 from biasgrid.warehouse.build.materialize import STORAGE, Made, declare_no_repeats, make, make_models
 from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
 from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models
+from biasgrid.warehouse.build.reading import OFFLINE, open_built_file
 from biasgrid.warehouse.build.run_scope import Side
 from biasgrid.warehouse.build.sql_quoting import literal
-from biasgrid.warehouse.build.text_views import (
-    copy_exceptions,
-    fetch_texts,
-    is_damage,
-    keep_texts,
-    reading_texts,
-    text_settings,
-)
+from biasgrid.warehouse.build.text_views import copy_exceptions, fetch_texts, is_damage, keep_texts, reading_texts
 from biasgrid.warehouse.storage.atomic_file import remove_partial_files, replace_atomically
 from biasgrid.warehouse.storage.compaction import find_superseded, remove_superseded
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
@@ -56,13 +50,6 @@ from biasgrid.warehouse.storage.objects.address import WHERE
 from biasgrid.warehouse.storage.objects.leases import Turn, take_turns
 from biasgrid.warehouse.storage.tombstones import FOLDER
 from biasgrid.warehouse.storage.verification import list_files, refuse_damaged
-
-OFFLINE: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "python_enable_replacements": False,
-}
-"""DuckDB settings: no download at run time, and no Python variable is read as a table."""
 
 BUILDING = {"preserve_insertion_order": "false", "force_compression": "zstd", "parquet_metadata_cache": "true"}
 """Settings of a build: rows unordered, zstd without trying other codecs, metadata of files read once."""
@@ -274,18 +261,10 @@ def connect(lake: Lake, texts_of: str | None = None) -> duckdb.DuckDBPyConnectio
     if not lake.has_database():
         raise UserError(_absent(lake))
     fetch_texts(lake, texts_of)
-    # attached, not opened: DuckDB would reuse an open database of the same path, even if the file was replaced
-    warehouse = duckdb.connect(config=OFFLINE)
     try:
-        warehouse.execute(f"attach {literal(lake.database)} as biasgrid (read_only)")
+        return open_built_file(lake, texts_of)
     except duckdb.Error as error:
-        warehouse.close()
         raise UserError(_unreadable(lake, error)) from error
-    settings = (*text_settings(lake, texts_of), "TimeZone = 'UTC'", "enable_external_access = false")
-    for setting in (*settings, "lock_configuration = true"):
-        warehouse.execute(f"set {setting}")
-    warehouse.execute("use biasgrid")
-    return warehouse
 
 
 def query(lake: Lake, sql: str, parameters: Parameters = (), texts_of: str | None = None) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.warehouse.build.attach_lake import empty_relations
 from biasgrid.warehouse.build.materialize import find_repeats
 from biasgrid.warehouse.build.models import read_yaml
-from biasgrid.warehouse.schemas import AUDIT, KINDS, OF_KINDS, OUTCOMES, PROBE, TABLES, UNITS
+from biasgrid.warehouse.schemas import KINDS, OF_KINDS, OTHER_KINDS, OUTCOMES, TABLES, UNITS
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.pack_file import read_rows, remedy
@@ -59,8 +59,7 @@ class Integrity(Frozen):
 
     benchmarks: tuple[Flaw, ...]
     every_other_kind: tuple[Flaw, ...]
-    probes: tuple[Flaw, ...]
-    reviewed: tuple[Flaw, ...]
+    judged_kinds: tuple[Flaw, ...]
     cases: tuple[Flaw, ...]
     behind_failed_tests: tuple[Flaw, ...]
     unsettled: str
@@ -92,7 +91,7 @@ def _fill_in(read: Any, words: Mapping[str, str]) -> Any:
 def flaws_of_kind(kind: str) -> tuple[Flaw, ...]:
     """Flaws of a kind of run other than benchmarks."""
     rules = load_integrity()
-    own = (*rules.every_other_kind, *(rules.probes if kind in (PROBE, AUDIT) else rules.reviewed))
+    own = (*rules.every_other_kind, *(rules.judged_kinds if OTHER_KINDS[kind].judges_all_cells else ()))
     return tuple(
         flaw.model_copy(
             update={"rows": _of_kind(kind, flaw.rows), "doubted": _of_kind(kind, flaw.doubted), "kind": kind}
@@ -162,7 +161,7 @@ def refuse_damage(warehouse: duckdb.DuckDBPyConnection, lake: Lake, runs: Runs) 
     if any(find_flaws(warehouse, rules.benchmarks)):
         find_repeats(warehouse, UNITS)
         refuse_flaws(warehouse, lake, (*flaws_of_repeats(), *rules.cases, *rules.benchmarks), runs)
-    refuse_flaws(warehouse, lake, (flaw for kind in KINDS[1:] for flaw in flaws_of_kind(kind)), runs)
+    refuse_flaws(warehouse, lake, (flaw for kind in OTHER_KINDS for flaw in flaws_of_kind(kind)), runs)
 
 
 def refuse_damage_within(

@@ -130,6 +130,11 @@ def load_comparison(tables: Iterable[str]) -> list[Model]:
     return with_sources(_with_comparison(), {f"{COMPARISON}.{table}" for table in tables})
 
 
+def compared_marts(kind: str) -> tuple[str, ...]:
+    """The comparison models of a kind of run other than benchmarks, named as the marts that they compare."""
+    return tuple(sorted(one.name for one in _with_comparison() if one.file.startswith(f"{COMPARISON}/{kind}/")))
+
+
 @cache
 def _with_comparison() -> tuple[Model, ...]:
     return _load_ordered(files("biasgrid.warehouse") / "models", (*SCHEMAS, COMPARISON))

@@ -38,14 +38,18 @@ def fetch_texts(lake: Lake, texts_of: str | None) -> None:
             refuse_damaged(lake, list_files(lake, None if texts_of == ALL else texts_of))
 
 
-def text_settings(lake: Lake, texts_of: str | None) -> Iterator[str]:
-    """DuckDB settings that allow reading these files, and restrict views to one run."""
+def allow_texts(lake: Lake) -> str:
+    """The DuckDB setting that allows reading these files."""
     # DuckDB compares a file's name both as given, with patterns escaped, and as it is
     places = ", ".join(literal(f"{root}/lake") for root in (lake.root, escape_glob(lake.root)))
-    yield f"allowed_directories = [{places}]"
-    yield f"variable lake = {literal(escape_glob(lake.root))}"
+    return f"allowed_directories = [{places}]"
+
+
+def session_variables(lake: Lake, texts_of: str | None) -> Iterator[str]:
+    """Statements by which views find these files, and read those of one run."""
+    yield f"set variable lake = {literal(escape_glob(lake.root))}"
     if texts_of and texts_of != ALL:
-        yield f"variable run = {literal(escape_glob(texts_of))}"
+        yield f"set variable run = {literal(escape_glob(texts_of))}"
 
 
 def keep_texts(

@@ -11,8 +11,9 @@ import duckdb
 from ulid import ULID
 
 from biasgrid.warehouse.build.attach_lake import attach_lake
-from biasgrid.warehouse.build.build import OFFLINE, build, hold_build_lock
+from biasgrid.warehouse.build.build import build, hold_build_lock
 from biasgrid.warehouse.build.model_tests import ModelTestFailed
+from biasgrid.warehouse.build.reading import OFFLINE
 from biasgrid.warehouse.build.sql_quoting import literal
 from biasgrid.warehouse.expectations.narrow import Narrowed, as_request, narrow_table
 from biasgrid.warehouse.expectations.process import Inspector, NotInspected, as_problem

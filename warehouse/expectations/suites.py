@@ -25,7 +25,7 @@ from biasgrid.warehouse.expectations.expectation import (
     unique,
 )
 from biasgrid.warehouse.queries.dictionary import column_meanings, staging_model
-from biasgrid.warehouse.schemas import EVENTS, KEYS, SHOWN, TABLES, UNITS
+from biasgrid.warehouse.schemas import EVENTS, KEYS, OTHER_KINDS, SHOWN, TABLES, UNITS
 
 
 class Reference(Frozen):
@@ -90,16 +90,10 @@ class Marts(Frozen):
     complete: dict[str, tuple[str, ...]]
 
 
-class Kind(Frozen):
-    levels: tuple[str, ...]
-    reviewed: bool = False
-
-
 class Rules(Frozen):
     """Contents of `warehouse/models/rules.yml`."""
 
     marts: Marts
-    kinds: dict[str, Kind]
     lake: dict[str, LakeTable]
 
 
@@ -170,11 +164,10 @@ def _complete(relation: str, key: Sequence[str]) -> Rows:
 
 def _lake_suites() -> Iterator[Suite]:
     """Suites of all lake tables, and of the rows of other kinds of runs."""
-    rules = load_rules()
     for table in TABLES:
         yield Suite(f"lake.{table}", _ids(table), tuple(_expected_of_table(table)))
     for name, (table, kind) in SHOWN.items():
-        if kind in rules.kinds and (table != "assessments" or rules.kinds[kind].reviewed):
+        if kind in OTHER_KINDS and (table != "assessments" or OTHER_KINDS[kind].is_reviewed):
             yield Suite(f"lake.{name}", _ids(table), tuple(_expected_of_kind(name, table, kind)))
 
 
@@ -188,7 +181,7 @@ def _expected_of_kind(name: str, table: str, kind: str) -> Iterator[Expectation]
     yield from _keys_of(relation, table)
     yield from (OneOf(column, values) for column, values in rules.lake[table].accepted_of_kinds.items())
     if table == "verdicts":
-        yield OneOf("level", rules.kinds[kind].levels)
+        yield OneOf("level", OTHER_KINDS[kind].levels)
     yield from (Between(column, least) for column, least in rules.lake[table].least.items())
     yield expect_reference(relation, _ids(table), ("run_id",), "lake.runs")
     for reference in rules.lake[table].references:
@@ -209,7 +202,16 @@ def _expected_of_table(table: str) -> Iterator[Expectation]:
     yield from (expect_reference(relation, _ids(table), rule.columns, rule.to) for rule in rules.references)
     yield from _flaws(table, (*load_integrity().benchmarks, *load_integrity().cases))
     yield from (unique(relation, rule.columns, rule.where, rule.sentence) for rule in rules.unique)
-    yield from (Rows(rule.sentence, rule.rows, rule.ids, rule.doubted) for rule in rules.rules)
+    for rule in rules.rules:
+        rows = rule.rows.replace("{cases_of_all_kinds}", _ALL_CASES)
+        yield Rows(rule.sentence, rows, rule.ids, rule.doubted)
+
+
+_ALL_CASES = " union all ".join(
+    f"select run_id, cell_id, case_id from lake.{name}"  # noqa: S608 - names from our own schemas
+    for name, (table, _) in SHOWN.items()
+    if table == "cases"
+)
 
 
 def _keys_of(relation: str, table: str) -> Iterator[Expectation]:

@@ -93,19 +93,24 @@ create macro statistics.two_way_tests(rows_, key, family, fewest := 2) as table
         group by key_
     ),
 
+    means as (
+        select *, statistics.t_quantile(0.975, degrees) * standard_error as half
+        from statistics.two_way_means('paired', {'key_': key_})
+    ),
+
     tested as (
         select
             unnest(key_),
-            means.* exclude (key_, mean),
+            means.* exclude (key_, mean, half),
             levels.* exclude (key_),
             mean as difference,
-            mean - statistics.t_quantile(0.975, degrees) * standard_error as low,
-            mean + statistics.t_quantile(0.975, degrees) * standard_error as high,
+            mean - half as low,
+            mean + half as high,
             case
                 when least(documents, identities) >= fewest
                     then statistics.paired_p_value(mean, standard_error, degrees + 1)
             end as p_value
-        from statistics.two_way_means('paired', {'key_': key_}) as means
+        from means
         inner join levels using (key_)
     )
 

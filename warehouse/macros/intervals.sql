@@ -121,27 +121,26 @@ create macro statistics.wilson(rate double, n double, q double) as
 -- correlated. `high` is null where there is no upper end; null where the other rate is 0
 create macro statistics.ratio_interval(rate, of_rate, base, of_base) as
     list_transform(
-        [{
-            'r': rate::double,
-            'b': base::double,
-            'product': rate::double * base,
-            'low': of_rate.low * (2 * rate - of_rate.low),
-            'high': of_rate.high * (2 * rate - of_rate.high),
-            'base_low': of_base.low * (2 * base - of_base.low),
-            'base_high': of_base.high * (2 * base - of_base.high)
-        }],
-        lambda given_: case
-            when given_.b > 0 and given_.low is not null and given_.base_low is not null then {
+        list_transform(
+            [{'rate': rate::double, 'base': base::double, 'of_rate': of_rate, 'of_base': of_base}],
+            lambda given_: {
+                'base': given_.base,
+                'product': given_.rate * given_.base,
+                'low': given_.of_rate.low * (2 * given_.rate - given_.of_rate.low),
+                'high': given_.of_rate.high * (2 * given_.rate - given_.of_rate.high),
+                'base_low': given_.of_base.low * (2 * given_.base - given_.of_base.low),
+                'base_high': given_.of_base.high * (2 * given_.base - given_.of_base.high)
+            }
+        ),
+        lambda of_: case
+            when of_.base > 0 and of_.low is not null and of_.base_low is not null then {
                 'low': case
-                    when given_.low <= 0 then 0
-                    else given_.low / (
-                        given_.product + sqrt(greatest(0, given_.product ** 2 - given_.low * given_.base_high))
-                    )
+                    when of_.low <= 0 then 0
+                    else of_.low / (of_.product + sqrt(greatest(0, of_.product ** 2 - of_.low * of_.base_high)))
                 end,
                 'high': case
-                    when given_.base_low > 0 then (
-                        given_.product + sqrt(greatest(0, given_.product ** 2 - given_.high * given_.base_low))
-                    ) / given_.base_low
+                    when of_.base_low > 0
+                        then (of_.product + sqrt(greatest(0, of_.product ** 2 - of_.high * of_.base_low))) / of_.base_low
                 end
             }
         end

@@ -51,5 +51,7 @@ def newest_assessments(rows: pl.DataFrame, unit: Sequence[str] = _ONE) -> pl.Dat
 
 def assessments_of_people(lake: Lake, run_id: str, cell_id: str | None = None) -> pl.DataFrame:
     """Assessments by people of a run's replies, or of a cell's, in all evaluations."""
+    if not lake.files(TABLE, run_id):  # of most runs, whose every cell asks
+        return empty_assessments()
     rows = lake.scan(TABLE, run_id).filter(pl.col("assessor_kind") == "person")
     return (rows if cell_id is None else rows.filter(pl.col("cell_id") == cell_id)).collect()

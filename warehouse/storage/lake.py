@@ -16,14 +16,12 @@ Object storage has the same layout below `s3://bucket/prefix`; the root is then 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from fnmatch import translate
 from pathlib import Path
 from typing import TypeVar
 
@@ -51,7 +49,15 @@ from biasgrid.warehouse.storage.manifest import MANIFESTS, Entry, Manifest, key_
 from biasgrid.warehouse.storage.objects.address import WHERE, Address
 from biasgrid.warehouse.storage.objects.mirror import CACHE, SharedStorage
 from biasgrid.warehouse.storage.objects.uploader import Uploader
-from biasgrid.warehouse.storage.pack_file import PREFIX, find_rows, is_pack, read_parts, select_current
+from biasgrid.warehouse.storage.pack_file import (
+    PREFIX,
+    Names,
+    find_rows,
+    is_pack,
+    match_names,
+    read_parts,
+    select_current,
+)
 
 T = TypeVar("T")
 
@@ -150,9 +156,9 @@ class Lake:
         self._bring_of_run(folder, run_id)
         return Manifest.read(folder)
 
-    def files(self, table: str, run_id: str | None = None, name: str | None = None) -> list[Path]:
-        """The Parquet files of `table` whose rows count, compacted ones first in each run; `name` may be a glob
-        such as `cell-*`, and then a compacted file may have other rows as well. Raises `LakeDamaged`."""
+    def files(self, table: str, run_id: str | None = None, name: Names | None = None) -> list[Path]:
+        """The Parquet files of `table` whose rows count, compacted ones first in each run; with a `name`, a
+        compacted file may have other rows as well. Raises `LakeDamaged`."""
         if run_id is not None:
             folder = self.folder(table, run_id)
             self._bring_of_run(folder, run_id)
@@ -163,14 +169,17 @@ class Lake:
             self.bring(self.root / "lake" / MANIFESTS)
             self.bring(self.root / "lake" / table)
             found = [path for folder in self.run_folders(table) for path in self._current(folder, name)]
-        return found if name is None else [path for path in found if not is_pack(path) or find_rows(path, name)]
+        if name is None:
+            return found
+        is_named = match_names(name)
+        return [path for path in found if not is_pack(path) or find_rows(path, is_named)]
 
     def run_folders(self, table: str) -> list[Path]:
         """The folders of all runs with rows of `table` on this machine, oldest first."""
         folder = self.root / "lake" / table
         return [folder / name for name in _list_names(folder) if name.startswith("run_id=")]
 
-    def _current(self, folder: Path, name: str | None) -> list[Path]:
+    def _current(self, folder: Path, name: Names | None) -> list[Path]:
         """Files whose rows count, of those that `visible_files` finds."""
         found = visible_files(folder, name)
         if len(found) < 2 or not any(map(is_pack, found)):
@@ -295,81 +304,37 @@ class Lake:
         with storing(path):
             path.unlink(missing_ok=True)
 
-    def scan(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.LazyFrame:
+    def scan(self, table: str, run_id: str | None = None, name: Names | None = None) -> pl.LazyFrame:
         """`table` with its declared schema, empty without files; columns missing in older files are null. Raises
         `LakeTooNew` for files of a newer biasgrid."""
         if name is None:
             return scan_files(table, self.files(table, run_id))
         return pl.concat([scan_files(table, []), *self._scan_parts(table, self.files(table, run_id, name), name)])
 
-    def scan_each(self, table: str, run_id: str, name: str) -> Iterator[pl.LazyFrame]:
+    def scan_each(self, table: str, run_id: str, name: Names) -> Iterator[pl.LazyFrame]:
         """Like `scan`, one frame per file; an empty one first."""
         yield scan_files(table, [])
         for path in self.files(table, run_id, name):
             yield from self._scan_parts(table, [path], name)
 
-    def _scan_parts(self, table: str, files: Iterable[Path], name: str) -> Iterator[pl.LazyFrame]:
-        separate = []
+    def _scan_parts(self, table: str, files: Iterable[Path], name: Names) -> Iterator[pl.LazyFrame]:
+        separate, is_named = [], match_names(name)
         for path in files:
             if not is_pack(path):
                 separate.append(path)
                 continue
-            for first, rows in find_rows(path, name):
+            for first, rows in find_rows(path, is_named):
                 yield scan_files(table, [path]).slice(first, rows)
         if separate:
             yield scan_files(table, separate)
 
-    def read(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.DataFrame:
+    def read(self, table: str, run_id: str | None = None, name: Names | None = None) -> pl.DataFrame:
         """Like `scan`, in memory."""
         return read_again_if_compacted(lambda: self.scan(table, run_id, name).collect())
 
     def newest(self, table: str, run_id: str | None = None) -> pl.DataFrame:
         """The newest row of each key of an event table: of `runs` per run, of `cells` per run and cell."""
         return newest(self.read(table, run_id), EVENTS[table])
-
-    def plan_path(self, plan_hash: str) -> Path:
-        return self.root / "lake" / "plans" / f"{check_name(plan_hash)}.parquet"
-
-    def has_plan(self, plan_hash: str) -> bool:
-        """Whether the plan is stored, and neither damaged nor another one."""
-        try:
-            self.read_plan(plan_hash)
-        except (FileNotFoundError, DamagedPlan):
-            return False
-        return True
-
-    def write_plan(self, plan_hash: str, frame: pl.DataFrame) -> Path:
-        """Stores a generated plan, with any columns, under the hash of its inputs."""
-        path = self.plan_path(plan_hash)
-        with self.landing(path) as partial:
-            frame.write_parquet(partial, compression="zstd", metadata={"seal": (SEAL + UNSEALED).decode()})
-            head, _, tail = (blank := partial.read_bytes()).rpartition(SEAL + UNSEALED)
-            partial.write_bytes(head + SEAL + _seal(plan_hash, blank) + tail)
-        return path
-
-    def read_plan(self, plan_hash: str) -> pl.DataFrame:
-        """The plan stored under `plan_hash`; raises FileNotFoundError if there is none, and DamagedPlan."""
-        path = self.plan_path(plan_hash)
-        if self.shared and not path.exists():
-            self.shared.bring_file(path)
-        stored = path.read_bytes()
-        start = stored.rfind(SEAL) + len(SEAL)
-        end = start + len(UNSEALED)
-        if stored[start:end] != _seal(plan_hash, stored[:start] + UNSEALED + stored[end:]):
-            raise DamagedPlan(str(path))
-        return pl.read_parquet(stored)
-
-
-SEAL, UNSEALED = b"seal:", b"0" * 32
-
-
-class DamagedPlan(ValueError):
-    """The file of a plan is not what was written, or is another plan."""
-
-
-def _seal(plan_hash: str, blank: bytes) -> bytes:
-    """A hash of a plan's name and of its file, whose own place holds zeros."""
-    return hashlib.blake2b(plan_hash.encode() + blank, digest_size=16).hexdigest().encode()
 
 
 def read_again_if_compacted(read: Callable[[], T]) -> T:
@@ -396,14 +361,14 @@ def newest(events: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return events.sort("event_id").unique(list(keys), keep="last", maintain_order=True)
 
 
-def visible_files(folder: Path, name: str | None = None) -> list[Path]:
+def visible_files(folder: Path, name: Names | None = None) -> list[Path]:
     """The Parquet files in a folder, also those that no longer count, sorted: all of them, or compacted ones and
-    those whose names without ending match a glob."""
+    those whose names without ending match."""
     ending, names = ".parquet", _list_names(folder)
     found = [one for one in names if one.endswith(ending) and not one.startswith(".")]
     if name is not None:
-        match = re.compile(translate(name)).match
-        found = [one for one in found if match(one.removesuffix(ending)) or is_pack(one)]
+        is_named = match_names(name)
+        found = [one for one in found if is_named(one.removesuffix(ending)) or is_pack(one)]
     return [folder / one for one in found]
 
 

@@ -6,8 +6,9 @@ the separate file of its name, if that is still there, and of the part of an ear
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
 
@@ -29,6 +30,13 @@ GROUP_ROWS, GROUP_BYTES = 61_440, 8 * 1024 * 1024
 
 Part = tuple[str, int]
 """Name and number of rows."""
+Names = str | Sequence[str]
+"""A file's name without ending, or a glob such as `cell-*`, or several of them."""
+
+
+def match_names(name: Names) -> Callable[[str], object]:
+    """Whether a name is one of `name`; one pattern for all, because a folder may have thousands of files."""
+    return re.compile("|".join(map(translate, [name] if isinstance(name, str) else name))).match
 
 
 def new_pack_name() -> str:
@@ -85,12 +93,12 @@ def select_current(paths: Sequence[Path], retired: Collection[str]) -> list[Path
     return [*reversed(current), *(path for path in paths if not is_pack(path) and path.stem not in taken)]
 
 
-def find_rows(path: Path, pattern: str) -> list[tuple[int, int]]:
+def find_rows(path: Path, is_named: Callable[[str], object]) -> list[tuple[int, int]]:
     """Where the parts are whose names match: first row and number of rows, neighbours as one."""
     found: list[tuple[int, int]] = []
     first = 0
     for name, rows in list_parts(path):
-        if fnmatchcase(name, pattern):
+        if is_named(name):
             if found and sum(found[-1]) == first:
                 found[-1] = (found[-1][0], found[-1][1] + rows)
             else:

@@ -16,10 +16,10 @@ from typing import Any, Final, Literal
 
 import orjson
 import polars as pl
-from ulid import ULID
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.schema.entries import SEVERAL
+from biasgrid.warehouse.event_ids import EVENT_IDS
 from biasgrid.warehouse.schemas import BENCHMARK, CELL_KEYS, EVENTS
 from biasgrid.warehouse.storage.lake import Lake, newest, scan_files
 from biasgrid.warehouse.storage.tombstones import find_tombstones, refuse_forgotten
@@ -62,7 +62,7 @@ def cells_frame(rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
 
 def record_planned(lake: Lake, run_id: str, cells: pl.DataFrame) -> None:
     """Stores one event per cell of a run with its number of cases."""
-    event_id = str(ULID())
+    event_id = EVENT_IDS.make()
     events = cells.with_columns(
         pl.lit(run_id).alias("run_id"),
         pl.lit(event_id).alias("event_id"),
@@ -75,7 +75,26 @@ def record_planned(lake: Lake, run_id: str, cells: pl.DataFrame) -> None:
 def planned_cells(lake: Lake, run_id: str) -> pl.DataFrame:
     """The cells of a run whose cases are stored, in planned order."""
     events = lake.read("cells", run_id, "planned-*")
+    EVENT_IDS.note(events["event_id"].unique())
     return events.unique("cell_id", keep="last", maintain_order=True).select(*CELL, "planned")
+
+
+def split_cells(lake: Lake, run_id: str, cell_ids: Sequence[str], most: int) -> list[list[str]]:
+    """Neighbouring cells of at most `most` cases in all, or single ones of more."""
+    if len(cell_ids) < 2:
+        return [[*cell_ids]] if cell_ids else []
+    planned = lake.scan("cases", run_id, cell_ids).select("cell_id").collect()
+    cases = dict(planned["cell_id"].value_counts().iter_rows())
+    parts: list[list[str]] = [[]]
+    size = 0
+    for cell_id in cell_ids:
+        own = cases.get(cell_id, 0)
+        if parts[-1] and size + own > most:
+            parts.append([])
+            size = 0
+        parts[-1].append(cell_id)
+        size += own
+    return parts
 
 
 State = Literal["planning", "running", "aggregating", "completed", "incomplete", "failed", "interrupted"]
@@ -114,7 +133,7 @@ class Run:
         now = datetime.now(UTC)
         ended = None if state in UNDER_WAY else now
         run = replace(self, state=state, ended_at=ended)
-        event_id = str(ULID())
+        event_id = EVENT_IDS.make()
         fields = {name: getattr(run, name) for name in Run.__slots__}
         row = pl.DataFrame([{**fields, "event_id": event_id, "recorded_at": now}])
         lake.write("runs", run.run_id, event_id, row)
@@ -132,8 +151,9 @@ def begin_run(
     lake: Lake, given: str, resolved: str, hashes: Mapping[str, str], seed: int, kind: str = BENCHMARK
 ) -> Run:
     """A new run, recorded as planning."""
+    EVENT_IDS.note(lake.runs())
     run = Run(
-        run_id=str(ULID()),
+        run_id=EVENT_IDS.make(),
         state="planning",
         kind=kind,
         scenario_given=given,
@@ -172,6 +192,7 @@ def versions() -> dict[str, str]:
 def all_runs(lake: Lake) -> list[Run]:
     """All runs, oldest first."""
     events = scan_files("runs", _find_newest(lake.files("runs"))).collect()
+    EVENT_IDS.note(events["event_id"])
     rows = newest(events, EVENTS["runs"]).sort("run_id").select(Run.__slots__)
     return [Run(**row) for row in rows.iter_rows(named=True)]
 

@@ -4,8 +4,12 @@ with measured as (
     from intermediate.int_decision_pairs
     where difference is not null
     union all
+    -- where nothing was refused there is nothing to report
     select run_id, comparison_id, 'refusal' as measure, document_id, pair, refusal_difference
     from intermediate.int_decision_pairs
+    semi join (
+        from intermediate.int_audit_comparisons where greatest(unread_share, reference_unread_share) > 0
+    ) using (run_id, comparison_id)
     where refusal_difference is not null
     union all
     select
