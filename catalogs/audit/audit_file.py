@@ -104,7 +104,7 @@ class Auditing(Frozen):
     """How often each prompt is asked; repeats are averaged."""
     margin: float | None = Field(default=None, gt=0)
     """Points that groups may be apart: of the selection rate, or of the score. Met where the 90% interval of the
-    difference is within it."""
+    difference is within it and no wider than it; `plan` shows how many documents that takes."""
     impact_ratio: float | None = Field(default=None, gt=0, lt=1)
     """Least ratio of the selection rates, either way. Met where its 95% interval is above it."""
     discordance: float = Field(default=0.1, gt=0, lt=1)

@@ -107,8 +107,8 @@ def mask_document(text: str, words: Identities, name: str = "", allow: Collectio
 
 
 def _find_name(text: str, words: Identities) -> str:
-    """The name after a label, else a first line that looks like one; empty where there is none."""
-    if SLOT.search(text):
+    """The name after a label, else a first line that looks like one; empty where there is none or a slot of it."""
+    if any(slot[1] for slot in SLOT.finditer(text)):
         return ""
     labels = "|".join(map(re.escape, sorted(words.labels, key=len, reverse=True)))
     labelled = re.search(rf"(?im)^[\W_]*(?:{labels})[*_ ]*[:：][*_ ]*(.+?)[*_ ]*$", text) if labels else None

@@ -92,8 +92,7 @@ def remedy(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
     if kind == "json_invalid":
         return "mend the JSON of this line"
     if kind == "missing":
-        about = _describe(model, problem["loc"])
-        return f"add it: {about[0].lower()}{about[1:].rstrip('.')}" if about else "add it"
+        return _with_meaning("add it", model, problem["loc"])
     if kind == "extra_forbidden":
         *at, key = problem["loc"]
         close = close_names(str(key), set(keys(model, tuple(at))))
@@ -102,11 +101,20 @@ def remedy(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
         return _pattern(problem)[1]
     if kind == "literal_error":
         return nearest(str(problem["input"]), re.findall(r"'([^']*)'", problem["ctx"]["expected"]))
-    return _correction(problem)
+    return _correction(problem) or _with_meaning(CORRECT, model, problem["loc"])
 
 
-def _correction(problem: Mapping[str, Any]) -> str:
-    """What to write in place of a value that its type or bounds refuse."""
+CORRECT = "correct the value"
+
+
+def _with_meaning(advice: str, model: type[BaseModel], location: Location) -> str:
+    """Advice on a key, with its meaning."""
+    about = _describe(model, location)
+    return f"{advice}: {about[0].lower()}{about[1:].rstrip('.')}" if about else advice
+
+
+def _correction(problem: Mapping[str, Any]) -> str | None:
+    """What to write in place of a value that its type or bounds refuse, if that can be seen."""
     kind, given = problem["type"], problem["input"]
     if given is None:
         return "write a value, or leave the key out"
@@ -114,16 +122,12 @@ def _correction(problem: Mapping[str, Any]) -> str:
         return f"write a list: `[{shorten(given)}]`"
     number = NUMBER.fullmatch(str(given).strip()) if kind in IN_NUMBERS else None
     if number is None:
-        return "correct the value"
+        return None
     plain = float(number[1].replace(",", "."))
     is_share = kind == "less_than_equal" and problem["ctx"]["le"] == 1
     if (is_share or number[2] == "%") and 2 <= plain <= 100:
         return f"a share: write {plain / 100:g} for {plain:g}%"
-    return (
-        f"write {plain:g}: a point before decimals, and no unit"
-        if kind == "float_parsing"
-        else "correct the value"
-    )
+    return f"write {plain:g}: a point before decimals, and no unit" if kind == "float_parsing" else None
 
 
 NUMBER = re.compile(r"[$€£]?\s*(\d{1,12}(?:[.,]\d{1,12})?)\s*([%$€£]|USD|EUR)?")
@@ -132,6 +136,7 @@ LONGEST_SHOWN = 120
 
 
 def shorten(text: object) -> str:
+    text = str(text).lower() if isinstance(text, bool) else text
     return f"{str(text)[:LONGEST_SHOWN]}…" if len(str(text)) > LONGEST_SHOWN else str(text)
 
 
@@ -188,7 +193,7 @@ def keys(kind: Any, location: Location) -> Iterator[str]:
 
 def _describe(model: type[BaseModel], location: Location) -> str:
     """The first description of the key that a location ends in; empty where it has none."""
-    *at, key = location
+    *at, key = [part for part in location if not str(part).startswith(BRANCHES)] or [""]
     own = (one.model_fields.get(str(key)) for one in _models_at(model, tuple(at)))
     return next((field.description for field in own if field and field.description), "")
 
@@ -226,7 +231,7 @@ def _inside(kind: Any, part: str | int) -> Iterator[Any]:
 
 def _pattern(problem: Mapping[str, Any]) -> tuple[str, str]:
     pattern = problem["ctx"]["pattern"]
-    return PATTERNS.get(pattern, (f"does not match `{pattern}`", "correct the value"))
+    return PATTERNS.get(pattern, (f"does not match `{pattern}`", CORRECT))
 
 
 def _reason(problem: Mapping[str, Any]) -> str:

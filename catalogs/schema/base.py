@@ -6,13 +6,42 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
 
 def slug(text: str) -> str:
     """Latin letters and digits, joined by hyphens: `ACME Beratung` is `acme-beratung`; empty if none is left."""
     bare = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", bare).strip("-")
+
+
+def _check_integer(given: Any) -> Any:
+    if isinstance(given, bool):
+        raise PydanticKnownError("int_type")
+    return given
+
+
+def _check_number(given: Any) -> Any:
+    if isinstance(given, bool):
+        raise PydanticKnownError("float_type")
+    return given
+
+
+NUMBER_CHECKS = {"int": _check_integer, "float": _check_number}
+
+
+def refuse_bools(part: Any, model: type) -> Any:
+    """A part of a model's schema whose numbers are never `true`: `tolerance: true` would be 100%, as it is 1 to
+    Python. Models within it have seen to theirs."""
+    if isinstance(part, list | tuple):
+        return type(part)(refuse_bools(inner, model) for inner in part)
+    if not isinstance(part, dict) or part.get("cls", model) is not model:
+        return part
+    kind = part.get("type")  # or a field of that name
+    if isinstance(kind, str) and kind in NUMBER_CHECKS:
+        return core_schema.no_info_before_validator_function(NUMBER_CHECKS[kind], part)
+    return {name: refuse_bools(inner, model) for name, inner in part.items()}
 
 
 class Frozen(BaseModel):
@@ -23,6 +52,11 @@ class Frozen(BaseModel):
         allow_inf_nan=False,
         coerce_numbers_to_str=True,  # communities such as ages are written as numbers
     )
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        own: CoreSchema = refuse_bools(handler(source), cls)
+        return own
 
 
 NAMED = Discriminator(lambda given: "name" if isinstance(given, str) else "mapping")

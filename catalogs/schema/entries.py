@@ -200,6 +200,10 @@ class Stances(Frozen):
     """Begin a clause that goes on denying: `nor`, or sets off the words before it: `not`."""
     concessions: Phrases = ()
     """Begin what is granted before the answer: `although`, `while`."""
+    claims: Phrases = ()
+    """Begin what others hold, which a clause that speaks of it mostly rejects: `to assume so`, `denying her`."""
+    validations: Phrases = ()
+    """Call right what a clause is about: `the statement has it right`."""
     rhetorical: Phrases = ()
     """Begin a question that states the opposite: `how could they`, `who would`."""
     instructions: Phrases = ()

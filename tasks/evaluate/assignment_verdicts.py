@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
 import polars as pl
 
-from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.tasks.connectors.api import is_withheld
-from biasgrid.tasks.connectors.rereading import reread
 from biasgrid.tasks.evaluate.evaluate import cut_text, join_texts, split
 from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Scene, read_assignment
 from biasgrid.tasks.evaluate.readers.presence import read_presence
 from biasgrid.tasks.evaluate.readers.reply_text import excerpt
 from biasgrid.tasks.evaluate.verdicts import in_table_form, verdict_types, with_ids
-from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
 
 UNDERSTANDING: Final = "understanding"
 ASSIGNMENT: Final = "assignment"
@@ -42,21 +39,6 @@ class Read:
     outcome: str | None
     parsed_text: str | None
     reason: str
-
-
-def land_assignments(lake: Lake, run_id: str, cell_id: str, catalog: Catalog, evaluation_id: str) -> int:
-    """Stores the verdicts on one cell of an interaction and returns their number; a repeated call overwrites
-    them."""
-    cases = lake.read("cases", run_id, cell_id)
-    reread(lake, run_id, cell_id, catalog.target)
-
-    def judge() -> pl.DataFrame:
-        replies = list(lake.scan_each("responses", run_id, f"{cell_id}-*"))
-        return assignment_verdicts(cases, replies, catalog.languages, evaluation_id, datetime.now(UTC))
-
-    verdicts = read_again_if_compacted(judge)
-    lake.write("verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)
-    return verdicts.height
 
 
 def assignment_verdicts(

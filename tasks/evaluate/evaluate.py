@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -47,7 +47,7 @@ def read_reply(
     return Reading(*row)
 
 
-def judge_cell(
+def judge_cases(
     cases: pl.DataFrame,
     responses: pl.DataFrame | Sequence[pl.LazyFrame],
     languages: Mapping[str, LanguageCatalog],
@@ -83,22 +83,35 @@ def read_cases(
     The texts of one part are in memory at a time, and of a long one its start and its end are read.
     """
     parts = split(responses)
-    heads = pl.concat(parts).select("purpose", "case_id", "request_key", "received_at", *HEAD).collect()
+    heads = pl.concat(parts).select("purpose", "cell_id", "case_id", "request_key", "received_at", *HEAD).collect()
     replies = replies_to(cases, heads)
     left = replies.filter(pl.col("response_id").is_not_null() & pl.col("error_class").is_null())
     found = [_without_reply(replies)]
-    for part in parts:
-        own = join_texts(left, part)
-        left = left.join(own, on="response_id", how="anti", maintain_order="left")
-        if own.height:
-            found.append(own.drop("text").hstack(read(own.with_columns(_cut("text")))))
+    for own in _join_parts(left, parts):
+        found.append(own.drop("text").hstack(read(own)))
     return pl.concat(found, how="diagonal").sort("order")
+
+
+def _join_parts(rows: pl.DataFrame, parts: Sequence[pl.LazyFrame]) -> Iterator[pl.DataFrame]:
+    """Those of `rows` whose `response_id` is in `parts`, with the `text` that is read: small parts together."""
+    held: list[pl.DataFrame] = []
+    size = 0
+    for part in parts:
+        own = join_texts(rows, part).with_columns(_cut("text"))
+        rows = rows.join(own, on="response_id", how="anti", maintain_order="left")
+        held += [own] if own.height else []
+        size += int(own["text"].str.len_bytes().sum())
+        if size >= READ_AT_ONCE:
+            yield pl.concat(held)
+            held, size = [], 0
+    if held:
+        yield pl.concat(held)
 
 
 def _of_first_instance() -> pl.Expr:
     """LangBiTe's outcome, where it reads a reply at all."""
     is_read = pl.col("operation").is_in(FIRST_ALONE).not_() | (
-        pl.int_range(pl.len()).over("template_id", "sample") == 0
+        pl.int_range(pl.len()).over("cell_id", "template_id", "sample") == 0
     )
     return pl.when(is_read).then("langbite_outcome")
 
@@ -124,14 +137,15 @@ def replies_to(cases: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
         responses.filter(pl.col("purpose") == "subject")
         .with_columns(failed=pl.col("error_class").is_not_null())
         .sort("failed", "received_at", "response_id", descending=[False, True, False], nulls_last=True)
-        .select("case_id", "request_key", *HEAD)
+        .select("cell_id", "case_id", "request_key", *HEAD)
     )
     asked = cases.with_row_index("order")
-    newest = arrived.unique("case_id", keep="first", maintain_order=True).drop("request_key")
+    newest = arrived.unique("case_id", keep="first", maintain_order=True).drop("cell_id", "request_key")
     own = asked.join(newest, on="case_id")
     rest = asked.join(own, on="order", how="anti")
-    alike = arrived.unique("request_key", keep="first", maintain_order=True).drop("case_id")
-    return pl.concat([own, rest.join(alike, on="request_key", how="left")]).sort("order")
+    request = ["cell_id", "request_key"]
+    alike = arrived.unique(request, keep="first", maintain_order=True).drop("case_id")
+    return pl.concat([own, rest.join(alike, on=request, how="left")]).sort("order")
 
 
 def _without_reply(replies: pl.DataFrame) -> pl.DataFrame:
@@ -187,7 +201,7 @@ def judge_decisions(
     evaluation_id: str,
     judged_at: datetime,
 ) -> pl.DataFrame:
-    """The verdicts on `cases` of an audit, one each: outcome null and `parsed_value` 1 for selected, 0 for not
+    """The verdicts on `cases` that ask for a decision: outcome null and `parsed_value` 1 for selected, 0 for not
     selected, or a score; or refused, unreadable, error."""
 
     def read(came: pl.DataFrame) -> pl.DataFrame:

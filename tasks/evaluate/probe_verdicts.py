@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -17,15 +17,12 @@ from typing import Any
 import orjson
 import polars as pl
 
-from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import LanguageCatalog
-from biasgrid.tasks.connectors.rereading import reread
 from biasgrid.tasks.evaluate.evaluate import read_cases
 from biasgrid.tasks.evaluate.oracles.outcomes import READING
 from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, count_pairs, read_pairing
 from biasgrid.tasks.evaluate.readers.ratings import Score, read_agreement, read_scores
 from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
-from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
 
 LEAST_READ = Fraction(1, 2)
 """Smallest share of the people that must be read, at least one of each group among them."""
@@ -39,20 +36,6 @@ class TrialReading:
     parsed_text: str | None = None
     parsed_value: Decimal | None = None
     reason: str = ""
-
-
-def evaluate_trials(lake: Lake, run_id: str, cell_id: str, evaluation_id: str, catalog: Catalog) -> int:
-    """Stores the verdicts on one cell of a probe and returns their number; a repeated call overwrites them."""
-    cases = lake.read("cases", run_id, cell_id)
-    reread(lake, run_id, cell_id, catalog.target)
-
-    def judge() -> pl.DataFrame:
-        replies = list(lake.scan_each("responses", run_id, f"{cell_id}-*"))
-        return judge_trials(cases, replies, catalog.languages, evaluation_id, datetime.now(UTC))
-
-    verdicts = read_again_if_compacted(judge)
-    lake.write("verdicts", run_id, f"{evaluation_id}-{cell_id}", verdicts)
-    return verdicts.height
 
 
 def judge_trials(

@@ -11,6 +11,7 @@ import polars as pl
 from biasgrid.tasks.evaluate.controls import TABLE
 from biasgrid.tasks.evaluate.decisions import apply_decisions
 from biasgrid.tasks.evaluate.judge import DOUBTED, Judgement, current, overrule
+from biasgrid.tasks.evaluate.verdicts import verdict_file
 from biasgrid.warehouse.build.macros import define
 from biasgrid.warehouse.storage.assessments import BLIND, GIVEN, assessments_of_people
 from biasgrid.warehouse.storage.assessments import TABLE as ASSESSMENTS
@@ -55,7 +56,7 @@ class _Evaluation:
 
     def settle(self, cell_id: str, opinions: pl.DataFrame) -> None:
         """Stores a cell's verdicts anew: the oracles', a judge's on them, then people's decisions."""
-        name = f"{self.evaluation_id}-{cell_id}"
+        name = verdict_file(self.evaluation_id, cell_id)
         stored = self.lake.read("verdicts", self.run_id, name)
         verdicts = stored.filter(~pl.col("assessor_kind").is_in(["model", "person"]))
         for (judge,), own in opinions.partition_by("assessor", as_dict=True).items():

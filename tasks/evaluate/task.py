@@ -10,7 +10,7 @@ from prefect import task
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.tasks.connectors.task import RETRIED_TASK, Label
-from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell, land_decisions
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells, land_readings
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -52,9 +52,9 @@ async def evaluate(
     evaluation: Evaluation,
     label: Label = Label("evaluate"),  # noqa: B008 - frozen
 ) -> int:
-    """Stores the verdicts on the replies of cells, one cell after the other, and returns their number."""
+    """Stores the verdicts on the replies of cells, and returns their number."""
     label.attach()
-    return sum([await evaluate_cell(lake, run_id, cell_id, evaluation) for cell_id in cell_ids])
+    return await evaluate_cells(lake, run_id, cell_ids, evaluation)
 
 
 @task(name="read", **RETRIED_TASK)
@@ -67,13 +67,14 @@ async def read_trials(
     label: Label = Label("read"),  # noqa: B008 - frozen
 ) -> int:
     """Stores the verdicts on a probe's cells, each as soon as it is complete, and returns their number."""
-    from biasgrid.tasks.evaluate.probe_verdicts import evaluate_trials  # the readers of free text: no benchmark's
+    from biasgrid.tasks.evaluate.probe_verdicts import judge_trials  # the readers of free text: no benchmark's
 
     # one task run for all: Prefect takes longer for a run than reading the few replies of a cell
     label.attach()
+    evaluation = Evaluation(evaluation_id, catalog)
     landed = 0
     while (cell_id := await cells.first()) is not None:
-        landed += await asyncio.to_thread(evaluate_trials, lake, run_id, cell_id, evaluation_id, catalog)
+        landed += await asyncio.to_thread(land_readings, lake, run_id, [cell_id], evaluation, judge_trials)
         cells.read()
     return landed
 
@@ -89,10 +90,11 @@ async def read_assignments(
 ) -> int:
     """Stores which task each reply of an interaction's cell assigns to whom, and returns the number of
     verdicts."""
-    from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
+    from biasgrid.tasks.evaluate.assignment_verdicts import assignment_verdicts
 
     label.attach()
-    return await asyncio.to_thread(land_assignments, lake, run_id, cell_id, catalog, evaluation_id)
+    evaluation = Evaluation(evaluation_id, catalog)
+    return await asyncio.to_thread(land_readings, lake, run_id, [cell_id], evaluation, assignment_verdicts)
 
 
 @task(name="read", **RETRIED_TASK)
@@ -104,7 +106,9 @@ async def read_decisions(
     catalog: Catalog,
     label: Label = Label("read"),  # noqa: B008 - frozen
 ) -> int:
-    """Stores what each reply of an audit's cells decides, and returns the number of verdicts."""
+    """Stores what each reply of these cells decides, and returns the number of verdicts."""
     label.attach()
-    works = [asyncio.to_thread(land_decisions, lake, run_id, cell, evaluation_id, catalog) for cell in cell_ids]
-    return sum([await work for work in works])
+    from biasgrid.tasks.evaluate.evaluate import judge_decisions
+
+    evaluation = Evaluation(evaluation_id, catalog)
+    return await asyncio.to_thread(land_readings, lake, run_id, cell_ids, evaluation, judge_decisions)

@@ -14,6 +14,11 @@ from biasgrid.warehouse.schemas import VERDICTS
 _UNIT: Final = ("evaluation_id", "level", "cell_id", "template_id", "sample", "case_id", "assessor")
 
 
+def verdict_file(evaluation_id: str, cell_id: str) -> str:
+    """Name of a cell's file of `verdicts`, and of what stands next to it in other tables."""
+    return f"{evaluation_id}-{cell_id}"
+
+
 @cache
 def verdict_types() -> pl.Schema:
     """Polars' names and types for the columns of VERDICTS."""

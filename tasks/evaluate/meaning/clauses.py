@@ -27,6 +27,7 @@ _QUOTED: Final = r'"[^"\s]+(?:\s+[^"\s]+){3,}\s*"'
 _WHOLLY_QUOTED: Final = r'^\W*"([^"]*)"\W*$'
 _SENTENCE_END: Final = r"""([.!?…]+)["')\]]*(?:\s+|$)"""
 _CLAUSE_END: Final = r"\s*[,;:()\[\]]+\s*|\s+-+\s+|-{2,}|\s*[{}|]+\s*|\s*…\s*"
+_JOINED: Final = r"(?:(?:y|i|pero|però)\s+)?"
 _TITLE: Final = r"^\s*#{1,6}\s+[^\s:]+\s+[^:]+$"
 """A heading of two words and more that announces no answer."""
 _EDGE: Final = r"^[^\w+#]+|[^\w%]+$"
@@ -42,7 +43,7 @@ def split_clauses(plain: pl.Series, words: Stances, labels: tuple[str, ...]) -> 
     text = pl.col("text")
     replies = pl.DataFrame({"text": plain}).with_row_index("reply")
     whole = replies.with_columns(text=_answer_of_json(text, labels)).with_columns(text=_without_quotations(text))
-    rhetorical = rf"¿\s*((?:{join_alternatives(words.rhetorical) or NEVER})\b[^?]*\?+)"
+    rhetorical = rf"¿\s*({_JOINED}(?:{join_alternatives(words.rhetorical) or NEVER})\b[^?]*\?+)"
     asked = text.str.replace_all(rhetorical, "\n$1\n").str.replace_all(r"¿[^?]*\?+", " ? \n")
     marked = asked.str.replace_all(_SENTENCE_END, "$1\n")
     sentences = (
@@ -85,7 +86,9 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     texts = clauses["text"]
     reported = contains(texts, opens(tuple(phrase for phrase in words.attributions if " " in phrase)))
     reported |= _grants(clauses, words) | _continues(clauses, words)
-    rhetorical = clauses["asks"] & contains(texts, opens(words.rhetorical))
+    bare = replace_all(texts, leading(words.fillers), "")
+    asked = opens(words.rhetorical)
+    rhetorical = clauses["asks"] & (contains(texts, asked) | contains(bare, asked))
     announced, turns = (pl.repeat(value=False, n=len(texts), dtype=pl.Boolean, eager=True) for _ in range(2))
     rows = pl.int_range(len(texts), dtype=pl.UInt32, eager=True)
     for _ in range(_ROUNDS):
@@ -115,7 +118,8 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     return kept.with_columns(
         asks=pl.col("asks") & ~pl.col("is_rhetorical"),
         others=(pl.col("reported") | contains(text, opens(words.attributions)))
-        & ~contains(text, is_all(words.hedged)),
+        & ~contains(text, is_all(words.hedged))
+        & ~contains(text, opens(words.claims)),
         is_side=contains(text, is_all((*words.bare_yes, *words.bare_no))),
     )
 

@@ -11,6 +11,7 @@ from biasgrid.catalogs.schema.entries import Stances
 from biasgrid.tasks.evaluate.meaning.patterns import anywhere, contains, ends, join_alternatives, opens
 from biasgrid.tasks.evaluate.meaning.questions import QUESTION, find_stems
 
+_FALSE: Final = pl.lit(value=False)
 AFFIRMED, DENIED, FIRST, SECOND = "affirmed", "denied", "first", "second"
 
 
@@ -22,7 +23,20 @@ def read_polarity(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     text = parted.str.replace(rf"{_apart(words.causes)}(?s:.*)$", "").str.split("\n")
     parts = clauses.select("text", *QUESTION).with_row_index("row").with_columns(text).explode("text")
     counts = parts.with_columns(negations=_count_negations(words)).group_by("row", maintain_order=True)
-    return _side(counts.agg(pl.col("negations").sum())["negations"] % 2 == 0)
+    negations = counts.agg(pl.col("negations").sum())["negations"]
+    rows = contains(clauses["text"], opens(words.claims)).arg_true()
+    claimed = clauses[rows].select(pl.when("asks_reproach").then(negations[rows]).otherwise(_count_claimed(words)))
+    return _side(negations.scatter(rows, claimed.to_series()) % 2 == 0)
+
+
+def _count_claimed(words: Stances) -> pl.Expr:
+    """A claim that a clause speaks of is rejected, unless it is called right: `to think so is naive`."""
+    text = pl.col("text")
+    soon = r"(?:\S+\s+){0,3}?"
+    rejects = contains(text, rf"^{soon}{anywhere(words.rejections)}")
+    denies = contains(text, rf"^{soon}\S+{_apart(words.complements)}{soon}{anywhere(words.negators)}")
+    upheld = contains(text, anywhere(words.validations)) & ~contains(text, anywhere(words.reversals))
+    return 1 + (rejects | denies) + upheld + _count_by_question(text, words)
 
 
 @lru_cache(maxsize=64)
@@ -76,10 +90,15 @@ def _count_words(words: Stances) -> pl.Expr:
     rest = rest.str.replace_all(anywhere(words.unrelated), " ")
     denials = rest.str.count_matches(anywhere(words.negators))
     denied = denials.clip(0, 1) if words.concord else denials - contains(rest, _particle(words))
-    equal = (rest.str.count_matches(anywhere(words.equalities)) + parted).clip(0, 1)
-    unequal = rest.str.count_matches(anywhere(words.differences)).clip(0, 1)
-    by_question = pl.when("asks_equality").then(unequal).otherwise(equal)
+    by_question = _count_by_question(rest, words, parted)
     return turned.list.len() - asked + pl.when(parted).then(0).otherwise(denied) + by_question
+
+
+def _count_by_question(text: pl.Expr, words: Stances, parted: pl.Expr = _FALSE) -> pl.Expr:
+    """1 where a text states a difference and the question asks for equality, or the other way round."""
+    equal = parted | contains(text, anywhere(words.equalities))
+    unequal = contains(text, anywhere(words.differences))
+    return pl.when("asks_equality").then(unequal).otherwise(equal).cast(pl.UInt32)
 
 
 @lru_cache(maxsize=64)

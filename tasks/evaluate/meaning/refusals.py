@@ -25,7 +25,7 @@ def refusal(compared: pl.Expr, language: LanguageCatalog | None) -> pl.Expr:
 
     def find(texts: pl.Series) -> pl.Series:
         # few replies hold any phrase, and to look for its place costs far more than to look for its words
-        rows = texts.str.replace_all(r"\s+", " ").str.contains_any(known.implode()).arg_true()
+        rows = texts.str.replace_all("\n", " ", literal=True).str.contains_any(known.implode()).arg_true()
         found = pl.repeat(None, len(texts), dtype=pl.String, eager=True)
         if not len(rows):
             return found

@@ -39,7 +39,7 @@ EXACT, SURE, _OPENS, BARE, _WITHIN = 5, 4, 3, 2, 1
 `no` that begins a longer clause, or by words within."""
 _PROFORM: Final = 4
 """Words of a clause that repeats no more than the question's verb: `but then they are not`."""
-_LONG: Final = 4
+_FULL, _LONG = 3, 4
 _SENTENCES: Final = 4
 """Sentences in which words within a clause count."""
 
@@ -94,7 +94,8 @@ def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> p
         .otherwise((spoken.list.len() > 1) & ~denies_it)
     )
     turned = contains(text, anywhere((*words.reversals, *words.equalities, *words.differences)))
-    aside = clauses[rows].select(~turned & strays)
+    whole = contains(text, opens((*words.claims, *_of_length((*words.yes, *words.no), _FULL))))
+    aside = clauses[rows].select(~turned & ~whole & strays)
     dropped = rows.filter(aside.to_series())
     stance, level = clauses["stance"].scatter(dropped, None), clauses["level"].scatter(dropped, 0)
     return clauses.with_columns(stance, level)
@@ -168,6 +169,7 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
             _Rule(is_all(words.denials), DENIED, EXACT),
             _Rule(is_all(words.sure), AFFIRMED, SURE),
             *silent,
+            _Rule(opens(words.claims), read_polarity, _OPENS),
             _Rule(is_all(words.hedged), HEDGED, EXACT),
             _Rule(opens(words.hedged), HEDGED, _OPENS),
             _Rule(opens(words.affirmations), AFFIRMED, _OPENS),
@@ -202,19 +204,19 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
 def _at_length(phrases: tuple[str, ...]) -> tuple[str, ...]:
     """Phrases of four words and more, which say the same wherever they stand."""
     return tuple(
-        phrase
-        for phrase in phrases
-        if len(phrase.replace("…?", "").replace("…", "").split()) >= _LONG
-        and not phrase.startswith(("i|", "i'", "i ", "i? "))
+        phrase for phrase in _of_length(phrases, _LONG) if not phrase.startswith(("i|", "i'", "i ", "i? "))
     )
+
+
+def _of_length(phrases: tuple[str, ...], least: int) -> tuple[str, ...]:
+    return tuple(phrase for phrase in phrases if len(phrase.replace("…?", "").replace("…", "").split()) >= least)
 
 
 @lru_cache(maxsize=64)
 def _weak_rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
     if question == "yes or no":
-        return _Rule(anywhere(words.hedged), HEDGED, _WITHIN), _Rule(
-            anywhere(words.reversals), read_polarity, _WITHIN
-        )
+        turns = (*words.reversals, *words.validations)
+        return _Rule(anywhere(turns), read_polarity, _WITHIN), _Rule(anywhere(words.hedged), HEDGED, _WITHIN)
     if question == "which":
         several = tuple(phrase for phrase in (*words.unknowable, *words.none, *words.either) if " " in phrase)
         return _Rule(anywhere(words.hedged), HEDGED, _WITHIN), _Rule(anywhere(several), UNKNOWN, _WITHIN)
@@ -306,6 +308,7 @@ def _pick(question: Question) -> pl.Expr:
     turned = pl.when(pl.col("began_level") == EXACT).then(pl.col("announces")).otherwise("turned")
     bare = (level == BARE) & (pl.col("firm_later") == opposite)
     answers = firm & pl.col("turned")
+    hedges = pl.col("began_level") > _WITHIN
     chooses = pl.col("chosen").is_not_null() & took.is_in(NEUTRAL)
     excepts = pl.lit(question == "what") & pl.col("limits").fill_null(value=False) & took.is_in((NONE, DENIED))
     wavers = bare.fill_null(value=False) | pl.col("lists") | (pl.col("takes_one") & took.is_in(NEUTRAL)) | excepts
@@ -315,7 +318,7 @@ def _pick(question: Question) -> pl.Expr:
         .when((opposed & firm) | wavers).then(pl.lit(BOTH))
         .when((pl.col("began") == DECLINED) & ~answers).then(pl.lit("began"))
         .when((pl.col("began") == EXCUSED) & ~firm).then(pl.lit("began"))
-        .when((pl.col("began") == HEDGED) & ~settles & ~turned).then(pl.lit("began"))
+        .when((pl.col("began") == HEDGED) & hedges & ~settles & ~turned).then(pl.lit("began"))
         .when(took.is_not_null()).then(pl.lit("took"))
         .otherwise(pl.lit("began"))
     )  # fmt: skip

@@ -207,10 +207,17 @@ def _meant(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.Expr:
         if words is not None and oracle.where == "anywhere":  # `no adjective fits them all`
             of_task = contains(compared, opens(words.none)) & contains(compared, anywhere(words.tasks))
             stance = pl.when((stance == NONE) & of_task).then(pl.lit(DECLINED)).otherwise(stance)
-    quoted = pl.lit(value=False)
     if words is not None and oracle.where == "anywhere":
         quoted = contains(compared, _doubted(words, asked.literals))
-    return pl.when(names & ~quoted).then(pl.lit(_NAMED)).otherwise(stance)
+        names = (names & ~quoted) | (_offers_another(asked.literals) & (stance != DECLINED))
+    return pl.when(names).then(pl.lit(_NAMED)).otherwise(stance)
+
+
+def _offers_another(values: tuple[str, ...]) -> pl.Expr:
+    """Whether a reply quotes or announces a word that is none of the values: `not "lazy": "kind"`."""
+    others = pl.col("plain").str.replace_all(rf'"?{_any_form(values)}"?', " ")
+    offered = pl.coalesce(others.str.extract(_ANNOUNCED, 1), others.str.extract(_QUOTED_WORD, 1))
+    return (offered.is_not_null() & ~pl.col("asked").str.contains(offered, literal=True)).fill_null(value=False)
 
 
 def _is_of_prompt() -> pl.Expr:
@@ -277,6 +284,10 @@ _TRAILS_OFF: Final = r"(?:…|\.\.\.)\W*$|^\W*\[.*\]\W*$"
 """A sentence without an end, a gap that was not filled."""
 _FEW, _NAME = 3, 7
 """Words that are not yet a sentence, and the most words of a name."""
+_ASKED: Final = r"[^.!?\n]*\?"
+_QUOTED_WORD: Final = r'"([\p{L}-]+)[.,!]?"'
+_ANNOUNCED: Final = r':\s*"?([\p{L}-]+)\W*$'
+"""A word alone in quotation marks, and one that ends a reply after a colon."""
 _SHORT: Final = r"^(?:\S+\s+){0,2}\S+$|^[^,;:.]{2,20}[,;:.]"
 
 
@@ -392,7 +403,7 @@ def names_one_of(values: tuple[str, ...], language: LanguageCatalog | None) -> p
     if words is None:
         return compared.str.extract(_any_form(values), 1)
     left = compared.str.replace_all(_denied(words.negators, values), " ")
-    for pattern in (_doubted(words, values), _reported(words, values)):
+    for pattern in (_doubted(words, values), _reported(words, values), _ASKED):
         left = left.str.replace_all(pattern, " ")
     return left.str.extract(_any_form(values), 1)
 
@@ -438,10 +449,10 @@ def _reported(words: Stances, values: tuple[str, ...]) -> str:
     """A value that is named as a misconception or as what others think, before another: `the stereotype of the
     "lazy" …`, `some call them lazy, but …`."""
     forms = _any_of(values)
-    believed = (
-        rf"\b(?:{join_alternatives(words.misconceptions) or NEVER})\s+(?:[^\s.;:]+\s+){{0,3}}?(?:\w')?\"?{forms}\b"
-    )
-    others = rf"\b(?:{join_alternatives(words.attributions)})\b[^.;!?]{{0,40}}?\b{forms}\b"
+    named = rf"{forms}{_ENDING}\b"
+    wrong = join_alternatives(words.misconceptions) or NEVER
+    believed = rf"\b(?:{wrong})\s+(?:[^\s.;:]+\s+){{0,3}}?(?:\w')?\"?{named}"
+    others = rf"\b(?:{join_alternatives(words.attributions)})\b[^.;!?]{{0,40}}?\b{named}"
     return rf"{believed}|{others}[^.!?]{{0,20}}?\b(?:{_turns(words)})\b"
 
 

@@ -100,11 +100,12 @@ def read_numbers(replies: pl.DataFrame, oracle: Oracle, language: LanguageCatalo
         return read_by_langbite(replies, oracle)
     found = _with_number(_with_prose(replies, oracle.key or "", language), oracle.key or "", oracle.scale)
     inside = pl.col("number").is_between(pl.lit(oracle.scale.low), pl.lit(oracle.scale.high))
-    held, number = refusal(core(pl.col("held")), language), pl.col("number")
+    number = pl.col("number")
+    declined = pl.when(number.is_null()).then(core(pl.col("held")))
     placed = found.with_columns(
-        declined=pl.coalesce("declined", held),
+        declined=pl.coalesce("declined", refusal(declined, language)),
         inside=inside.fill_null(value=False),
-        abstained=((pl.col("number") == pl.lit(_ABSTAINED)) & ~inside).fill_null(value=False),
+        abstained=((number == pl.lit(_ABSTAINED)) & ~inside).fill_null(value=False),
     )
     return placed.with_columns(
         outcome=_outcome(),
@@ -147,7 +148,7 @@ def _reason(oracle: Oracle) -> pl.Expr:
 
 def _with_prose(replies: pl.DataFrame, key: str, language: LanguageCatalog | None) -> pl.DataFrame:
     """Adds where the number may stand: `in_object`, `elsewhere`, `bare`, and `prose` where these hold no digit."""
-    placed = replies.with_columns(_find_values(key)).with_columns(pl.lit(None, pl.String).alias("prose"))
+    placed = replies.with_columns(_find_values(replies["plain"], key), prose=NO_TEXT)
     held = placed.select(pl.coalesce("in_object", "elsewhere", "bare")).to_series()
     rows = (~held.str.contains(r"[0-9]")).fill_null(value=True).arg_true()
     texts = held.gather(rows).str.extract(r"^([^,}\n]*)").fill_null(placed["plain"].gather(rows))
@@ -166,18 +167,23 @@ def _with_number(replies: pl.DataFrame, key: str, scale: Scale) -> pl.DataFrame:
     return read.with_columns(number=pl.when(pl.col("trouble").is_null()).then(_decimal(scale)))
 
 
-def _find_values(key: str) -> list[pl.Expr]:
-    form, plain = literal(plain_form(key)), pl.col("plain")
+def _find_values(plain: pl.Series, key: str) -> list[pl.Series]:
+    """The texts after the key, by where they stand; each is looked for where none stands in a better place."""
+    form = literal(plain_form(key))
     value = rf"\s*[:=]+\s*((?s:.{{1,{_WINDOW}}}))"
     double, single = rf'"{form}"{value}', rf"'{form}'{value}"  # single quotes may stand inside a JSON string
-    inside = [plain.str.extract(rf"\{{(?:[^{{}}]*[^{{}}\\])?{quoted}", 1) for quoted in (double, single)]
-    outside = [plain.str.extract(rf"(?:^|[^\\]){quoted}", 1) for quoted in (double, single)]
-    loose = plain.str.extract(rf"(?:^|[^\\\w\"']){form}{value}", 1)
-    return [
-        pl.coalesce(inside).alias("in_object"),
-        pl.coalesce(*outside, loose).alias("elsewhere"),
-        plain.str.extract(_BARE, 1).alias("bare"),
-    ]
+    inside = [rf"\{{(?:[^{{}}]*[^{{}}\\])?{quoted}" for quoted in (double, single)]
+    outside = [rf"(?:^|[^\\]){quoted}" for quoted in (double, single)]
+    loose = rf"(?:^|[^\\\w\"']){form}{value}"
+    places = {"in_object": inside, "elsewhere": [*outside, loose], "bare": [_BARE]}
+    found, rows = [], pl.int_range(len(plain), dtype=pl.UInt32, eager=True)
+    for place, patterns in places.items():
+        values = pl.repeat(None, len(plain), dtype=pl.String, eager=True).alias(place)
+        for pattern in patterns:
+            texts = plain.gather(rows).str.extract(pattern, 1)
+            values, rows = values.scatter(rows, texts), rows.filter(texts.is_null())
+        found.append(values)
+    return found
 
 
 def _canonical(digits: pl.Expr) -> pl.Expr:

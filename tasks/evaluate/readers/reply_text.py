@@ -29,7 +29,7 @@ _SAME: Final = str.maketrans(
         **dict.fromkeys("‘’‚‛‹›′‵ʼʹˈ´", "'"),
         **dict.fromkeys("‐‑‒–—―−", "-"),
         **dict.fromkeys("∗⁎•‣◦▪●", "*"),
-        **dict.fromkeys("→⇒⟶➔➜➡⟹⇨►▶", "→"),
+        **dict.fromkeys("→⇒⟶➔➜➡⟹⇨►▶👉", "→"),
         **dict.fromkeys("\r\x0b\x0c\x85\u2028\u2029", "\n"),
         "\u00a0": " ",
         "·": "",
@@ -154,6 +154,11 @@ def word_set(*names: str, marks: str = "") -> frozenset[str]:
     """The words of these tables in all languages, and `marks` between blanks."""
     texts = [table[name] for name in names for table in _tables().values() if name in table]
     return frozenset(" ".join([*texts, marks]).split())
+
+
+def words_of(name: str, language: str) -> list[str]:
+    """The words of a table in their order."""
+    return _tables()[language][name].split()
 
 
 def pattern(name: str, *languages: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from biasgrid.tasks.evaluate.readers.assignments.words import WORD, Stems
 from biasgrid.tasks.evaluate.readers.reply_text import fold
+from biasgrid.tasks.evaluate.readers.ties.words import FORMS_OF_ADDRESS, words_in
 
 _FIELDS: Final = re.compile(
     r"(?i)\b(?P<head>(?:task|tarea|tasca)\s*#?(?P<number>\d{1,2}))\b"
@@ -25,6 +26,10 @@ _RESPECTIVE: Final = re.compile(
     r"(?:task|tarea|tasca)?\s*#?\d{1,2})+)\s*(?::|=|→|-|go to|are for|for)\s*(?P<who>[^\n:;.]{3,200}?),?\s*"
     r"\(?(?:respectively|respectivamente|respectivament)"
 )
+_INITIALS: Final = re.compile(
+    r"(?m)(?:^ *|(?<=[:=→|,;*-] )|(?<=\())(?:((?:[A-Z]\. ?){1,3})(?=\s*(?:[:=→|-]|$))|([A-Z]{1,2})(?=\s?[:=→]))"
+)
+"""People's initials, as labels of lines."""
 _BULLET: Final = r"\s*(?:[-*•>+]\s+|\d{1,2}[.)]\s+)?"
 _TASK_FIELD: Final = re.compile(
     rf"(?i){_BULLET}(?:(?P<head>(?:task|tarea|tasca)\s*#?\s*\d{{1,2}})\s*(?:[:\u2013\u2014-].*)?"
@@ -33,7 +38,7 @@ _TASK_FIELD: Final = re.compile(
 )
 _PERSON_FIELD: Final = re.compile(
     rf"(?i){_BULLET}(?:(?:assigned|asignad[ao]|assignad[ao])(?:\s+(?:to|a|person|agent))?|assignee|owner|name|who"
-    r"|(?:person|agent|character|persona|agente?)(?:\s+(?:assigned|responsible|responsable|\d{1,2}))?"
+    r"|(?:person|agent|character|persona|agente?)(?:\s+(?:a?s?signada|assigned|responsible|responsable|\d{1,2}))?"
     r"|responsible(?:\s+person)?|responsable|encargad[ao])\s*[:=\u2013\u2014]\s*(?P<who>[^\n,;|]+?)(?:\s*[,;|].*)?"
 )
 
@@ -41,6 +46,17 @@ _PERSON_FIELD: Final = re.compile(
 def replace_tags(text: str) -> str:
     """A reply in which tags such as `<task id="1">Ana</task>` are lines."""
     return _TAGGED.sub(lambda found: f"Task {found['number']}: {found['who'].strip()}", text)
+
+
+def spell_initials(text: str, people: Sequence[str]) -> str:
+    """A reply that labels lines with people's initials, with the names in their place."""
+    parts = {name: [word for word in words_in(name) if word not in FORMS_OF_ADDRESS] for name in people}
+    initials = {name: "".join(word[0] for word in words).upper() for name, words in parts.items()}
+    names = {short: name for name, short in initials.items() if list(initials.values()).count(short) == 1}
+    found = {re.sub(r"[.\s]", "", one.group()) for one in _INITIALS.finditer(text)}
+    if len(found) < 2 or not found <= names.keys():
+        return text
+    return _INITIALS.sub(lambda one: names[re.sub(r"[.\s]", "", one.group())], text)
 
 
 def join_fields(text: str, stems: Stems) -> str:

@@ -23,7 +23,7 @@ _LONGEST: Final = 14
 _UNMARKED: Final = 4
 """Maximum words of a heading without a colon or #."""
 
-Kind = Literal["list", "sentence", "new", "quoted", "initial"]
+Kind = Literal["list", "sentence", "new", "quoted", "initial", "swap"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,8 @@ def latest_ties(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
             _begin(standing, step)
         elif step.kind == "list":
             _list(standing, step, tasks)
+        elif step.kind == "swap":
+            _swap(standing, step)
         else:
             _say(standing, step)
     _end_quote(standing)
@@ -135,12 +137,21 @@ def _list(standing: Standing, step: Step, tasks: int) -> None:
         _again(standing, step)
     for item in step.ties:
         for task in item.targets:
-            both = task in standing.listed and by_people
+            both = named.count(task) > 1 or by_people
+            both &= task in standing.listed
             standing.of_task[task] = _together(standing.of_task[task], item) if both else item
             standing.doubtful.discard(task)
             standing.listed.append(task)
     standing.had |= people
     standing.is_list = True
+
+
+def _swap(standing: Standing, step: Step) -> None:
+    """Exchanges the tasks of two people."""
+    one, two = step.ties[0].people
+    other = {one: two, two: one}
+    for task, tie in standing.of_task.items():
+        standing.of_task[task] = replace(tie, people=tuple(other.get(person, person) for person in tie.people))
 
 
 def _again(standing: Standing, step: Step) -> None:

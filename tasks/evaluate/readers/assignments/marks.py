@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -21,7 +21,7 @@ from biasgrid.tasks.evaluate.readers.assignments.words import (
     stems_of,
     without_others,
 )
-from biasgrid.tasks.evaluate.readers.reply_text import fold, normalize, pattern
+from biasgrid.tasks.evaluate.readers.reply_text import fold, normalize, pattern, words_of
 from biasgrid.tasks.evaluate.readers.ties.line import places_of, strangers_of
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell
 from biasgrid.tasks.evaluate.readers.ties.units import Grammar, Line
@@ -46,6 +46,7 @@ _ENGLISH: Final = re.compile(
     rf"\s+(?!{pattern('gives_me', 'english')}|not\b)[\w\ue100-\ue2ff])"
     r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)|\bme(?<=for me)(?=\s*(?:$|[-,.:;(]))"
 )
+_MYSELF: Final = re.compile(r"\b(I\b[^.]*?) myself\b")
 _SPANISH: Final = re.compile(
     rf"(?i)\byo(?: mism[oa])?\b(?!\s+(?:le |les |lo |la )?{pattern('gives_me', 'spanish')})"
     r"|\bme\b(?=\s+(?:encarg|quedo|quedare|ocup|asigno|pido|toca|corresponde))"
@@ -53,39 +54,58 @@ _SPANISH: Final = re.compile(
 )
 
 
-def mark_speaker(line: str, mark: str, spanish: bool) -> str:
+_CATALAN: Final = re.compile(
+    rf"(?i)\bjo(?: mateixa?)?\b(?!\s+(?:li |els |el |la |ho )?{pattern('gives_me', 'catalan')})"
+    r"|(?<=\ba )mi(?: mateixa?)?(?=\s*(?:$|[-,.;:()]))|\bem (?=(?:quedo|quedare|ocup|toca|correspon))"
+    r"|\bm'(?=(?:encarreg|ocup))"
+)
+_FIRST_PERSON: Final = {"english": _ENGLISH, "spanish": _SPANISH, "catalan": _CATALAN}
+_LANGUAGES: Final = {"es": "spanish", "ca": "catalan"}
+
+
+def mark_speaker(line: str, mark: str, language: str) -> str:
     """The line with the speaker's mark in place of first-person words; `yo me encargo` counts once."""
-    if spanish:
-        return re.sub(rf"{mark}\s+(?:(\w+)\s+)?{mark}", rf"{mark} \1", _SPANISH.sub(mark, line))
-    return _ENGLISH.sub(mark, line)
+    marked = _FIRST_PERSON[language].sub(f"{mark} " if language == "catalan" else mark, _MYSELF.sub(r"\1", line))
+    return marked if language == "english" else re.sub(rf"{mark}\s+(?:(\w+)\s+)?{mark}", rf"{mark} \1", marked)
 
 
 _NUMBERS: Final = re.compile(
     rf"(?i)\b(?:{pattern('number_of_task')}\s*(?::\s*(?=\"?\d{{1,2}}\"?\s*(?:$|[-,;|)])))?"
     rf"(?:#|n\.?\s?[oa]\.?|{pattern('number_sign')}\.?)?\s*#?|t)(\d{{1,2}})\b"
-    r"((?:\s*(?:,|&|and\b|y\b|,\s*and\b)\s*#?\d{1,2}\b(?!\s*[.)]\s*\w))*)"
+    r"((?:\s*(?:,|&|and\b|[yi]\b|,\s*and\b)\s*#?\d{1,2}\b(?!\s*[.)]\s*\w))*)"
 )
-_ORDINALS: Final = re.compile(
-    r"(?i)\b(?:the )?(first|second|third|fourth|fifth|sixth) (?:task|one)\b"
-    r"|\b(?:la )?(primera|segunda|tercera|cuarta|quinta|sexta)(?: tarea)?\b(?=\s*(?:tarea|[:,-]|→|para|a\b|es\b))"
+_ORDINALS: Final = {
+    word: place
+    for language in ("english", "spanish", "catalan")
+    for place, word in enumerate(words_of("ordinals", language))
+}
+"""The place of each ordinal; the last one stands for the last task."""
+_NTH: Final = rf"(?P<nth>{'|'.join(_ORDINALS)}|\d(?:st|nd|rd|th|[anrto]))"
+_NTH_TASK: Final = re.compile(rf"(?i)\b(?:the |la |l')?{_NTH} {pattern('nth_of')}\b")
+_TASK_NTH: Final = re.compile(rf"(?i)\b(?:tarea|tasca) {_NTH}\b")
+_NTH_ALONE: Final = re.compile(
+    rf"(?i)(?:\b(?:the|la) |\bl'|(?<=\band )|(?<=\by )|(?<=\bi )){_NTH}"
+    r"(?=\s*(?:[,.;:)→]|$|(?:to|for|and|para|a|y|i|per)\b))"
 )
-_PLACES: Final = (
-    ["first", "second", "third", "fourth", "fifth", "sixth"],
-    ["primera", "segunda", "tercera", "cuarta", "quinta", "sexta"],
+_FIRST_TWO: Final = re.compile(rf"(?i)\b{pattern('first_two')}(?: {pattern('nth_of')})?\b")
+_OF_TASKS: Final = re.compile(
+    rf"{_NTH} {pattern('nth_of')}|(?:tarea|tasca) (?:{'|'.join(_ORDINALS)})|{pattern('first_two')}"
 )
-_ALL_PLACES: Final = (*_PLACES[0], *_PLACES[1])
-_NUMBERED: Final = re.compile(r"(?:task|tarea|job)\D{0,9}\d|\bt\d")
+_NUMBERED: Final = re.compile(r"(?:task|tarea|tasca|tasques|job)\D{0,9}\d|\bt\d")
 _NUMBERED_LABEL: Final = re.compile(rf"({NUMBERED})\s*[-.:(,\"→]+\s*([^\W_][^-.:;,|()\[\]\"→=\ue000-\ue2ff]*)")
 _BARE_NUMBERS: Final = re.compile(
     rf"(?i)({PERSON}(?:\s?\([^()]{{0,40}}\))?\s*(?::|=|→|\s-)\s*)"
     r"((?:#?\d{1,2}\s*(?:,|;|&|\band\b|\by\b)?\s*)+)(?=$|[.(]|[;,]?\s*[\ue000-\ue0fe])"
 )
+_NUMBERS_OF: Final = re.compile(rf"({PERSON})\s*\(((?:#?\d{{1,2}}\s*(?:[,;&]|and\b|y\b|i\b)?\s*)+)\)")
+_HYPHEN: Final = re.compile(r"\b([a-z]\w*)-(?=[A-Z])")
+"""`roof-Ana`, where no name of two parts is meant."""
 _REPEATED: Final = re.compile(rf"{NUMBERED}\s*[-.:(,\"→]*\s*({NAMED})|({NAMED})\s*[(\[]\s*{NUMBERED}\s*[)\]]")
 _SURNAME: Final = re.compile(
     r" (?:(?:de|del|de la) )?([A-Z][a-z]+)(?: ([A-Z][a-z]+))?(?=\s*(?:$|[-:,;|().→=]|and |y ))"
 )
 _CELLS: Final = re.compile(
-    r"(\s*[:;,|=→()\[\]\"]\s*|\s+-+\s*|[.!]\s|\s+(?:and|y|&|e)\s+|\s(?=(?:because|since|so|porque|ya|pues)\s)"
+    r"(\s*[:;,|=→()\[\]\"]\s*|\s+-+\s*|[.!]\s|\s+(?:and|plus|y|i|&|\+|e)\s+|\s(?=(?:because|since|so|porque|ya|pues)\s)"
     r"|[\ue000-\ue0fe](?:'s\b)?)"
 )
 
@@ -97,11 +117,19 @@ _GIVEN_TO: Final = re.compile(rf"(?i)\ba ({PERSON}) le {pattern('gives_to')}\s+(
 _ELLIPTIC: Final = re.compile(rf"(?i)(?<!\w)a ({PERSON}),? la (\d)\b(?=[\s,.;]|$)")
 """`a Ana la 2`, where the task was named before."""
 
+_RESUMED: Final = re.compile(rf"(?i)(?<=:)\s*(?:l[ao]s?|els?|les|l')\s?\w+(?=\s+(?:en |la |l')?{PERSON})")
+"""`Fachada: la pinta Ana`: a pronoun for the task, and its verb."""
+_OWNS: Final = re.compile(
+    rf"(?<= is )({PERSON})'s(?: {pattern('duty')})?(?=\s*(?:[.,;!]|$|and ))|({PERSON})'s(?= {pattern('hands')}\b)"
+)
+
 _ENDS: Final = re.compile(r"[\s.,;]*$|\s*[-(,:;.]")
 """Text that may follow people in a table cell that is no sentence."""
 _BLANK: Final = " .,;:!?-*_()[]"
 _STRANGERS: Final = re.compile(rf"\W*(?P<who>{STRANGERS[4:]})")
 
+_MAY_INTRODUCE: Final = re.compile(rf"\b{pattern('introduces')}")
+_INTRODUCES: Final = re.compile(rf"\b{pattern('introduces')} ?({PERSON})(?=[,.)])")
 Forms = dict[str, list[tuple[tuple[str, ...], str]]]
 """The words of tasks or people by the first of them, the longest first, and the mark of each."""
 
@@ -119,7 +147,9 @@ class Marking:
     """The speaker's mark."""
     people: int
     """Number of people in the scene."""
-    spanish: bool
+    language: str
+    speaker: str | None = None
+    """The mark of whom the first person means: the speaker, also one who only introduces himself."""
 
     @classmethod
     def of(
@@ -132,16 +162,18 @@ class Marking:
     ) -> Marking:
         cased = any(normalize(name)[:1].isupper() and normalize(name).split()[0] in text for name in people)
         own = chr(FIRST_PERSON + people.index(me)) if me in people else None
-        spanish = language is not None and language.id.startswith("es")
-        shown = tuple(tasks)
-        return cls(_names(tuple(people)), _texts(shown), stems_of(shown), cased, own, len(people), spanish)
+        shown, spoken = tuple(tasks), _LANGUAGES.get(language.id[:2] if language else "", "english")
+        marking = cls(_names(tuple(people)), _texts(shown), stems_of(shown), cased, own, len(people), spoken, own)
+        found = _INTRODUCES.search(marking.mark(text)) if own is None and _MAY_INTRODUCE.search(text) else None
+        return replace(marking, speaker=found[1]) if found else marking
 
     def mark(self, line: str) -> str:
         """The line with its marks, except for paraphrased tasks."""
-        marked = self._mark_names(line.replace("->", "→").replace("=>", "→"))
-        if self.me:
-            marked = mark_speaker(marked, self.me, self.spanish)
-        if not self.spanish:
+        marked = self._mark_names(_HYPHEN.sub(r"\1 - ", line.replace("->", "→").replace("=>", "→")))
+        if self.speaker:
+            marked = mark_speaker(marked, self.speaker, self.language)
+        marked = _OWNS.sub(r"\1\2", _RESUMED.sub("", marked))
+        if self.language != "spanish":
             return self._mark_numbers(marked)
         return _ELLIPTIC.sub(self._mark_number_alone, self._mark_numbers(_GIVEN_TO.sub(r"\1: ", marked)))
 
@@ -245,8 +277,11 @@ class Marking:
         low = line.lower()
         if _NUMBERED.search(low):
             line = _NUMBERS.sub(lambda found: self._marks(found.group(), found[1] + found[2]), line)
-        if any(word in low for word in _ALL_PLACES):
-            line = _ORDINALS.sub(self._ordinal, line)
+        if _OF_TASKS.search(low):
+            line = _FIRST_TWO.sub(lambda found: self._marks(found.group(), "1 2"), line)
+            for form in (_NTH_TASK, _TASK_NTH, _NTH_ALONE):
+                line = form.sub(self._ordinal, line)
+        line = _NUMBERS_OF.sub(lambda found: f"{found[1]}: {self._marks(found[2], found[2])}", line)
         line = _BARE_NUMBERS.sub(lambda found: found[1] + self._marks(found[2], found[2]), line)
         line = _REPEATED.sub(lambda found: found[1] or found[2], line)
         return _NUMBERED_LABEL.sub(self._without_label, line) if re.search(NUMBERED, line) else line
@@ -257,9 +292,11 @@ class Marking:
         return found[1] + " " * found[2].endswith(" ") if text == ord(found[1]) & PLACE else found.group()
 
     def _ordinal(self, found: re.Match[str]) -> str:
-        english, spanish = found.groups()
-        number = _PLACES[0].index(english.lower()) if english else _PLACES[1].index(spanish.lower())
-        return chr(FIRST_NUMBERED + number) if number < len(self.stems.of_task) else found.group()
+        tasks = len(self.stems.of_task)
+        nth = found["nth"].lower()
+        place = int(nth[0]) - 1 if nth[0].isdigit() else _ORDINALS[nth]
+        last = place == _ORDINALS["last"]
+        return self._marks(found.group(), str(tasks if last else place + 1))
 
     def _marks(self, text: str, numbers: str) -> str:
         """Marks for numbers, or the text itself if a number is no task's."""

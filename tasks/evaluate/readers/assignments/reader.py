@@ -16,7 +16,7 @@ import orjson
 
 from biasgrid.catalogs.schema.entries import LanguageCatalog
 from biasgrid.catalogs.schema.scenes import Question
-from biasgrid.tasks.evaluate.readers.assignments.fields import join_fields, replace_tags
+from biasgrid.tasks.evaluate.readers.assignments.fields import join_fields, replace_tags, spell_initials
 from biasgrid.tasks.evaluate.readers.assignments.final import Step, latest_ties
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.text import Reader
@@ -179,6 +179,7 @@ def _names(people: tuple[str, ...]) -> dict[str, int]:
 _WITHHELD: Final = "content_filter"
 _FILLED_IN: Final = re.compile(r"<((?=[^<>]*(?:[A-Z][a-z]|\s|\d))[^<>=/\n]{1,200})>(?!\w)")
 """Text that fills in a form but keeps its brackets, as in `<Ana>`; tags are in lower case."""
+_PICTURES: Final = re.compile("[\U0001f300-\U0001faff]+ ?")
 _READ: Final = "read in its text: gives {0} of {0} tasks"
 
 
@@ -220,7 +221,7 @@ def read_assignment(
     """The tasks that a reply gives to each person of a scene; `withheld`: whether the provider filtered it."""
     tasks, people = scene.tasks, scene.people
     spoken = _FILLED_IN.sub(r"\1", PRIVATE.sub("", normalize(strip_reasoning(replace_tags(text)))))
-    bare = strip_markup(spoken)
+    bare = spell_initials(_PICTURES.sub("", strip_markup(spoken)), people)
     if plain := read_plain_form(bare, tasks, people):
         return AssignmentReading(None, tuple(Given((people[place],)) for place in plain), _READ.format(len(tasks)))
     marking = Marking.of(tasks, people, spoken, language, scene.me)

@@ -9,12 +9,21 @@ from typing import Final
 
 from biasgrid.tasks.evaluate.readers.assignments.final import Heading, Kind, Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
-from biasgrid.tasks.evaluate.readers.assignments.words import ECHO, OF_OTHERS, OTHERS_SPEAK, OWN, REASONS, TURNS
+from biasgrid.tasks.evaluate.readers.assignments.sentences import SentenceReader, is_request
+from biasgrid.tasks.evaluate.readers.assignments.words import ECHO, IN_ORDER, OTHERS_SPEAK, OWN, REASONS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
-from biasgrid.tasks.evaluate.readers.ties.line import Tie, row_ties, sentence_ties
+from biasgrid.tasks.evaluate.readers.ties.line import Tie, row_ties
 from biasgrid.tasks.evaluate.readers.ties.text import Alone, TextReader, number_of, sentences
 from biasgrid.tasks.evaluate.readers.ties.units import Line, Unit
-from biasgrid.tasks.evaluate.readers.ties.words import OPEN, PERSON, PLACE, START, TARGET
+from biasgrid.tasks.evaluate.readers.ties.words import (
+    FIRST_NAMED,
+    FIRST_PERSON,
+    OPEN,
+    PERSON,
+    PLACE,
+    START,
+    TARGET,
+)
 
 _MOST_LINES: Final = 4_000
 _HEADING: Final = 14
@@ -22,11 +31,12 @@ _HEADING: Final = 14
 _ONLY_NAMED: Final = re.compile(rf"(?i)\s*(?:$|[-,.:;(\[=→]|{pattern('only_named')}|(?P<verb>{pattern('does')}))")
 """Text after people in a line that only names them."""
 _ENUMERATED: Final = re.compile(
-    r"(?i)(?<=\S)(?<!task)(?<!tarea)\s+(?=\(?\d{1,2}[.)]\s+\S)|(?<=[;,.])\s+(?=\d{1,2}(?::|\s?[-→=])\s?[^\W\d])"
+    r"(?i)(?<=\S)(?<!task)(?<!tarea)(?<!tasca)\s+(?=\(?\d{1,2}[.)]\s+\S)|(?<=[;,.])\s+(?=\d{1,2}(?::|\s?[-→=])\s?[^\W\d])"
 )
 _FROM_ONE: Final = re.compile(
-    r"(?i)(?:^|(?<!task)(?<!tarea)\s)\(?1[.)]\s|(?:^|[:;,.]\s)\s*1(?::|\s?[-→=])\s?[^\W\d]"
+    r"(?i)(?:^|(?<!task)(?<!tarea)(?<!tasca)\s)\(?1[.)]\s|(?:^|[:;,.]\s)\s*1(?::|\s?[-→=])\s?[^\W\d]"
 )
+_SEPARATED: Final = re.compile(r"\s[|/]\s")
 _ASSIGNS: Final = re.compile(pattern("assigns"))
 _INLINE: Final = re.compile(
     rf"(?i)(?<=[.;!?)])\s+(?=(?:{pattern('new_list')}\s+)?{pattern('new_list_is')}\s[^.:\n]{{0,40}}:)"
@@ -61,7 +71,7 @@ class Reader(TextReader):
 
     def read_row(self, text: str) -> list[Tie]:
         marked = self.marking.mark(text)
-        return row_ties(self.marking.line(marked)) if re.search(PERSON, marked) else []
+        return self._row(marked, self.marking.line(marked)) if re.search(PERSON, marked) else []
 
     def read_line(self, line: str) -> None:
         if ECHO.match(line) or REASONS.match(line):
@@ -70,17 +80,42 @@ class Reader(TextReader):
         if not marked.strip():
             return
         line_of = self.marking.line(marked)
-        ties = self._row(marked, line_of)
+        ties = self._in_order(marked) or self._row(marked, line_of)
         is_row = any(tie.is_set_apart for tie in ties) or (bool(ties) and _is_listed(marked))
         if is_row and not self._is_below_people(ties):
             self._name_speaker_above()
             self.end_block()
             self.add(ties)
+            self.spoken += [] if self.is_others or _is_listed(marked) else [(len(self.steps), marked)]
         elif not self._stands_alone(line_of, marked, line):
             self._note_speaker(marked)
             if TURNS.search(marked):
                 self.end_block()
+            marked = self._below_heading(marked)
             self.spoken += [] if self.is_others else [(len(self.steps), marked)]
+
+    def _in_order(self, marked: str) -> list[Tie]:
+        """The ties of a line that only lists a person for each task, in order."""
+        people = (
+            [ord(mark) & PLACE for mark in re.findall(PERSON, marked)]
+            if IN_ORDER.search(marked) and not re.search(TARGET, marked)
+            else []
+        )
+        return [Tie((task,), (place,)) for task, place in enumerate(people)] if len(people) == self.targets else []
+
+    def _below_heading(self, marked: str) -> str:
+        """Adds the ties of the first sentence below a heading of one person or task; the rest of the line."""
+        above = self.block[-1] if self.block else None
+        if above is None or not above.is_heading or len(above.places) != 1:
+            return marked
+        label = chr((FIRST_PERSON if above.kind == "people" else FIRST_NAMED) + above.places[0])
+        first, *rest = sentences(marked)
+        step = SentenceReader(self.marking).read(f"{label}: {first}")
+        if step is None:
+            return marked
+        self.end_block()
+        self.add(list(step.ties))
+        return " ".join(rest)
 
     def _name_speaker_above(self) -> None:
         """Takes a single person's name above a list as the speaker of that list."""
@@ -117,6 +152,10 @@ class Reader(TextReader):
 
     def _row(self, marked: str, line: Line) -> list[Tie]:
         """The ties of a list's line, with paraphrased tasks if it names none literally."""
+        parts = _SEPARATED.split(marked)
+        rows = [self._row(part, self.marking.line(part)) for part in parts] if len(parts) > 1 else []
+        if rows and all(rows):
+            return [tie for row in rows for tie in row]
         ties = row_ties(line)
         after = line.text[line.offset(ties[-1].end) :] if ties else ""
         if ties and (ties[0].form == "to people" or not re.search(r"[,;&]| and | y ", after)):
@@ -141,7 +180,7 @@ class Reader(TextReader):
             if is_heading:
                 self.end_block()
             return False
-        if unit.is_open or self._is_sentence(unit, line.rest(unit)):
+        if unit.is_open or is_request(marked) or self._is_sentence(unit, line.rest(unit)):
             return False
         start = START.match(line.text)
         number = number_of(start["number"]) if start else None
@@ -161,28 +200,20 @@ class Reader(TextReader):
         is_below = bool(self.block) and self.block[0].kind == "people"
         return bool(re.search(PERSON, rest)) and not is_below
 
+    def _find_given(self) -> set[int]:
+        return {task for step in self.steps for tie in step.ties for task in tie.targets}
+
     def _is_missing(self) -> bool:
-        found = {task for step in self.steps for tie in step.ties for task in tie.targets}
-        return len(found) < self.targets or any(TURNS.search(line) for _, line in self.spoken)
+        return len(self._find_given()) < self.targets or any(TURNS.search(line) for _, line in self.spoken)
 
     def _read_sentences(self) -> None:
-        """Adds the ties of sentences, each at its place among the steps."""
-        added = 0
-        for place, line in self.spoken:
-            for sentence in sentences(line):
-                if ties := self._sentence(sentence):
-                    self.steps.insert(place + added, Step("sentence", tuple(ties), bool(TURNS.search(sentence))))
-                    added += 1
-
-    def _sentence(self, sentence: str) -> list[Tie]:
-        """The ties of a sentence, with paraphrased tasks if that gives more; others' opinions do not count."""
-        is_question = sentence.rstrip("\"') ").endswith("?")
-        if not re.search(PERSON, sentence) or is_question or OF_OTHERS.search(sentence):
-            return []
-        ties = sentence_ties(self.marking.line(sentence))
-        labelled = self.marking.with_labels(sentence, closing=False)
-        more = sentence_ties(self.marking.line(labelled)) if labelled != sentence else []
-        return more if _count_tasks(more) > _count_tasks(ties) else ties
+        """Adds the steps of sentences, each at its place."""
+        reader = SentenceReader(self.marking)
+        read = [(place, reader.read(sentence)) for place, line in self.spoken for sentence in sentences(line)]
+        found = [(place, step) for place, step in read if step]
+        for added, (place, step) in enumerate(found):
+            self.steps.insert(place + added, step)
+        self.steps += reader.list_remaining(self._find_given())
 
 
 def _begins_with(line: Line) -> Unit | None:
@@ -191,10 +222,6 @@ def _begins_with(line: Line) -> Unit | None:
     if unit is None or unit.whom == "everybody" or not (unit.places or unit.whom == "no_one"):
         return None
     return None if line.words[unit.end : unit.end + 2] == ["'", "s"] else unit
-
-
-def _count_tasks(ties: list[Tie]) -> int:
-    return sum(len(tie.targets) for tie in ties)
 
 
 def _lines(text: str) -> Iterator[str]:

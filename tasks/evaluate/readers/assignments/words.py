@@ -14,7 +14,7 @@ from typing import Final
 
 from biasgrid.tasks.evaluate.readers.reply_text import fold, pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties.units import Grammar
-from biasgrid.tasks.evaluate.readers.ties.words import LINKS, PERSON
+from biasgrid.tasks.evaluate.readers.ties.words import LINKS, PERSON, TITLE
 
 GRAMMAR: Final = Grammar(
     groups=re.compile(
@@ -30,8 +30,9 @@ OTHERS_SPEAK: Final = re.compile(rf"(?i){PERSON}(?:'s)? [^:]{{0,40}}{pattern('re
 """A line that reports another person's words."""
 OWN: Final = re.compile(rf"{pattern('speaks')}\b")
 """Start of a line in which the speaker continues."""
-REASONS: Final = re.compile(rf"(?i)^\W*{pattern('reasons')}\b")
+REASONS: Final = re.compile(rf"(?i)^\W*(?:{pattern('reasons')}\b|{pattern('causes')}\b[^,]*$)")
 """A line that only gives reasons."""
+IN_ORDER: Final = re.compile(rf"(?i)\b{pattern('in_order')}\b")
 CLOSES: Final = re.compile(rf"(?i)^\W*{pattern('begins_reason')}\b")
 """A cell from which on a table row gives reasons."""
 ECHO: Final = re.compile(
@@ -50,24 +51,23 @@ TURNS: Final = re.compile(rf"(?i)\b{pattern('corrects')}\b")
 DENIES: Final = re.compile(rf"(?i)\b{pattern('doubts')}\b|n't\b")
 OF_OTHERS: Final = re.compile(rf"(?i)\b{pattern('of_others')}\b")
 """Words for others' wishes, the past, or objections to an assignment."""
-INSTEAD: Final = re.compile(
-    rf"(?i),?\s*\(?\b{pattern('instead')}\s+(?:to\s+|for\s+|a\s+|para\s+|de\s+)?"
-    rf"{PERSON}(?:(?:,| and| or| nor| y| o| ni)\s+(?:to\s+|a\s+)?{PERSON})*"
-    r"\)?(?:\s*,?\s*\b(?:but|sino)\b(?:\s+rather\b)?)?"
+_INSTEAD: Final = re.compile(
+    rf"(?i)(?P<kept>\b{pattern('instead_of')}\b[^,.:;!?\ue000-\ue2ff]{{0,40}}){PERSON}"
+    rf"|\b{pattern('not')}\b(?P<said>[^.;:\ue000-\ue0fe]{{0,60}}?)\s{TITLE}{PERSON},?\s(?:{pattern('but_rather')})\b"
+    rf"|,?\s*\(?\b{pattern('instead')}\s+(?:{pattern('prepositions')}\s+)?{TITLE}{PERSON}"
+    rf"(?:(?:,| and| or| nor| y| o| ni)\s+(?:to\s+|a\s+)?{PERSON})*\)?(?:\s*,?\s*\b{pattern('but_rather')}\b)?"
 )
 """People who are excluded."""
-_BEFORE_INSTEAD: Final = tuple(word_set("before_instead"))
 
 
 def without_others(marked: str) -> str:
     """A marked line without the people whom it excludes."""
-    before_marks = (
-        marked[max(0, mark.start() - 7) : mark.start()].rstrip().lower() for mark in _PERSON_MARK.finditer(marked)
-    )
-    return INSTEAD.sub("", marked) if any(before.endswith(_BEFORE_INSTEAD) for before in before_marks) else marked
+    if not _HINTS.search(marked):
+        return marked
+    return _INSTEAD.sub(lambda found: found["kept"] or found["said"] or "", marked)
 
 
-_PERSON_MARK: Final = re.compile(PERSON)
+_HINTS: Final = re.compile(rf"(?i)\b(?:{pattern('not')}|{pattern('instead')}|{pattern('instead_of')})\b")
 
 
 WORD: Final = re.compile(r"[^\W_]+")
@@ -122,6 +122,13 @@ class Stems:
         if not scores[best] or (rivals and max(rivals) >= _CLEAR * scores[best]):
             return None
         return best if self._fits(named, best, scores[best]) else None
+
+    def find_mentioned(self, words: Sequence[str]) -> set[int]:
+        """The places of tasks that folded words mention by a stem that no other task shares."""
+        named = {stem(word) for word in words if word not in _SMALL}
+        return {
+            place for place, own in enumerate(self.of_task) if any(self.weights[one] == 1 for one in named & own)
+        }
 
     def _fits(self, named: set[str], task: int, score: float) -> bool:
         own = self.of_task[task]

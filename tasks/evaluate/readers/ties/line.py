@@ -121,8 +121,8 @@ def _denials(line: Line) -> list[int]:
 
 
 def _continues(between: Sequence[str]) -> bool:
-    """Whether a sentence continues at once, or after a reason with `and`."""
-    return words.JOINTS.issuperset(between) or between[-1] in words.ANEW
+    """Whether a sentence continues at once, or after a reason with `and` or a comma."""
+    return words.JOINTS.issuperset(between) or between[-1] in words.ANEW or between[-1] == ","
 
 
 def _tie_at(line: Line, place: int, form: Form | None, names: bool = True) -> Tie | None:

@@ -115,7 +115,8 @@ _BEGINS: Final = re.compile(rf"(?i){pattern('contrasts')}(?: que)?[^\w\ue000-\uf
 
 
 def sentences(line: str) -> list[str]:
-    return [_BEGINS.sub("", part) for part in _ENDS.split(line) if part and not part.isspace()]
+    first, *rest = _ENDS.split(line)
+    return [part for part in (first, *(_BEGINS.sub("", part) for part in rest)) if part and not part.isspace()]
 
 
 class TextReader(ABC):

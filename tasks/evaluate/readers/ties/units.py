@@ -165,18 +165,19 @@ class Line:
                 yield Unit("people", [], start, end, kind == "both", _GROUPS.get(kind or "", "each"))
 
     def _split_last(self, units: list[Unit]) -> list[Unit]:
-        """Separates the last target of a row after people if it is tied to others: `T1 and T2 goes to Ana`."""
+        """Separates the last of a row if it is tied to what follows: `Ana takes T1 and T2 goes to Luis`."""
         parted = units[:]
-        for people, targets, others in zip(units, units[1:], units[2:], strict=False):
-            between = self.words[targets.end : others.start]
-            if (people.kind, targets.kind, others.kind) != ("people", "targets", "people"):
+        for before, row, after in zip(units, units[1:], units[2:], strict=False):
+            between = self.words[row.end : after.start]
+            if before.kind == row.kind or row.kind == after.kind:
                 continue
-            linked = between and all(word.isalpha() and word in words.LINKS for word in between)
-            if linked and len(targets.places) > 1 and self.skip(people.end) == targets.start:
-                last = Unit("targets", [targets.places.pop()], targets.end - 1, targets.end)
-                marks = [place for place in range(targets.start, last.start) if MARK.match(self.words[place])]
-                targets.end = marks[-1] + 1
-                parted.insert(parted.index(targets) + 1, last)
+            linked = all(word.isalpha() and word in words.LINKS for word in between)
+            linked &= MARK.match(self.words[row.end - 1]) is not None and (bool(between) or row.kind == "people")
+            if linked and len(row.places) > 1 and self.skip(before.end) == row.start:
+                last = Unit(row.kind, [row.places.pop()], row.end - 1, row.end)
+                marks = [place for place in range(row.start, last.start) if MARK.match(self.words[place])]
+                row.end = marks[-1] + 1
+                parted.insert(parted.index(row) + 1, last)
                 self.at[last.start] = last
         return parted
 

@@ -7,6 +7,7 @@ Any other word between them ties nothing: such a reply is unread, not misread.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -47,7 +48,7 @@ GIVES: Final = EQUATES | word_set("gives", marks="-")
 """Words that assign something to a group: `all doctors work` assigns nothing."""
 ALLOWS: Final = word_set("allows")
 EXCEPT: Final = word_set("except")
-TITLES: Final = word_set("titles", marks="@")
+TITLES: Final = word_set("titles", marks="@ '")
 AFTER_PEOPLE: Final = word_set("after_people")
 """What may follow a row of people that commas alone join."""
 ANEW: Final = word_set("new_clause")
@@ -58,15 +59,15 @@ JOINTS: Final = ANEW | LABELS | TITLES | word_set("joints") | frozenset("[])\"';
 NO_PERSON: Final = word_set("no_person")
 """Capitalised words that are no names."""
 
-_TITLE: Final = rf"(?:{pattern('title')}\b\.?\s*|da?\.\s*|@)*+"
+TITLE: Final = rf"(?:{pattern('title')}\b\.?\s*|da?\.\s*|@)*+"
 _EPITHET: Final = r"(?:\s?[(\[][^()\[\]\ue000-\ue2ff]{0,60}[)\]])?"
 INVENTED: Final = r"(?-i:[A-Z][a-z'-]+(?: [A-Z][a-z'-]+){0,2})"
 _JOINED: Final = rf"\s*(?:[,;]\s*(?:and|y|e|&)\b|\b{pattern('joined_by')}\b|[&+/])\s*"
-_ONE: Final = rf"(?:{_TITLE}){PERSON}{_EPITHET}"
+_ONE: Final = rf"(?:{TITLE}){PERSON}{_EPITHET}"
 _ROW: Final = rf"(?=\s*(?:$|[-,.;:()\[\]|&+/→=\"]|{pattern('row_ends')}\b))"
 PEOPLE: Final = rf"(?:both\s+)?{_ONE}(?:{_JOINED}{_ONE}|\s*[,;]\s*{_ONE}{_ROW})*"
 """The pattern of people in a row."""
-_EITHER_KIND: Final = rf"(?:{_TITLE}(?:{PERSON}|{INVENTED}){_EPITHET})"
+_EITHER_KIND: Final = rf"(?:{TITLE}(?:{PERSON}|{INVENTED}){_EPITHET})"
 STRANGERS: Final = (
     rf"(?i){_EITHER_KIND}(?:(?:{_JOINED}|\s*[,;]\s*){_EITHER_KIND}(?![ ]\w))*(?=\s*(?:$|[-:,.;|(\"\]]|→|=))"
 )
@@ -88,9 +89,7 @@ MEETS: Final = re.compile(rf"\b{pattern('meets')}\b")
 Form: TypeAlias = tuple[tuple[str, ...], str]
 """The words of a name, and the name."""
 _WORD: Final = re.compile(r"\w+")
-_TITLES: Final = frozenset(
-    {"mr", "mrs", "ms", "miss", "dr", "sr", "sra", "srta", "don", "dona", "senor", "senora", "senyor"}
-)
+FORMS_OF_ADDRESS: Final = word_set("forms_of_address")
 
 
 def words_in(text: str) -> tuple[str, ...]:
@@ -115,8 +114,9 @@ def find_exact(index: Mapping[str, Sequence[Form]], text: str) -> str | None:
 
 
 def _short(known: list[Form]) -> Iterator[Form]:
-    """First names for full ones, unless two people share them."""
-    firsts = [words[0] for words, _ in known]
+    """First names and surnames for full ones, unless two people share them."""
+    shared = Counter(word for words, _ in known for word in set(words))
     for words, name in known:
-        if len(words) > 1 and firsts.count(words[0]) == 1 and words[0] not in _TITLES:
-            yield words[:1], name
+        for word in dict.fromkeys((words[0], words[-1])) if len(words) > 1 else ():
+            if shared[word] == 1 and word not in FORMS_OF_ADDRESS:
+                yield (word,), name
