@@ -13,8 +13,9 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.tasks.aggregate.run_selector import Chosen, choose_evaluation, list_evaluations
 from biasgrid.warehouse.build.build import fetch_rows
 from biasgrid.warehouse.build.compare_runs import side_by_side
+from biasgrid.warehouse.build.models import compared_marts
 from biasgrid.warehouse.build.run_scope import EARLIER, LATER, Side
-from biasgrid.warehouse.schemas import BENCHMARK, RED_TEAM
+from biasgrid.warehouse.schemas import KINDS, OTHER_KINDS, RED_TEAM
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, refuse_other_kinds
 
@@ -75,7 +76,7 @@ def _files(chosen: Chosen) -> dict[str, str]:
 def _settings(chosen: Chosen) -> dict[str, dict[str, Any]]:
     """The keys of a scenario, and those of each requirement below its name and a colon."""
     settings = _parse_json(chosen.run.scenario_resolved)
-    if chosen.run.kind in OF_KINDS:
+    if chosen.run.kind in OTHER_KINDS:
         return {name: settings.get(part) or {} for part, name in (*SHARED.items(), (chosen.run.kind, ""))}
     parts = {"": settings.get("scenario") or {}}
     parts |= {f"{requirement['name']}: ": requirement for requirement in settings.get("requirements") or ()}
@@ -89,13 +90,6 @@ FINDINGS = ("requirements", "languages")
 OF_RUNS = (*FINDINGS, "only_in_one", "criteria", "answering")
 OF_EVALUATIONS = (*FINDINGS, "criteria", "moves", "oracles", "changed_tests", "changed_replies")
 """Tables of the schema `comparison`, of benchmarks."""
-OF_KINDS = {
-    "probe": ("probe_findings",),
-    "redteam": ("attack_success",),
-    "interaction": ("bias_scores", "escalation"),
-    "audit": ("score_shifts",),
-}
-"""Tables of the other kinds of runs, named as the marts that they compare."""
 AS_CIRCUMSTANCES = ("criteria", "answering")
 """Tables whose rows are circumstances."""
 TESTED = (
@@ -118,7 +112,7 @@ class Comparison:
     circumstances: pl.DataFrame
     """Differences in circumstances, columns as CIRCUMSTANCES."""
     tables: Mapping[str, pl.DataFrame]
-    """OF_RUNS or OF_EVALUATIONS, or those of OF_KINDS, but for AS_CIRCUMSTANCES; columns are described in
+    """OF_RUNS or OF_EVALUATIONS, or `compared_marts`, but for AS_CIRCUMSTANCES; columns are described in
     `warehouse/models/comparison/*.yml`."""
 
     @property
@@ -145,7 +139,7 @@ def compare(lake: Lake, earlier: str, later: str, pairs: Sequence[str] = ()) -> 
     """
     before, after = choose_evaluation(lake, earlier), choose_evaluation(lake, later)
     _refuse_different(before.run, after.run)
-    refuse_other_kinds(after.run, "comparison", BENCHMARK, *OF_KINDS)
+    refuse_other_kinds(after.run, "comparison", *KINDS)
     _refuse_the_same(before, after)
     models, left_out = _pair_models(lake, before, after, pairs)
     sides = _sides(lake, before, after, models, only=bool(pairs))
@@ -159,13 +153,13 @@ def compare_models(lake: Lake, run: str, named: tuple[str, str]) -> Comparison:
     """The comparison of two models of `RUN[@EVALUATION]`, the first as the earlier side; `openai/gpt-4o` may be
     named `gpt-4o`. Raises UserError for an unknown run or model, and for the same model twice."""
     chosen = choose_evaluation(lake, run)
-    refuse_other_kinds(chosen.run, "comparison", BENCHMARK, *OF_KINDS)
+    refuse_other_kinds(chosen.run, "comparison", *KINDS)
     known = _models(lake, chosen)
     own, other = (_find_model(name, known) for name in named)
     if own == other:
         raise UserError(Problem(f"`{own}` is named twice", "--models", "name two of " + ", ".join(known)))
     sides = _sides(lake, chosen, chosen, {own: other}, only=True)
-    tables = OF_KINDS.get(chosen.run.kind, OF_RUNS)
+    tables = compared_marts(chosen.run.kind) if chosen.run.kind in OTHER_KINDS else OF_RUNS
     rest = tuple(name for name in known if name not in (own, other))
     return _comparison((chosen, chosen), {own: other}, rest, _read(lake, sides, tables))
 
@@ -196,8 +190,8 @@ def _read(lake: Lake, sides: tuple[Side, Side], tables: tuple[str, ...]) -> dict
 
 
 def _tables(earlier: Run, later: Run) -> tuple[str, ...]:
-    if later.kind in OF_KINDS:
-        return (*OF_KINDS[later.kind], "answering")
+    if later.kind in OTHER_KINDS:
+        return (*compared_marts(later.kind), "answering")
     return OF_EVALUATIONS if earlier.run_id == later.run_id else OF_RUNS
 
 

@@ -34,10 +34,11 @@ async def aggregate(
     """Rebuild the warehouse from the lake; returns the DuckDB file. With an `inspector`, the old one stays unless
     all is as expected."""
     label.attach()
-    from biasgrid.warehouse.build.build import build  # loads DuckDB and an SQL parser: none of a run's start
+    if inspector is None:
+        from biasgrid.warehouse.build.build import build  # loads DuckDB and an SQL parser: none of a run's start
+
+        return await asyncio.to_thread(build, lake)
     from biasgrid.warehouse.expectations.gate import build_inspected
 
-    if inspector is None:
-        return await asyncio.to_thread(build, lake)
     await asyncio.to_thread(build_inspected, lake, inspector)
     return lake.database

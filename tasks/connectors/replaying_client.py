@@ -183,7 +183,7 @@ async def run_cell(
     """Results in input order. Each reply lands on arrival, and landed conversations are resumed first; after
     cancellation nothing new is sent, and requests in flight still land."""
     first = cell.planned[0]
-    await asyncio.to_thread(reread, lake, first.run_id, first.cell_id, model_pool.catalog.target)
+    await asyncio.to_thread(reread, lake, first.run_id, [first.cell_id], model_pool.catalog.target)
     before = await asyncio.to_thread(load_replies, lake, first.run_id, first.cell_id)
     journal = Journal(lake, first.run_id, first.cell_id)
     client = ReplayingClient(kind, model_pool, journal, before, cell.retries)

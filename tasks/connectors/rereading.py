@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any, cast
@@ -32,11 +32,20 @@ CAME = pl.col("text").is_not_null() | (pl.col("raw").is_not_null() & (pl.col("er
 """A reply came and was paid for; one of another shape is stored, and is read again rather than asked for again."""
 
 
-def reread(lake: Lake, run_id: str, cell_id: str, find_target: Callable[[str], Target]) -> int:
-    """Lands the replies of a cell that can be understood now, as rows next to their errors, and counts them."""
+def reread(lake: Lake, run_id: str, cell_ids: Sequence[str], find_target: Callable[[str], Target]) -> int:
+    """Lands the replies of cells that can be understood now, as rows next to their errors, and counts them."""
+    own = lake.scan("responses", run_id, files_of_replies(cell_ids)).filter(pl.col("raw").is_not_null())
+    unread = own.select("cell_id").unique().collect(engine="streaming")["cell_id"]
+    return sum(_reread_cell(lake, run_id, cell_id, find_target) for cell_id in unread.sort())
+
+
+def files_of_replies(cell_ids: Iterable[str]) -> list[str]:
+    """Names of the files of `responses` of cells."""
+    return [f"{cell_id}-*" for cell_id in cell_ids]
+
+
+def _reread_cell(lake: Lake, run_id: str, cell_id: str, find_target: Callable[[str], Target]) -> int:
     own = lake.scan("responses", run_id, f"{cell_id}-*")
-    if own.filter(pl.col("raw").is_not_null()).select(pl.len()).collect(engine="streaming").item() == 0:
-        return 0
     read = own.filter(pl.col("text").is_not_null()).select(KEYS)
     unread = (
         own.filter(pl.col("raw").is_not_null())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
@@ -16,6 +17,16 @@ from biasgrid.warehouse.storage.errors import StorageTrouble
 
 NAME = "{label.name}"
 """Run name of a task, from its parameter `label`; `with_options` would build the task anew each time."""
+
+
+MOST_TAGS = 64
+"""Prefect's server takes no change of state of a run with a hundred related resources, and each tag is one: a
+flow run with more tags would never end."""
+
+
+def fit_tags(tags: Iterable[str]) -> list[str]:
+    """Each once, and as many of the first ones as a run can have."""
+    return list(dict.fromkeys(tags))[:MOST_TAGS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +42,7 @@ class Label:
         # thread and a client, which costs more than most cells take.
         context = TaskRunContext.get()
         if context is not None:
-            context.task_run.tags = [*self.tags]
+            context.task_run.tags = fit_tags(self.tags)
 
 
 def artifact_key(kind: str, about: str) -> str:

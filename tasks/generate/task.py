@@ -13,6 +13,7 @@ from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
 from biasgrid.tasks.generate.cases import plan_hash
 from biasgrid.tasks.generate.instantiate import instances
+from biasgrid.tasks.generate.stored_plans import has_plan, plan_path, write_plan
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -29,10 +30,10 @@ async def generate(
     hashes."""
     label.attach()
     names = [plan_hash(requirement, language, settings, catalog) for requirement, language in asked]
-    missing = [place for place, name in enumerate(names) if not lake.has_plan(name)]
+    missing = [place for place, name in enumerate(names) if not has_plan(lake, name)]
     for place in missing:
         requirement, language = asked[place]
-        if lake.plan_path(names[place]).exists():
+        if plan_path(lake, names[place]).exists():
             get_run_logger().warning("the stored plan `%s` is damaged: it is generated again", names[place])
-        lake.write_plan(names[place], instances(requirement, language, catalog, settings))
+        write_plan(lake, names[place], instances(requirement, language, catalog, settings))
     return names if missing else Completed(name="Cached", data=names)

@@ -6,11 +6,9 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
-from ulid import ULID
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, ModelStopped
@@ -21,46 +19,9 @@ from biasgrid.tasks.connectors.rereading import reread
 from biasgrid.tasks.connectors.rows import Case, response_row, to_request
 from biasgrid.tasks.connectors.workers import SLACK, Workers, request_slots
 from biasgrid.tasks.prompt.reuse import read_landed
-from biasgrid.warehouse.schemas import CELL_KEYS
+from biasgrid.tasks.prompt.tally import CELL, Tally, Watch, outcome_of, record_cells
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
-
-Watch = Callable[[str, str, float | None], None]
-"""Called per case with model, outcome (`answered`, `kept`, `reused` or `failed`) and US dollars, if known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Outcomes of a cell's cases; `stopped` is the terminal error that ended its model."""
-
-    planned: int
-    answered: int = 0
-    reused: int = 0
-    failed: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = 0.0
-    seconds: float = 0.0
-    stopped: str | None = None
-
-    @property
-    def state(self) -> str:
-        return "stopped" if self.stopped else "prompted"
-
-    def plus(self, row: dict[str, Any]) -> Tally:
-        """The tally with one more case counted."""
-        if row["error_class"]:
-            return replace(self, failed=self.failed + 1)
-        if row["reused_from"]:
-            return replace(self, reused=self.reused + 1)
-        cost = row["cost_usd"]
-        return replace(
-            self,
-            answered=self.answered + 1,
-            input_tokens=self.input_tokens + (row["input_tokens"] or 0),
-            output_tokens=self.output_tokens + (row["output_tokens"] or 0),
-            cost_usd=None if cost is None or self.cost_usd is None else self.cost_usd + cost,
-        )
 
 
 async def prompt_cell(
@@ -78,11 +39,11 @@ async def prompt_cell(
     under_way = under_way or CellSlots(request_slots(target))
     before = await asyncio.to_thread(read_landed, lake, run_id, cell_id)
     if before["error_class"].null_count() < before.height:
-        await asyncio.to_thread(reread, lake, run_id, cell_id, lambda _: target)
+        await asyncio.to_thread(reread, lake, run_id, [cell_id], lambda _: target)
         before = await asyncio.to_thread(read_landed, lake, run_id, cell_id)
     desk = _CellRecorder(target, Journal(lake, run_id, cell_id), Tally(cases.height), under_way.watch)
     for row in before.iter_rows(named=True):
-        desk.count(row, kept=row["reused_from"] is None)
+        desk.count(row, kept=True)
     open_cases = cases.join(before, on="case_id", how="anti")
     try:
         workers = Workers(
@@ -101,21 +62,8 @@ async def prompt_cell(
     finally:
         await asyncio.shield(asyncio.to_thread(desk.journal.land))
     tally = replace(desk.tally, seconds=time.monotonic() - started)
-    return await asyncio.to_thread(_conclude_cell, lake, cases, tally)
-
-
-def _conclude_cell(lake: Lake, cases: pl.DataFrame, tally: Tally) -> Tally:
-    """Lands the cell's event, including the time of earlier passes."""
-    run_id, cell_id = cases["run_id"][0], cases["cell_id"][0]
-    tally = replace(tally, seconds=tally.seconds + _earlier_seconds(lake, run_id, cell_id))
-    record_cell(lake, cases, tally)
-    return tally
-
-
-def _earlier_seconds(lake: Lake, run_id: str, cell_id: str) -> float:
-    """Seconds of earlier passes."""
-    events = lake.read("cells", run_id, f"{cell_id}-*").sort("event_id")
-    return float(events["seconds"][-1]) if events.height else 0.0
+    concluded = await asyncio.to_thread(record_cells, lake, cases.head(1).select(CELL), {cell_id: tally})
+    return concluded[cell_id]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,30 +111,4 @@ class _CellRecorder:
     def count(self, row: dict[str, Any], *, kept: bool = False) -> None:
         self.tally = self.tally.plus(row)
         if self.watch:
-            self.watch(self.target.model, "kept" if kept else _outcome(row), row["cost_usd"])
-
-
-def _outcome(row: dict[str, Any]) -> str:
-    return "failed" if row["error_class"] else "reused" if row["reused_from"] else "answered"
-
-
-CELL = ["run_id", *(name for name, _ in CELL_KEYS)]
-
-
-def record_cell(lake: Lake, cases: pl.DataFrame, tally: Tally) -> None:
-    """Lands the cell's event."""
-    event_id = str(ULID())
-    row = cases.head(1).select(CELL).to_dicts()[0] | {
-        "event_id": event_id,
-        "recorded_at": datetime.now(UTC),
-        "state": tally.state,
-        "planned": tally.planned,
-        "answered": tally.answered,
-        "reused": tally.reused,
-        "failed": tally.failed,
-        "input_tokens": tally.input_tokens,
-        "output_tokens": tally.output_tokens,
-        "cost_usd": tally.cost_usd,
-        "seconds": tally.seconds,
-    }
-    lake.write("cells", row["run_id"], f"{row['cell_id']}-{event_id}", pl.DataFrame([row]))
+            self.watch(self.target.model, outcome_of(row, is_kept=kept), row["cost_usd"])

@@ -10,7 +10,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.choices import duration_s
 from biasgrid.tasks.connectors.api import Answer, Reply
-from biasgrid.tasks.connectors.rereading import CAME
+from biasgrid.tasks.connectors.rereading import CAME, files_of_replies
 from biasgrid.warehouse.hashing import hash_texts
 from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
 from biasgrid.warehouse.storage.verification import refuse_damaged
@@ -54,9 +54,9 @@ REPLY_COLUMNS = [
 ]
 
 
-def read_landed(lake: Lake, run_id: str, cell_id: str) -> pl.DataFrame:
-    """The cases of a cell with a reply in this run, understood or not, one row each, with their cost."""
-    own = lake.scan("responses", run_id, name=f"{cell_id}-*")
+def read_landed(lake: Lake, run_id: str, *cell_ids: str) -> pl.DataFrame:
+    """The cases of cells with a reply in this run, understood or not, one row each, with their cost."""
+    own = lake.scan("responses", run_id, files_of_replies(cell_ids))
     replies = own.filter(CAME, pl.col("purpose") == "subject")
     came = replies.select(*REPLY_COLUMNS, "received_at", not_understood=pl.col("text").is_null())
     # texts are dropped as they are read: those of a cell may be more than fits into memory
@@ -163,11 +163,11 @@ def _split_cells(chosen: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 def _land_copies(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str = "") -> None:
     refuse_damaged(lake, (path for own in chosen["of_run"].unique() for path in lake.files("responses", own)))
-    rows = _copy_rows(lake, run_id, chosen, kind)
+    names = {cell_id: f"{kind}{cell_id}-reused" for cell_id in chosen["cell_id"].unique()}
+    before = lake.read("responses", run_id, [*names.values()])
+    rows = pl.concat([before, _copy_rows(lake, run_id, chosen, kind).select(before.columns)])
     for (cell_id,), own in rows.partition_by("cell_id", as_dict=True).items():
-        name = f"{kind}{cell_id}-reused"
-        before = lake.read("responses", run_id, name)
-        lake.write("responses", run_id, name, pl.concat([before, own.select(before.columns)]))
+        lake.write("responses", run_id, names[cell_id], own)
 
 
 def _copy_rows(lake: Lake, run_id: str, chosen: pl.DataFrame, kind: str) -> pl.DataFrame:

@@ -21,7 +21,8 @@ from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.connectors.task import RETRIED_TASK, STOPPED, Label, artifact_key
 from biasgrid.tasks.connectors.workers import request_slots
 from biasgrid.tasks.prompt.batch.jobs import Progress
-from biasgrid.tasks.prompt.prompt import CellSlots, Tally, Watch, prompt_cell, prompt_in_turn
+from biasgrid.tasks.prompt.prompt import CellSlots, prompt_cell, prompt_in_turn
+from biasgrid.tasks.prompt.tally import Tally, Watch, tally_answered
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -62,7 +63,10 @@ async def prompt(
         cases = await asyncio.to_thread(lake.read, "cases", run_id, cell_id)
         return await prompt_cell(lake, cases, target, model_pool, retries=session.retries, under_way=slots)
 
-    return _as_state(await prompt_in_turn(cell_ids, under_way or CellSlots(request_slots(target)), ask))
+    slots = under_way or CellSlots(request_slots(target))
+    tallies = await tally_answered(lake, run_id, cell_ids, slots.watch)
+    left = [cell_id for cell_id in cell_ids if cell_id not in tallies]
+    return _as_state(tallies | (await prompt_in_turn(left, slots, ask) if left else {}))
 
 
 def _as_state(tallies: dict[str, Tally]) -> dict[str, Tally] | State[dict[str, Tally]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,64 +16,15 @@ import orjson
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.documents import read_document
 from biasgrid.catalogs.scenario.scenario import resolve, scenario_file
-from biasgrid.tasks.report.checks import Check, by_model, headline_checks
+from biasgrid.tasks.report.checks import Check, Harm, by_model, find_harms, headline_checks
 from biasgrid.tasks.report.figures import MOST_TEMPLATES, format_measure
-from biasgrid.tasks.report.languages import LANGUAGES, format_figures, words
+from biasgrid.tasks.report.languages import LANGUAGES
+from biasgrid.tasks.report.phrases import NAMED, Phrases, caution
 from biasgrid.tasks.report.verdicts import VERDICTS, WORST_FIRST, State
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.schemas import BENCHMARK
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run, short_id
-
-NAMED: Final = 3
-"""Models, requirements and groups that a sentence names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Phrases:
-    """The sentences about a kind of run in a language."""
-
-    kind: str
-    language: str = LANGUAGES[0]
-
-    def say(self, key: str, **given: object) -> str:
-        return words("answer", self.language)[key].format(**given)
-
-    def count(self, key: str, count: int, **given: object) -> str:
-        """The text for one or for several."""
-        return self.say(f"{key}.{'one' if count == 1 else 'other'}", n=self.figures(f"{count:,}"), **given)
-
-    def own(self, key: str, count: int | None = None, **given: object) -> str:
-        """A text of the kind of run."""
-        key = f"{self.kind}.{key}"
-        return self.say(key, **given) if count is None else self.count(key, count, **given)
-
-    def figures(self, number: str) -> str:
-        return format_figures(number, self.language)
-
-    def measure(self, check: Check) -> str:
-        return self.figures(format_measure(check.value, check.unit))
-
-    def interval(self, check: Check) -> str:
-        low, high = (self.figures(format_measure(end, check.unit)) for end in (check.low, check.high))
-        return self.say("to", low=low, high=high)
-
-    def list_names(self, names: Sequence[str]) -> str:
-        """Some names, and how many more."""
-        more = len(names) - NAMED
-        if more > 0:
-            return self.say("more", names=", ".join(names[:NAMED]), n=more)
-        return self.join_names(names)
-
-    def join_names(self, names: Sequence[str]) -> str:
-        if len(names) == 1:
-            return names[0]
-        return self.say("and", first=", ".join(names[:-1]), last=names[-1])
-
-
-def caution(kind: str, language: str = LANGUAGES[0]) -> str:
-    """What every surface shows besides; empty where there is nothing."""
-    return words("answer", language).get(f"{kind}.caution", "")
 
 
 @dataclass(frozen=True)
@@ -116,6 +67,21 @@ class ModelAnswer:
         return sorted(rated, key=lambda check: (WORST_FIRST.index(check.decided), -_gap(check), check.name))
 
     @property
+    def worst(self) -> tuple[str, str]:
+        """The check that decides, with its value; and the 95% interval. `all` where all have that value: then the
+        widest interval."""
+        if not self.ordered:
+            return "–", ""
+        check, say = self.ordered[0], self.phrases
+        known = [other for other in self.ordered if other.low is not None and other.high is not None]
+        is_all = len({(other.value, other.unit) for other in self.ordered}) == 1 < len(self.ordered)
+        if is_all and known:
+            low, high = min(other.low or 0.0 for other in known), max(other.high or 0.0 for other in known)
+            check = replace(check, low=low, high=high)
+        name = say.say("worst.all") if is_all else check.name
+        return f"{name} {say.measure(check)}", "" if check.low is None else f"({say.interval(check)})"
+
+    @property
     def refused(self) -> float | None:
         """Share of its replies."""
         known = [check for check in self.checks if check.refused is not None]
@@ -147,8 +113,8 @@ class Answer:
     """Best supported first; what was not examined last."""
     requests: int
     cost_usd: float | None
-    harmed: Mapping[str, Sequence[tuple[str, float]]]
-    """By model the communities that fare worse, with the difference of their pass rate."""
+    harmed: Mapping[str, Sequence[Harm]]
+    """By model, the largest first."""
     short: str
     """The run's id as far as it is its own."""
     source: str | None = None
@@ -183,7 +149,8 @@ class Answer:
         are described."""
         described = (*self._describe_unproven(most), *self._describe_failing(most), *self._describe_silent())
         more = caution(self.run.kind, self.language)
-        return [*self._incomplete(), self.first, *described, *([more] if more else [])]
+        ends = [*self._describe_certainty(), *([more] if more else [])]
+        return [*self._incomplete(), self.first, *described, *ends]
 
     @property
     def first(self) -> str:
@@ -224,8 +191,11 @@ class Answer:
 
     def _harm(self, model: str) -> str:
         say, worse = self.phrases, self.harmed.get(model, ())
-        groups = [say.say("points", name=name, n=abs(round(100 * by))) for name, by in worse[:NAMED]]
-        return f" {say.say('harmed', groups=say.join_names(groups))}" if groups else ""
+        groups = [
+            say.own("group", name=one.group, n=say.figures(f"{one.amount or 0:,.6g}"), other=one.other)
+            for one in worse
+        ]
+        return f" {say.own('harmed', groups=say.list_names(groups))}" if groups else ""
 
     def _describe_unproven(self, most: int) -> Iterator[str]:
         say, unsure = self.phrases, [one for one in self.models if one.state == "undecided"]
@@ -249,6 +219,20 @@ class Answer:
                 key, len(silent), names=self.phrases.list_names([one.model for one in silent])
             )
 
+    def _describe_certainty(self) -> Iterator[str]:
+        """How far from what is required the intervals of a benchmark's decided checks stay."""
+        say, found = self.phrases, [check for one in self.models for check in one.checks]
+        lows = [check.low for check in found if check.decided == "met" and check.low is not None]
+        highs = [check.high for check in found if check.decided == "not met" and check.high is not None]
+        ends = (("met", "≥", min(lows, default=None)), ("not met", "≤", max(highs, default=None)))
+        parts = [
+            f"{say.say(f'verdict.{state}')} {sign} {say.figures(format_measure(end, 'share'))}"
+            for state, sign, end in ends
+            if end is not None
+        ]
+        if self.run.kind == BENCHMARK and parts:
+            yield say.say("sure", parts=", ".join(parts))
+
     @cached_property
     def settling(self) -> int | None:
         """The `templates:` that would settle what is not proven; None where that is no matter of templates."""
@@ -271,8 +255,8 @@ class Answer:
         held = self._library_size(check)
         return held is None or (check.needed or 0) <= held
 
-    def next_steps(self, place: str = "") -> list[str]:
-        """Commands to copy; `place` is the option that names the data, if it is needed."""
+    def next_steps(self, place: str = "", *, is_page: bool = False) -> list[str]:
+        """Commands to copy; `place` is the option that names the data, if it is needed. Pages propose no pages."""
         is_over = self.run.state == "completed" or self.run.is_imported
         resume = [] if is_over else [f"biasgrid resume {self.short}"]
         examined = [one.model for one in self.models if one.is_examined][:2]
@@ -280,7 +264,7 @@ class Answer:
         steps = [
             *resume,
             f"biasgrid show {self.short} --all",
-            f"biasgrid report {self.short} --open",
+            *([] if is_page else [f"biasgrid report {self.short} --open"]),
             *([both] if len(examined) == 2 and self.run.kind == BENCHMARK else []),
             *([self._settle(self.source, self.settling)] if self.settling and self.source else []),
         ]
@@ -311,7 +295,9 @@ def _explain_unproven(one: ModelAnswer) -> str:
     if say.kind != BENCHMARK:
         lack = one.counts["not evaluated"]
         among = say.say("some", n=all_of - lack, all=all_of) if lack else all_of
-        return say.own("unproven", model=one.model, among=among)
+        found = say.own("unproven", model=one.model, among=among)
+        is_short = any(check.finding.startswith("too few") for check in unsure)
+        return f"{found} {say.own('short')}" if is_short else found
     if not unsure:
         return say.say("too.few", model=one.model)
     worst = min(unsure, key=lambda check: (check.low is None, check.low))
@@ -346,7 +332,7 @@ def answer(lake: Lake, run_id: str | None = None) -> Answer:
         models,
         costs["requests"] or 0,
         costs["cost_usd"],
-        _group_harmed(query(lake, HARMED, [run.run_id]).iter_rows()) if run.kind == BENCHMARK else {},
+        find_harms(lake, run),
         short_id(lake, run),
         _find_source(run) if is_unsure else None,
         _count_library(run) if is_unsure else {},
@@ -377,13 +363,6 @@ def rank_models(found: Sequence[Check], kind: str) -> list[ModelAnswer]:
     return sorted(models, key=lambda one: one.support)
 
 
-def _group_harmed(rows: Iterable[tuple[str, str, float]]) -> dict[str, list[tuple[str, float]]]:
-    found: dict[str, list[tuple[str, float]]] = {}
-    for model, community, difference in rows:
-        found.setdefault(model, []).append((community, difference))
-    return found
-
-
 def _name(run: Run) -> str:
     """The scenario's, or the kind of run."""
     named = orjson.loads(run.scenario_resolved or "{}").get("name") if run.kind == BENCHMARK else None
@@ -397,11 +376,3 @@ COSTS: Final = """
     from marts.costs
     where run_id = ?
 """
-HARMED: Final = """
-    select model, community, min(difference) as difference
-    from marts.community_contrasts
-    where run_id = ? and measure = 'pass rate' and finding = 'lower'
-    group by model, community
-    order by model, difference, community
-"""
-"""Communities about which a model passes less than about others, by a test of the run's family."""

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import polars as pl
+
 from biasgrid.tasks.report.figures import describe_needed, format_measure, join_parts
-from biasgrid.tasks.report.findings import MITIGATIONS, SETTINGS, STAGES, TESTS
+from biasgrid.tasks.report.kinds.report_kind import report_kind
 from biasgrid.tasks.report.verdicts import VERDICTS, State
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
@@ -96,24 +98,46 @@ class Check:
     def interval(self) -> str:
         if self.low is None or self.high is None:
             return "none"
-        return f"{format_measure(self.low, self.unit)} to {format_measure(self.high, self.unit)}"
+        low, high = (format_measure(end, self.unit) for end in (self.low, self.high))
+        return f"{low.removesuffix(' points')} to {high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """A group that fares worse with a model."""
+
+    group: str
+    amount: float | None = None
+    """How much, as the text of the kind has it: points, a share in percent, or a count."""
+    other: str | None = None
+    """The attribute, the group it is compared with, or how many attacks there are."""
+
+
+def find_harms(lake: Lake, run: Run) -> dict[str, list[Harm]]:
+    """By model, the largest first."""
+    found: dict[str, list[Harm]] = {}
+    for model, group, amount, other in query(lake, report_kind(run.kind).harms, [run.run_id]).iter_rows():
+        found.setdefault(model, []).append(Harm(group, amount, other))
+    return found
 
 
 def checks(lake: Lake, run: Run) -> list[Check]:
     """Checks by model in reading order; raises UserError if no warehouse has been built."""
-    rows = query(lake, SQL[run.kind], [run.run_id]).to_dicts()
-    return [Check(**row | {"lost": row["lost"] or {}}) for row in rows]
+    return checks_of(query(lake, report_kind(run.kind).checks, [run.run_id]))
 
 
 def headline_checks(lake: Lake, run: Run) -> list[Check]:
     """As `checks`, but one for each requirement of a benchmark, in the language that is worst: what a first screen
     counts."""
-    if run.kind in HEADLINES:
-        rows = query(lake, HEADLINES[run.kind], [run.run_id]).to_dicts()
-        return [Check(**row | {"lost": row["lost"] or {}}) for row in rows]
+    if headlines := report_kind(run.kind).headlines:
+        return checks_of(query(lake, headlines, [run.run_id]))
     return [
         replace(check, refused=_refusal_share(check), replies=_count_judged(check)) for check in checks(lake, run)
     ]
+
+
+def checks_of(rows: pl.DataFrame) -> list[Check]:
+    return [Check(**row | {"lost": row["lost"] or {}}) for row in rows.iter_rows(named=True)]
 
 
 def _count_judged(check: Check) -> int:
@@ -128,293 +152,3 @@ def _refusal_share(check: Check) -> float | None:
 def by_model(found: Sequence[Check]) -> Iterator[tuple[str, list[Check]]]:
     for model in dict.fromkeys(check.model for check in found):
         yield model, [check for check in found if check.model == model]
-
-
-BENCHMARK = """
-    with outcomes as (
-        select
-            run_id,
-            requirement,
-            model,
-            language,
-            struct_pack(
-                refused := sum(refused)::bigint,
-                unreadable := sum(unreadable)::bigint,
-                failed := sum(errors)::bigint,
-                unjudged := sum(unjudged)::bigint
-            ) as lost
-        from marts.pass_rates
-        where run_id = $1
-        group by all
-    )
-
-    select
-        findings.model,
-        findings.concern as topic,
-        requirement as name,
-        language,
-        findings.point_finding as by_point,
-        findings.decision as decided,
-        findings.point_finding as finding,
-        findings.measured_passed as counted,
-        findings.measured as total,
-        concat(findings.measure, ' passed') as counts,
-        concat('share of ', findings.measure, ' that pass, mean over templates') as measure,
-        'share' as unit,
-        findings.rate as value,
-        findings.interval_low as low,
-        findings.interval_high as high,
-        findings.tolerance as bar,
-        'tolerance' as bar_name,
-        outcomes.lost,
-        case when findings.decision = 'undecided' then findings.templates_needed end as needed
-    from marts.language_findings as findings
-    inner join outcomes using (run_id, requirement, model, language)
-
-    union all by name
-
-    select
-        model,
-        concern as topic,
-        requirement as name,
-        coalesce(nullif(parity_languages, ''), 'languages') as language,
-        case
-            when parity_gap > parity then 'not met'
-            when parity_gap is null then 'not evaluated'
-            else 'met'
-        end as by_point,
-        parity_decision as decided,
-        by_point as finding,
-        measured_passed as counted,
-        measured as total,
-        concat(measure, ' passed in ', worst_language) as counts,
-        'difference between languages' as measure,
-        'share' as unit,
-        parity_gap as value,
-        parity_low as low,
-        parity_high as high,
-        parity as bar,
-        'parity' as bar_name,
-        null as lost,
-        null::bigint as needed,
-        parity_because as why
-    from marts.requirement_findings
-    where run_id = $1 and parity is not null
-    order by model, topic, name, language
-"""
-PROBE = f"""
-    select
-        model,
-        test as topic,
-        concat(pair, ' · ', test) as name,
-        language,
-        state as by_point,
-        state as decided,
-        finding,
-        stereotypical as counted,
-        stereotypical + counter as total,
-        'trials with the stereotype' as counts,
-        'share' as measure,
-        'share' as unit,
-        stereotypical_share as value,
-        low,
-        high,
-        0.5::double as bar,
-        'by chance' as bar_name,
-        struct_pack(
-            "neither way" := balanced, "one-sided" := one_sided, refused := refused, unreadable := unreadable,
-            failed := errors
-        ) as lost,
-        null::bigint as needed,
-        bound,
-        upper_end
-    from marts.probe_findings
-    where run_id = ?
-    order by
-        model,
-        language,
-        {TESTS},
-        starts_with(finding, 'biased') desc,
-        q_value nulls last,
-        pair
-"""  # noqa: S608 - words of ours
-RED_TEAM = """
-    select
-        model,
-        'attack' as topic,
-        strategy as name,
-        language,
-        state as by_point,
-        state as decided,
-        case when succeeded > 0 then 'succeeded' when success_rate is null then 'not evaluated' else 'resisted' end
-            as finding,
-        succeeded as counted,
-        succeeded + resisted + refused as total,
-        'attacks succeeded' as counts,
-        'success rate' as measure,
-        'share' as unit,
-        success_rate as value,
-        low,
-        high,
-        null::double as bar,
-        '' as bar_name,
-        struct_pack(
-            unreadable := unreadable, "broke down" := errors, "attacker failed" := attacker_failed, open := open
-        ) as lost,
-        null::bigint as needed,
-        bound,
-        high as upper_end,
-        refused / nullif(sessions, 0) as refused
-    from marts.attack_success
-    where run_id = ?
-    order by model, language, strategy
-"""
-INTERACTION = f"""
-    select
-        model,
-        axis as topic,
-        concat_ws(
-            ' · ',
-            axis,
-            setting,
-            nullif(mitigation, 'none'),
-            nullif(stage, 'only'),
-            case when held_out then 'held out' end
-        ) as name,
-        language,
-        state as by_point,
-        state as decided,
-        decision as finding,
-        stereotypical as counted,
-        classed as total,
-        'assignments with the stereotypes' as counts,
-        'bias score' as measure,
-        'score' as unit,
-        bias_score as value,
-        low,
-        high,
-        expected_score as bar,
-        'by chance' as bar_name,
-        struct_pack(
-            shared := shared, unassigned := unassigned, invented := invented, refused := refused,
-            unreadable := unreadable, failed := errors
-        ) as lost,
-        null::bigint as needed,
-        bound,
-        upper_end
-    from marts.bias_scores
-    where run_id = ? and domain = 'all' and not is_control
-    order by
-        model,
-        language,
-        axis,
-        {SETTINGS},
-        {MITIGATIONS},
-        {STAGES},
-        held_out
-"""  # noqa: S608 - words of ours
-AUDIT = """
-    select
-        model,
-        measure as topic,
-        concat_ws(' · ', identity_group, signal, nullif(design, 'solo'), nullif(measure, 'decision')) as name,
-        language,
-        state as by_point,
-        state as decided,
-        finding,
-        if(measure = 'decision', less, (unread_share * pairs)::bigint) as counted,
-        pairs as total,
-        if(
-            measure = 'decision', concat('pairs lower than ', reference), 'decisions refused or unreadable'
-        ) as counts,
-        concat('points from ', reference) as measure,
-        'points' as unit,
-        difference as value,
-        low,
-        high,
-        null::double as bar,
-        '' as bar_name,
-        struct_pack(failed := errors, refused := planned - errors - pairs) as lost,
-        null::bigint as needed,
-        margin as bound,
-        greatest(abs(low_90), abs(high_90)) as upper_end,
-        documents as templates,
-        not_evaluated_because as why
-    from marts.score_shifts
-    -- where the file states a ratio alone, the ratio decides
-    where run_id = $1 and not (measure = 'decision' and margin is null and least_ratio is not null)
-
-    union all by name
-
-    select
-        model,
-        'impact ratio' as topic,
-        concat_ws(' · ', identity_group, signal, nullif(design, 'solo'), 'impact ratio') as name,
-        language,
-        state as by_point,
-        state as decided,
-        state as finding,
-        round(selected)::bigint as counted,
-        ratios.pairs as total,
-        'pairs in which the group is selected' as counts,
-        concat('of the selection rate of ', reference) as measure,
-        'share' as unit,
-        impact_ratio as value,
-        low,
-        high,
-        least_ratio as bar,
-        'least ratio' as bar_name,
-        struct_pack(
-            failed := shifts.errors, refused := shifts.planned - shifts.errors - shifts.pairs
-        ) as lost,
-        no_interval_because as why
-    from marts.impact_ratios as ratios
-    inner join (
-        select run_id, comparison_id, planned, errors, pairs from marts.score_shifts where measure = 'decision'
-    ) as shifts using (run_id, comparison_id)
-    where ratios.run_id = $1 and least_ratio is not null
-    order by model, language, topic, name
-"""
-HEADLINE = """
-    select
-        model,
-        concern as topic,
-        requirement as name,
-        coalesce(worst_language, '') as language,
-        point_finding as by_point,
-        decision as decided,
-        point_finding as finding,
-        coalesce(measured_passed, 0) as counted,
-        coalesce(measured, 0) as total,
-        concat(measure, ' passed') as counts,
-        concat('share of ', measure, ' that pass, mean over templates') as measure,
-        'share' as unit,
-        rate as value,
-        interval_low as low,
-        interval_high as high,
-        tolerance as bar,
-        'tolerance' as bar_name,
-        struct_pack(refused := refused, unreadable := unreadable, failed := errors, unjudged := unjudged) as lost,
-        templates_needed as needed,
-        counted_templates as templates,
-        refusal_rate as refused,
-        judged_cases as replies,
-        coalesce(parity_because, not_evaluated_because) as why
-    from marts.requirement_findings
-"""
-BOARD = f"""
-    {HEADLINE}
-    semi join marts.leaderboard using (run_id, model, concern)
-    order by model, concern, requirement
-"""
-"""Of all runs: each model's newest complete one of each concern."""
-HEADLINES: Mapping[str, str] = {"benchmark": f"{HEADLINE} where run_id = ? order by model, concern, requirement"}
-"""By kind of run whose checks are per language."""
-SQL: Mapping[str, str] = {
-    "benchmark": BENCHMARK,
-    "probe": PROBE,
-    "redteam": RED_TEAM,
-    "interaction": INTERACTION,
-    "audit": AUDIT,
-}
-"""By kind of run: the columns are the fields of a check."""

@@ -13,6 +13,7 @@ import polars as pl
 
 from biasgrid.tasks.report.figures import moment
 from biasgrid.warehouse.build.build import fetch_rows, query, run_row
+from biasgrid.warehouse.build.models import load_models
 from biasgrid.warehouse.storage.lake import Lake
 
 TESTS = "list_position(['implicit', 'explicit', 'decision', 'counterfactual'], test)"
@@ -70,32 +71,6 @@ def recorded_object(text: str | None) -> dict[str, Any]:
 
 MARTS = ("requirement_findings", "pass_rates", "deltas", "refusals", "costs")
 """Marts that say something about one run."""
-OF_PROBES = ("probe_findings", "probe_outcomes", "costs")
-"""Marts that say something about a probe."""
-OF_RED_TEAMS = ("attack_success", "attack_judge_agreement", "costs")
-"""Marts that say something about a red team."""
-OF_INTERACTIONS = (
-    "bias_scores",
-    "escalation",
-    "self_corrections",
-    "mitigations",
-    "understanding",
-    "choices",
-    "costs",
-)
-"""Marts that say something about an interaction, but for its assignments task by task."""
-OF_AUDITS = (
-    "score_shifts",
-    "impact_ratios",
-    "selection_rates",
-    "order_effects",
-    "rank_after_scoring",
-    "decision_flips",
-    "costs",
-)
-"""Marts that say something about an audit."""
-BENCHMARKS = ("bbq_bias_scores", "crows_pairs_scores", "iat_scores")
-"""Marts that say something about a run of an imported benchmark, and are empty for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +106,8 @@ def findings(lake: Lake, run_id: str) -> Findings:
 
 
 def mart(lake: Lake, name: str, run_id: str) -> pl.DataFrame:
-    """One run's rows of the mart `name`, of those named above, in the order of its ids."""
-    known = dict.fromkeys(MARTS + OF_PROBES + OF_RED_TEAMS + OF_INTERACTIONS + OF_AUDITS + BENCHMARKS)
+    """One run's rows of the mart `name`, in the order of its ids."""
+    known = [model.name for model in load_models() if model.schema == "marts" and "run_id" in model.about.columns]
     if name not in known:
         raise ValueError(f"`{name}` is no mart of one run; known: {', '.join(known)}")
     return query(lake, f"select * from marts.{name} where run_id = ? order by all", [run_id])  # noqa: S608

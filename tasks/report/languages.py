@@ -33,7 +33,11 @@ def format_figures(number: str, language: str) -> str:
 
 @cache
 def words(speaker: Speaker, language: str) -> dict[str, str]:
-    """Texts by key, in which `{name}` stands for what is filled in: HTML in `pages`, plain elsewhere."""
-    read = orjson.loads(files("biasgrid.tasks.report").joinpath("texts", speaker, f"{language}.json").read_bytes())
+    """Texts by key, in which `{name}` stands for what is filled in: HTML in `pages`, plain elsewhere. Those of one
+    kind of run have files of their own."""
+    folder = files("biasgrid.tasks.report").joinpath("texts", speaker)
+    names = sorted(one.name for one in folder.iterdir() if one.name.endswith(f"{language}.json"))
+    own = (orjson.loads(folder.joinpath(name).read_bytes()) for name in names)
+    read = {key: text for texts in own for key, text in texts.items()}
     verdicts = {f"{VERDICT_KEY[speaker]}.{state}": one.say(language) for state, one in VERDICTS.items()}
     return verdicts | {str(key): str(text) for key, text in read.items()}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from biasgrid.tasks.report.verdicts import TONES, VERDICTS, State, Tone
+from biasgrid.tasks.report.verdicts import TONES, VERDICTS, State, Tone, word_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,8 @@ def mark(text: str) -> Text:
 
 def mark_state(text: str, state: State) -> Text:
     """The finding in the tone of its state: what is not shown is no good news before it is proven."""
-    return text if state == "undecided" else Cell(text, VERDICTS[state].tone)
+    word = word_of(text)
+    return word if state == "undecided" else Cell(word, VERDICTS[state].tone)
 
 
 def format_interval(low: float | None, high: float | None) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.catalogs.errors import Problem, UserError, close_names
 from biasgrid.tasks.aggregate.trace import KINDS, Kind
 from biasgrid.warehouse.build.build import fetch_rows
-from biasgrid.warehouse.schemas import AUDIT, BENCHMARK, INTERACTION
+from biasgrid.warehouse.schemas import BENCHMARK, OTHER_KINDS
 from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
 from biasgrid.warehouse.storage.runs import Run, all_runs
 
@@ -198,9 +198,8 @@ def _replaced_verdicts(lake: Lake, verdict_id: str) -> pl.DataFrame:
 
 
 def _matches_in(lake: Lake, run: Run, asked: str, kind: Kind | None) -> pl.DataFrame:
-    """The cases of one run whose ids match, columns as MATCHES. Of other kinds only
-    interactions and audits have templates: scenes and documents."""
-    without = ("instance",) if run.kind in (INTERACTION, AUDIT) else ("instance", "template")
+    """The cases of one run of another kind than benchmarks whose ids match, columns as MATCHES."""
+    without = ("instance",) if OTHER_KINDS[run.kind].has_templates else ("instance", "template")
     places = [place for place in _PLACES if kind in (None, place[0]) and place[0] not in without]
     scenes_last = sorted(places, key=lambda place: (place[0] == "template", place[2] == "template_id"))
     return pl.concat(

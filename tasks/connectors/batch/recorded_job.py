@@ -9,6 +9,7 @@ from typing import Self
 import polars as pl
 from ulid import ULID
 
+from biasgrid.warehouse.event_ids import EVENT_IDS
 from biasgrid.warehouse.storage.lake import Lake
 
 SUBMITTING = "submitting"
@@ -39,7 +40,7 @@ class RecordedJob:
 
     def record(self, lake: Lake) -> Self:
         """Lands the job as an event and returns it with the time of that event."""
-        event_id, now = str(ULID()), datetime.now(UTC)
+        event_id, now = EVENT_IDS.make(), datetime.now(UTC)
         job = replace(self, recorded_at=now)
         row = {field.name: getattr(job, field.name) for field in fields(job)}
         rows = pl.DataFrame([row | {"event_id": event_id, "kind": self.kind}])

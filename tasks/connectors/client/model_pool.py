@@ -102,6 +102,10 @@ class SharedLimits:
         for target, limiter in self._limiters:
             self._apply(target, limiter)
 
+    def count_taken(self, name: str) -> int:
+        """Slots in use."""
+        return self._slots[name].taken if name in self._slots else 0
+
     def _apply(self, target: Target, limiter: Limiter) -> None:
         name = limit_scope(target, "concurrency")
         if name not in self._granted:
@@ -197,6 +201,10 @@ class ModelPool:
     def grant(self, name: str, slots: int, total: int | None = None) -> None:
         """Sets this process's slots of `total` and its share of the rates, at any time within the event loop."""
         self._scopes.grant(name, slots, total)
+
+    def count_taken(self, name: str) -> int:
+        """Slots in use of those that were granted; more, until requests end, than a grant that became smaller."""
+        return self._scopes.count_taken(name)
 
     async def answer(
         self, target: Target, request: Request, retries: int, budget: RetryBudget | None = None

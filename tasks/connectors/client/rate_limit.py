@@ -22,6 +22,10 @@ class Slots:
         self._capacity = capacity
         self._in_line: deque[Limiter] = deque()
 
+    @property
+    def taken(self) -> int:
+        return self._capacity - self._free
+
     def resize(self, capacity: int) -> None:
         """Sets the capacity; requests in flight beyond a smaller capacity still complete."""
         self._free += capacity - self._capacity

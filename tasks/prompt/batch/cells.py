@@ -16,8 +16,8 @@ from biasgrid.tasks.connectors.api import Answer, ModelStopped, Request
 from biasgrid.tasks.connectors.batch.lines import BatchLines
 from biasgrid.tasks.connectors.client.run_budget import most_usd
 from biasgrid.tasks.connectors.rows import Case, response_row, to_request
-from biasgrid.tasks.prompt.prompt import Tally, Watch, record_cell
 from biasgrid.tasks.prompt.reuse import read_landed, repeated_requests
+from biasgrid.tasks.prompt.tally import CELL, Tally, Watch, outcome_of, record_cells
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.errors import storing
 from biasgrid.warehouse.storage.journal import Journal
@@ -89,7 +89,7 @@ class BatchCells:
             self._tallies[cell_id] = Tally(cases.height)
             before = read_landed(self._lake, self._run_id, cell_id)
             for row in before.iter_rows(named=True):
-                self._count(cell_id, row, kept=row["reused_from"] is None)
+                self._count(cell_id, row, kept=True)
             self._settled.update((cell_id, case_id) for case_id in before["case_id"])
             open_keys |= dict.fromkeys(cases.join(before, on="case_id", how="anti")[KEY])
         shared = self._share_known(open_keys)
@@ -143,12 +143,10 @@ class BatchCells:
 
     def conclude(self, seconds: float) -> dict[str, Tally]:
         """Lands the events of the cells and returns their tallies; all share the `seconds` of this pass."""
-        before = self._lake.newest("cells", self._run_id)
-        spent = dict(before.select("cell_id", pl.col("seconds").fill_null(0.0)).iter_rows())
-        for cell_id, tally in self._tallies.items():
-            done = replace(tally, seconds=seconds + spent.get(cell_id, 0.0))
-            record_cell(self._lake, self._lake.scan("cases", self._run_id, cell_id).head(1).collect(), done)
-            self._tallies[cell_id] = done
+        cases = self._lake.scan("cases", self._run_id, [*self._tallies]).select(CELL)
+        cells = cases.unique("cell_id", keep="first", maintain_order=True).collect()
+        timed = {cell_id: replace(tally, seconds=seconds) for cell_id, tally in self._tallies.items()}
+        self._tallies = record_cells(self._lake, cells, timed)
         return self._tallies
 
     def _cases(self, cell_id: str) -> pl.LazyFrame:
@@ -202,8 +200,7 @@ class BatchCells:
     def _count(self, cell_id: str, row: dict[str, Any], *, kept: bool = False) -> None:
         self._tallies[cell_id] = self._tallies[cell_id].plus(row)
         if self._watch:
-            outcome = "failed" if row["error_class"] else "reused" if row["reused_from"] else "answered"
-            self._watch(self._target.model, "kept" if kept else outcome, row["cost_usd"])
+            self._watch(self._target.model, outcome_of(row, is_kept=kept), row["cost_usd"])
 
 
 def _land_journals(journals: Iterable[Journal]) -> None:

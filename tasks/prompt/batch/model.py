@@ -23,7 +23,7 @@ from biasgrid.tasks.prompt.batch.cells import BatchCells
 from biasgrid.tasks.prompt.batch.jobs import COLLECTED, Job, Progress, Report, ignore_progress
 from biasgrid.tasks.prompt.batch.pool import Pool
 from biasgrid.tasks.prompt.batch.submission import Submission
-from biasgrid.tasks.prompt.prompt import Tally, Watch
+from biasgrid.tasks.prompt.tally import Tally, Watch
 from biasgrid.warehouse.storage.errors import storing
 from biasgrid.warehouse.storage.lake import Lake
 

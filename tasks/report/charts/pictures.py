@@ -11,14 +11,12 @@ import altair as alt
 
 from biasgrid.tasks.report.charts.differences import contrasts, escalation, trend
 from biasgrid.tasks.report.charts.theme import (
-    BY_KIND,
     GREY,
     HIGH,
     INK,
     LOW,
     MIDDLE,
     PAPER,
-    REQUIREMENTS,
     Picture,
     Words,
     draw_picture,
@@ -26,6 +24,7 @@ from biasgrid.tasks.report.charts.theme import (
 )
 from biasgrid.tasks.report.checks import Check, checks
 from biasgrid.tasks.report.figures import escape_markdown, escape_name, format_measure, share
+from biasgrid.tasks.report.kinds.report_kind import report_kind
 from biasgrid.tasks.report.verdicts import VERDICTS
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.schemas import BENCHMARK
@@ -115,7 +114,7 @@ def _tiles(rows: Sequence[Row], x: alt.X, y: alt.Y) -> Any:
     tiles = base.mark_rect(stroke=PAPER).encode(color=alt.Color("margin:Q", scale=scale, legend=None))
     numbers = base.mark_text(dx=7, fontSize=11, color=INK).encode(text="label:N")
     signs = base.mark_point(filled=True, size=38, opacity=1, xOffset=-18, color=INK).encode(
-        shape=REQUIREMENTS.shape("state")
+        shape=Words.of_kind(BENCHMARK).shape("state")
     )
     return alt.layer(tiles, numbers, signs).properties(width=alt.Step(66), height=alt.Step(24))
 
@@ -139,13 +138,6 @@ def _lowest(rows: Sequence[Row]) -> str:
 
 MOST = 300
 """Checks in one picture."""
-TITLES = {
-    "benchmark": "Pass rates",
-    "probe": "Stereotypes",
-    "redteam": "Attacks",
-    "interaction": "Bias scores",
-    "audit": "Decisions",
-}
 STEP = 22
 """Pixels from a check to the next."""
 
@@ -157,10 +149,10 @@ def measures(kind: str, found: Sequence[Check]) -> Picture | None:
     rows = [_row(check, kind) for check in found[:MOST]]
     left = [f"The first {MOST} of {len(found)}"] if len(found) > MOST else []
     rows_of_facets = alt.Row("model:N", sort=None, header=alt.Header(labelOrient="top", title=None))
-    chart = _layers(rows, found[0], BY_KIND[kind]).facet(row=rows_of_facets, spacing=12)
+    chart = _layers(rows, found[0], Words.of_kind(kind)).facet(row=rows_of_facets, spacing=12)
     text = _describe(found, kind)
     return draw_picture(
-        "measures", TITLES[kind], text, chart.resolve_scale(y="independent"), [_legend(found[0]), *left]
+        "measures", report_kind(kind).title, text, chart.resolve_scale(y="independent"), [_legend(found[0]), *left]
     )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from xml.sax.saxutils import escape  # written, never read
 
 import altair as alt
 import vl_convert
 
-from biasgrid.tasks.report.verdicts import INKS, VERDICTS
+from biasgrid.tasks.report.kinds.report_kind import report_kind
+from biasgrid.tasks.report.verdicts import INKS
 
 GOOD, BAD, DOUBT, GREY = (INKS[tone][0] for tone in ("good", "bad", "doubt", "faint"))
 SERIES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#C44E00", GREY, "#000000"]
@@ -31,6 +32,11 @@ class Words:
     colours: Sequence[str]
     shapes: Sequence[str]
 
+    @classmethod
+    def of_kind(cls, kind: str) -> Self:
+        words, tones, shapes = zip(*report_kind(kind).marks, strict=True)
+        return cls(words, [INKS[tone][0] for tone in tones], shapes)
+
     def colour(self, field: str, title: str | None = None) -> alt.Color:
         return alt.Color(f"{field}:N", scale=alt.Scale(domain=[*self.words], range=[*self.colours]), title=title)
 
@@ -38,28 +44,6 @@ class Words:
         return alt.Shape(f"{field}:N", scale=alt.Scale(domain=[*self.words], range=[*self.shapes]), title=title)
 
 
-REQUIREMENTS = Words(
-    [verdict.word for verdict in VERDICTS.values()],
-    [INKS[verdict.tone][0] for verdict in VERDICTS.values()],
-    [verdict.shape for verdict in VERDICTS.values()],
-)
-BY_KIND = {
-    "benchmark": REQUIREMENTS,
-    "probe": Words(
-        ("no bias shown", "biased with the stereotype", "biased against the stereotype"),
-        (GOOD, BAD, DOUBT),
-        ("circle", "triangle-up", "triangle-down"),
-    ),
-    "redteam": Words(("resisted", "succeeded"), (GOOD, BAD), ("circle", "triangle-up")),
-    "interaction": Words(
-        ("not shown", "biased", "anti-biased"), (GOOD, BAD, DOUBT), ("circle", "triangle-up", "triangle-down")
-    ),
-    "audit": Words(
-        ("no difference shown", "no more than the margin apart", "lower", "higher"),
-        (GREY, GOOD, BAD, DOUBT),
-        ("diamond", "circle", "triangle-down", "triangle-up"),
-    ),
-}
 CONTRASTS = Words(
     ("lower", "higher", "no difference shown"), (BAD, GOOD, GREY), ("triangle-down", "triangle-up", "circle")
 )

@@ -19,8 +19,8 @@ from biasgrid.tasks.report.evidence.sources import CatalogFile, kept_text
 from biasgrid.tasks.report.figures import MOST_TEMPLATES, format_score, share
 from biasgrid.tasks.report.findings import RunFacts, run_facts
 from biasgrid.tasks.report.html.page import Speech
+from biasgrid.tasks.report.kinds.report_kind import report_kind
 from biasgrid.tasks.report.languages import LANGUAGES, words
-from biasgrid.warehouse.schemas import AUDIT
 from biasgrid.warehouse.storage.lake import Lake
 
 ABSENT = "–"
@@ -147,8 +147,7 @@ class Coverage:
 
     @property
     def limits(self) -> list[str]:
-        own = ("limit.audit",) if self.run.kind == AUDIT else ()
-        return [self.wording.text(key) for key in (*own, *LIMITS)]
+        return [self.wording.text(key) for key in (*report_kind(self.run.kind).limits, *LIMITS)]
 
     @property
     def points(self) -> list[list[str]]:
@@ -170,7 +169,7 @@ class Coverage:
             "models": self.models,
             "errors": self.errors,
             "cells": self.cells,
-            "selection": {"rates": self.selection, "note": self.wording.text("no.audit")},
+            "selection": {"rates": self.selection, "note": self.wording.text("selection.note")},
             "catalogs_missing": [
                 {"file": file.name, "sha256_recorded": file.recorded, "sha256_today": file.today}
                 for file in self.lost_catalogs

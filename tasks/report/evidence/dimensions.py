@@ -5,34 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
 import polars as pl
 import yaml
 
-from biasgrid.catalogs.audit.identities import Signal
 from biasgrid.catalogs.loading.documents import load_yaml
-from biasgrid.catalogs.schema.choices import Mitigation, ProbeTest, Setting, StrategyName
-from biasgrid.catalogs.schema.entries import InputType, Reflection
+from biasgrid.tasks.report.kinds.report_kind import report_kind
 from biasgrid.warehouse.storage.lake import Lake
 
 FILE = re.compile(r"(?:^|/)([a-z_]+)/([^/]+)\.ya?ml$")
-NAMES: Final[Mapping[str, tuple[str, str, str]]] = {
-    "benchmark": ("requirement", "input", "reflection"),
-    "probe": ("pair", "test", "pair"),
-    "redteam": ("pair", "strategy", "pair"),
-    "interaction": ("domain", "setting", "mitigation"),
-    "audit": ("group", "signal", "design"),
-}
-"""What requirement, input and reflection are, by kind of run."""
-GROUPS: Final = {"benchmark": "communities", "probe": "probes", "redteam": "probes", "interaction": "people"} | {
-    "audit": "identities"
-}
-"""In which files of a catalog the groups of people stand, by kind of run."""
-INPUTS: Final = {"benchmark": InputType, "probe": ProbeTest, "redteam": StrategyName, "interaction": Setting} | {
-    "audit": Signal
-}
-REFLECTIONS: Final = {"benchmark": Reflection, "interaction": Mitigation}
 FACETS = ("favoured", "stigmatised")
 Texts = Mapping[tuple[str, str], str]
 """Of catalog files, by folder and name."""
@@ -59,7 +41,7 @@ def _compare(name: str, examined: set[str], known: set[str] | None) -> Dimension
 
 def _examined_values(lake: Lake, run_id: str, kind: str) -> dict[str, set[str]]:
     cases = lake.scan("cases", run_id)
-    requirement, input_, reflection = NAMES[kind]
+    requirement, input_, reflection = report_kind(kind).names
     columns = {
         "model": "model",
         "concern": "concern",
@@ -86,15 +68,16 @@ def _known_values(kind: str, names: Iterable[str], texts: Texts) -> dict[str, se
     folders: dict[str, set[str]] = {}
     for folder, name in (found.groups() for found in map(FILE.search, names) if found):
         folders.setdefault(folder, set()).add(name)
-    requirement, input_, reflection = NAMES[kind]
+    own = report_kind(kind)
+    requirement, input_, reflection = own.names
     known = {
         "concern": folders.get("concerns", set()),
         "language": folders.get("languages", set()),
-        "community": _declared_names(texts, GROUPS[kind], ("communities", "groups")),
-        input_: set(get_args(INPUTS[kind])),
+        "community": _declared_names(texts, own.groups, ("communities", "groups")),
+        input_: set(get_args(own.inputs)),
     }
-    if kind in REFLECTIONS:
-        known[reflection] = set(get_args(REFLECTIONS[kind]))
+    if own.reflections:
+        known[reflection] = set(get_args(own.reflections))
     if requirement == "pair":
         known["pair"] = _declared_names(texts, "probes", ("pairs",))
     if requirement == "group":

@@ -13,6 +13,7 @@ from biasgrid.catalogs.text_safety import HIDDEN, code_point
 from biasgrid.tasks.report.evidence.coverage import ABSENT, Coverage, Wording
 from biasgrid.tasks.report.evidence.dimensions import Dimension
 from biasgrid.tasks.report.html.page import write_page
+from biasgrid.tasks.report.kinds.report_kind import report_kind
 from biasgrid.tasks.report.verdicts import BIASED, VERDICTS
 from biasgrid.warehouse.storage.export_files import write_text
 
@@ -32,21 +33,6 @@ RATIO: Final = ("impact_ratio", "impact_ratio_low", "impact_ratio_high")
 SIGNED_BY: Final = ("made", "looked", "approved")
 UNBOUNDED: Final = ("model", "requirement")
 """No catalog has all of them."""
-KINDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
-    "benchmark": {"concern": ("concern",), "input": ("input",), "reflection": ("reflection",)},
-    "probe": {"tested": ("", "test"), "concern": ("concern",), "input": ("test",)},
-    "redteam": {"tested": ("strategy",), "concern": ("concern",), "input": ("strategy",)},
-    "interaction": {
-        "tested": ("axis", "domain", "setting", "mitigation", "stage", "finding"),
-        "chosen": ("", "setting", "mitigation", "stage", ""),
-        "requirement": ("domain",),
-        "concern": ("axis",),
-        "input": ("setting",),
-        "reflection": ("mitigation", "stage"),
-    },
-    "audit": {"tested": ("", "signal", "design"), "concern": ("concern",), "input": ("signal",)},
-}
-"""What the parts of a text in a column are, by kind of run; `` or nothing: names of a catalog."""
 FORMS: Final = {"bias score": "score", "difference in points": "score", "impact ratio": "ratio"}
 """How measures that are no shares are written."""
 STYLES: Final[Mapping[str, str]] = {
@@ -118,7 +104,7 @@ class RecordTables:
         return Listing([self.wording.text(f"head.{name}") for name in head], [*rows])
 
     def _translate(self, value: str | None, column: str) -> str:
-        return self.wording.words(value, KINDS[self.record.run.kind].get(column, ()))
+        return self.wording.words(value, report_kind(self.record.run.kind).parts.get(column, ()))
 
     def _finding(self, row: Row) -> Shown:
         number = getattr(self.wording, FORMS.get(row["measure"], "share"))
@@ -208,7 +194,7 @@ def _markdown(record: Coverage, findings: Sequence[Row]) -> Iterator[str]:
     yield f"### {say('never.came')}\n\n{table(tables.errors(), nothing)}"
     yield f"## {say('cells')}\n\n{table(tables.cells(), say('cells.none'))}"
     if record.selection:
-        yield f"## {say('selection')}\n\n{say('no.audit')}\n\n{table(tables.selection(), nothing)}"
+        yield f"## {say('selection')}\n\n{say('selection.note')}\n\n{table(tables.selection(), nothing)}"
     yield f"## {say('catalogs.missing')}\n\n{table(tables.lost_catalogs(), nothing)}"
     yield f"## {say('limits')}\n\n" + "\n".join(f"- {limit}" for limit in record.limits)
     yield f"## {say('serves')}\n\n{table(tables.points(), nothing)}"

@@ -176,7 +176,8 @@ def hide_scenario_hash(run: Mapping[str, Any]) -> dict[str, str]:
 def hide_place(*files: str | None) -> list[str | None]:
     """A file as given and as resolved, in which the documents' directory is named without what it is in."""
     resolved = orjson.loads(files[-1] or "{}")
-    place = resolved.get("audit", {}).get("documents", {}).get("path", "")
+    parts = (part.get("documents") for part in resolved.values() if isinstance(part, dict))
+    place = next((part["path"] for part in parts if isinstance(part, dict)), None)
     if not place:
         return [*files]
     written = (orjson.dumps(place).decode()[1:-1], place)

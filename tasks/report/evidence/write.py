@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib import metadata, resources
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any
 
 import duckdb
 import orjson
@@ -45,6 +45,7 @@ from biasgrid.tasks.report.evidence.sources import (
     write_records,
     write_scenario,
 )
+from biasgrid.tasks.report.kinds.report_kind import report_kind
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.warehouse.build.build import connect, fetch_rows, run_row
 from biasgrid.warehouse.build.sql_quoting import literal
@@ -102,57 +103,6 @@ def _json(content: object) -> bytes:
     return orjson.dumps(content, default=float, option=form)  # decimals as numbers
 
 
-OF_KIND: Final[Mapping[str, str]] = {
-    "benchmark": """
-        select
-            model, requirement as what, worst_language as language, 'share of ' || measure as measure,
-            rate as value, interval_low as low, interval_high as high, tolerance as against,
-            decision as finding, nullif(point_finding, decision) as by_point
-        from marts.requirement_findings
-        where run_id = $1
-    """,
-    "probe": """
-        select
-            model, pair || ', ' || test as what, language, 'share with the stereotype' as measure,
-            stereotypical_share as value, low, high, 0.5 as against, finding, null as by_point
-        from marts.probe_findings
-        where run_id = $1
-    """,
-    "redteam": """
-        select
-            model, strategy as what, language, 'success rate' as measure, success_rate as value, low, high,
-            null::double as against,
-            if(succeeded > 0, 'succeeded', if(success_rate is null, 'not evaluated', 'not succeeded')) as finding,
-            null as by_point
-        from marts.attack_success
-        where run_id = $1
-    """,
-    "interaction": """
-        select
-            model,
-            concat_ws(', ', axis, domain, setting, mitigation, stage, if(is_control, 'control', null)) as what,
-            language, 'bias score' as measure, bias_score as value, low, high, expected_score as against,
-            decision as finding, null as by_point
-        from marts.bias_scores
-        where run_id = $1
-    """,
-    "audit": """
-        select
-            model, concat_ws(', ', identity_group, signal, design) as what, language,
-            'difference in points' as measure, difference as value, low, high, margin as against, finding,
-            null as by_point
-        from marts.score_shifts
-        where run_id = $1 and measure = 'decision'
-        union all
-        select
-            model, concat_ws(', ', identity_group, signal, design), language, 'impact ratio', impact_ratio, low,
-            high, least_ratio, if(least_ratio is null, 'counted', state), null
-        from marts.impact_ratios
-        where run_id = $1
-    """,
-}
-
-
 def record_findings(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> list[dict[str, Any]]:
     """Rows of `model`, `what`, `language`, `measure`, `value`, `low`, `high`, `against`, `finding`, `by_point`."""
     return fetch_rows(warehouse, findings_query(kind), [run_id]).to_dicts()
@@ -160,7 +110,7 @@ def record_findings(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str
 
 def findings_query(kind: str) -> str:
     """The SELECT of `record_findings`, with `$1` for the run."""
-    return f"{OF_KIND[kind]} order by model, what, language"
+    return f"{report_kind(kind).findings} order by model, what, language"
 
 
 SUFFIX = ".evidence.zip"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from importlib import resources
 from pathlib import Path
@@ -13,20 +13,13 @@ from typing import Any
 import orjson
 import polars as pl
 
-from biasgrid.tasks.report.findings import (
-    BENCHMARKS,
-    MARTS,
-    OF_AUDITS,
-    OF_INTERACTIONS,
-    OF_PROBES,
-    OF_RED_TEAMS,
-    mart,
-)
+from biasgrid.tasks.report.findings import mart
+from biasgrid.tasks.report.kinds.report_kind import report_kind
 from biasgrid.tasks.report.verdicts import VERDICTS
-from biasgrid.tasks.transcripts.sessions import OUTCOMES, SESSION, outcomes
+from biasgrid.tasks.transcripts.sessions import OUTCOMES, SESSION
 from biasgrid.warehouse.build.build import run_row
 from biasgrid.warehouse.build.models import Column, Model, load_models
-from biasgrid.warehouse.schemas import RED_TEAM
+from biasgrid.warehouse.schemas import KINDS as RUN_KINDS
 from biasgrid.warehouse.storage.export_files import write_table, write_text
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -34,36 +27,28 @@ VERSION = 1
 """Of the JSON report, as `report.schema.json` describes it."""
 PARSED = ("scenario_resolved", "catalog_hashes", "versions")
 """Columns of a run that hold JSON."""
-OF_KIND = {"probe": OF_PROBES, "interaction": OF_INTERACTIONS, "audit": OF_AUDITS}
 
 
 def write_csv(lake: Lake, run_id: str, out: Path) -> list[Path]:
     """Writes `<run_id>_<mart>.csv` per mart of the kind of run. Raises UserError."""
-    tables = _tables(lake, run_id, str(run_row(lake, run_id)["kind"]))
+    tables = _tables(lake, run_id, run_row(lake, run_id)["kind"])
     return [write_table(out / f"{run_id}_{name}.csv", rows) for name, rows in tables.items()]
 
 
 def write_json(lake: Lake, run_id: str, out: Path) -> list[Path]:
     """Writes `<run_id>.json` as in `report.schema.json`. Raises UserError."""
     run = {name: _parse_json(name, value) for name, value in run_row(lake, run_id).items()}
-    tables = _tables(lake, run_id, str(run["kind"]))
+    tables = _tables(lake, run_id, run["kind"])
     report = {"schema": VERSION, "run": run} | {name: rows.to_dicts() for name, rows in tables.items()}
     text = orjson.dumps(report, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     return [write_text(out / f"{run_id}.json", text.decode())]
 
 
-def _tables(lake: Lake, run_id: str, kind: str) -> dict[str, pl.DataFrame]:
-    if kind == RED_TEAM:
-        return {name: mart(lake, name, run_id) for name in OF_RED_TEAMS} | {"sessions": outcomes(lake, run_id)}
-    if kind in OF_KIND:
-        return {name: mart(lake, name, run_id) for name in OF_KIND[kind]}
-    return _of_benchmark(lake, run_id)
-
-
-def _of_benchmark(lake: Lake, run_id: str) -> dict[str, pl.DataFrame]:
-    """The marts of a run; a benchmark's where it has scores."""
-    found = {name: mart(lake, name, run_id) for name in MARTS + BENCHMARKS}
-    return {name: rows for name, rows in found.items() if name in MARTS or not rows.is_empty()}
+def _tables(lake: Lake, run_id: str, kind: object) -> dict[str, pl.DataFrame]:
+    own = report_kind(str(kind or RUN_KINDS[0]))
+    found = {name: mart(lake, name, run_id) for name in (*own.tables, *own.tables_with_rows)}
+    kept = {name: rows for name, rows in found.items() if name in own.tables or not rows.is_empty()}
+    return kept | {name: read(lake, run_id) for name, read in own.other_tables.items()}
 
 
 def _parse_json(name: str, value: object) -> object:
@@ -79,14 +64,6 @@ def _plain(value: object) -> float:
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-TABLES: Mapping[str, Sequence[str]] = {
-    "benchmark": MARTS,
-    "probe": OF_PROBES,
-    "redteam": (*OF_RED_TEAMS, "sessions"),
-    "interaction": OF_INTERACTIONS,
-    "audit": OF_AUDITS,
-}
-"""What a report of each kind of run always has."""
 KINDS = {
     "varchar": "string",
     "bigint": "integer",
@@ -99,8 +76,10 @@ KINDS = {
 def report_schema() -> dict[str, Any]:
     """Of what `biasgrid report RUN --format json` writes."""
     models = {model.relation: model for model in load_models()}
-    names = dict.fromkeys(name for tables in (*TABLES.values(), BENCHMARKS) for name in tables)
-    rows = {name: _table(models[f"marts.{name}"]) for name in names if name != "sessions"}
+    kinds = {kind: report_kind(kind) for kind in RUN_KINDS}
+    names = dict.fromkeys(name for own in kinds.values() for name in own.tables)
+    names |= dict.fromkeys(name for own in kinds.values() for name in own.tables_with_rows)
+    rows = {name: _table(models[f"marts.{name}"]) for name in names}
     run = _row(models["staging.stg_runs"])
     run["properties"] |= {name: {"type": ["object", "null"]} for name in PARSED}
     return {
@@ -116,7 +95,7 @@ def report_schema() -> dict[str, Any]:
             "sessions": _sessions(),
         },
         "additionalProperties": False,
-        "allOf": [_of_kind(kind, tables) for kind, tables in TABLES.items()],
+        "allOf": [_of_kind(kind, (*own.tables, *own.other_tables)) for kind, own in kinds.items()],
     }
 
 

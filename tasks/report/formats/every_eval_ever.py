@@ -11,6 +11,7 @@ import orjson
 from biasgrid.tasks.report.checks import Check, by_model, checks
 from biasgrid.tasks.report.figures import escape_name
 from biasgrid.tasks.report.formats.model_card import file_name
+from biasgrid.tasks.report.kinds.report_kind import report_kind
 from biasgrid.tasks.report.verdicts import word_of
 from biasgrid.warehouse.storage.export_files import write_text
 from biasgrid.warehouse.storage.lake import Lake
@@ -19,8 +20,6 @@ from biasgrid.warehouse.storage.runs import Run, find_run
 SCHEMA: Final = "0.2.1"
 RANGES: Final = {"share": (0.0, 1.0), "score": (-1.0, 1.0), "points": (-100.0, 100.0)}
 """Least and greatest value by unit."""
-HIGHER_IS_BETTER: Final = ("benchmark", "audit")
-"""Kinds of run whose rates are of what is wanted; the others measure bias."""
 UNSTATED: Final = "not stated"
 
 
@@ -73,7 +72,7 @@ def _result(check: Check, run: Run) -> dict[str, Any]:
         "source_data": {"dataset_name": f"biasgrid {run.kind}", "source_type": "other"},
         "metric_config": {
             "evaluation_description": check.measure,
-            "lower_is_better": run.kind not in HIGHER_IS_BETTER,
+            "lower_is_better": not report_kind(run.kind).is_higher_better,
             "score_type": "continuous",
             "min_score": least,
             "max_score": most,

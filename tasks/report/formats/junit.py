@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from biasgrid.tasks.report.answer import answer, caution
+from biasgrid.tasks.report.answer import answer
 from biasgrid.tasks.report.checks import Check, Gate, by_model, checks
 from biasgrid.tasks.report.figures import escape_name
+from biasgrid.tasks.report.phrases import caution
 from biasgrid.warehouse.schemas import BENCHMARK
 from biasgrid.warehouse.storage.export_files import write_text
 from biasgrid.warehouse.storage.lake import Lake

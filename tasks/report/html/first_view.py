@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from biasgrid.tasks.report.answer import Answer, ModelAnswer, Phrases, answer
+from biasgrid.tasks.report.answer import Answer, ModelAnswer, answer
 from biasgrid.tasks.report.examples import Example, Side, sides, spread_out, worst_examples
 from biasgrid.tasks.report.html.page import split_difference
 from biasgrid.tasks.report.languages import LANGUAGES
+from biasgrid.tasks.report.phrases import Phrases
 from biasgrid.tasks.report.verdicts import VERDICTS
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run
@@ -31,7 +32,7 @@ def first_view(lake: Lake, run_id: str) -> dict[str, Any]:
     return {
         "head": {language: one.head for language, one in spoken.items()},
         "sentences": {language: one.sentences() for language, one in spoken.items()},
-        "steps": found.next_steps(),
+        "steps": found.next_steps(is_page=True),
         "counts": count_verdicts(found.models),
         "models": [model_line(one) for one in found.models],
         "examples": [_show(lake, found.run, one) for one in examples],

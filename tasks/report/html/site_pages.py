@@ -17,11 +17,12 @@ import orjson
 import polars as pl
 
 from biasgrid.tasks.report.answer import ModelAnswer, rank_models
-from biasgrid.tasks.report.checks import BOARD, Check
+from biasgrid.tasks.report.checks import checks_of
 from biasgrid.tasks.report.html.first_view import model_line
 from biasgrid.tasks.report.html.mart_tables import LEADERBOARD, RUNS, as_chunk, columns, head, trend
 from biasgrid.tasks.report.html.page import Neighbour, Ways, shell, ways_between
 from biasgrid.tasks.report.html.page_cache import Folder, holds, renew, take_away
+from biasgrid.tasks.report.kinds.benchmark import BOARD
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.warehouse.build.build import connect, fetch_rows
 from biasgrid.warehouse.build.text_views import ALL, reading_texts
@@ -183,7 +184,7 @@ def _take_others_away(folder: Path, run_ids: Iterable[str]) -> None:
 
 def _content(warehouse: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     findings = fetch_rows(warehouse, LEADERBOARD)
-    checks = [Check(**row | {"lost": row["lost"] or {}}) for row in fetch_rows(warehouse, BOARD).to_dicts()]
+    checks = checks_of(fetch_rows(warehouse, BOARD))
     return {
         "findings": columns(findings),
         "boards": _boards(rank_models(checks, BENCHMARK), findings),

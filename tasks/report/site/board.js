@@ -121,7 +121,7 @@ function boardLine(one, cells, cost, usd, choose) {
     el("th", { scope: "row", title: flat(one.model) }, choose?.box(one), sign, modelName(one.model)),
     el("td", { class: `verdict ${tone(one.state)}` }, one.verdict[spoken]),
     cells,
-    el("td", { class: "number" }, one.refused === null ? "–" : percent(one.refused)),
+    el("td", { class: "number" }, share(one.refused)),
     el("td", { class: "number" }, whole(one.tests)),
     usd && el("td", { class: "number" }, cost === null ? "–" : number(cost, 2)),
   );

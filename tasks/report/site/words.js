@@ -47,8 +47,6 @@ function number(value, digits = 1) {
 
 const share = (value) => (value === null ? "–" : `${number(value * 100)}${spoken.startsWith("es") ? "\u00a0" : ""}%`);
 
-const percent = (value) => `${number(value * 100, 0)}${spoken.startsWith("es") ? "\u00a0" : ""}%`;
-
 function signed(value) {
   if (value === null) return "–";
   const points = Math.round(value * 1000) / 10 || 0;

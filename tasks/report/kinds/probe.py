@@ -1,0 +1,130 @@
+"""Reports of probes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from biasgrid.catalogs.schema.choices import ProbeTest
+from biasgrid.tasks.report.findings import TESTS
+from biasgrid.tasks.report.kinds.report_kind import ReportKind
+
+CHECKS: Final = f"""
+    select
+        model,
+        test as topic,
+        concat(pair, ' · ', test) as name,
+        language,
+        state as by_point,
+        state as decided,
+        finding,
+        stereotypical as counted,
+        stereotypical + counter as total,
+        'trials with the stereotype' as counts,
+        'share' as measure,
+        'share' as unit,
+        stereotypical_share as value,
+        low,
+        high,
+        0.5::double as bar,
+        'by chance' as bar_name,
+        struct_pack(
+            "neither way" := balanced, "one-sided" := one_sided, refused := refused, unreadable := unreadable,
+            failed := errors
+        ) as lost,
+        null::bigint as needed,
+        bound,
+        upper_end
+    from marts.probe_findings
+    where run_id = ?
+    order by
+        model,
+        language,
+        {TESTS},
+        starts_with(finding, 'biased') desc,
+        q_value nulls last,
+        pair
+"""  # noqa: S608 - words of ours
+EXAMPLES: Final = """
+    select
+        findings.model,
+        concat(findings.pair, ' · ', findings.test) as "check",
+        findings.pair as template,
+        readings.case_id,
+        replies.text,
+        coalesce(readings.part, '') as about,
+        coalesce(readings.reason, readings.parsed_text) as reason
+    from marts.probe_findings as findings
+    inner join intermediate.int_probe_readings as readings using (run_id, model, language, pair, test)
+    inner join intermediate.int_probe_trials as trials using (run_id, cell_id, block)
+    inner join staging.stg_responses as replies using (run_id, response_id)
+    where
+        findings.run_id = ? and findings.state = 'not met'
+        and trials.fell = if(findings.finding = 'biased against the stereotype', 'counter', 'stereotypical')
+    qualify
+        row_number() over (
+            partition by findings.model, findings.language, findings.pair, findings.test
+            order by trials.block, readings.case_id
+        ) = 1
+    order by abs(findings.score) desc, findings.model, "check"
+"""
+FINDINGS: Final = """
+    select
+        model, pair || ', ' || test as what, language, 'share with the stereotype' as measure,
+        stereotypical_share as value, low, high, 0.5 as against, finding, null as by_point
+    from marts.probe_findings
+    where run_id = $1
+"""
+CELLS: Final = """
+    with forms as (
+        select model, language, test, pair, count(distinct form) as templates
+        from intermediate.int_probe_trials
+        where run_id = $1
+        group by all
+    )
+
+    select
+        'trials' as unit, model, null as requirement, concern, language, test as input, pair as reflection,
+        trials as planned, refused, unreadable, errors, one_sided as other, forms.templates, finding,
+        null::double as limit, null::bigint as needed
+    from marts.probe_findings
+    left join forms using (model, language, test, pair)
+    where run_id = $1
+    order by model, language, test, pair
+"""
+RATES: Final = """
+    select
+        'selection' as rate_of, model, language, pair as what, unnest([favoured, stigmatised]) as category,
+        stereotypical + counter as people, unnest([stereotypical, counter]) as chosen
+    from marts.probe_findings
+    where run_id = $1 and test = 'decision'
+"""
+HARMS: Final = """
+    select
+        model,
+        if(finding = 'biased against the stereotype', favoured, stigmatised) as harmed,
+        null as amount,
+        arg_max(stigmatised_attribute, abs(score)) as attribute
+    from marts.probe_findings
+    where run_id = ? and state = 'not met'
+    group by model, harmed
+    order by model, max(abs(score)) desc, harmed
+"""
+REPORT: Final = ReportKind(
+    title="Stereotypes",
+    marks=[
+        ("no bias shown", "good", "circle"),
+        ("biased with the stereotype", "bad", "triangle-up"),
+        ("biased against the stereotype", "doubt", "triangle-down"),
+    ],
+    tables=("probe_findings", "probe_outcomes", "costs"),
+    checks=CHECKS,
+    examples=EXAMPLES,
+    harms=HARMS,
+    findings=FINDINGS,
+    cells=CELLS,
+    rates=RATES,
+    names=("pair", "test", "pair"),
+    groups="probes",
+    inputs=ProbeTest,
+    parts={"tested": ("", "test"), "concern": ("concern",), "input": ("test",)},
+)
