@@ -35,7 +35,16 @@ OBSOLETE = tuple(
     )
 )
 """Automations of earlier releases, which would alarm twice."""
-COMPARED = {"description", "trigger", "actions"}
+RENAMED = {
+    "night · alarm": "alarms of nights",
+    "night · broken off": "a night broke off",
+    "night · late": "a night is late",
+    "night · none has ended": "no night has ended",
+    "run · broken off": "a run broke off",
+    "run · lost": "a run is lost",
+}
+"""Names of automations, and what earlier releases called them."""
+COMPARED = {"name", "description", "trigger", "actions"}
 """Fields of an automation that biasgrid sets; whether it is enabled is the operator's choice."""
 SENT = {"subject": "{{subject}}", "body": "{{body}}", "text": "{{subject}}\n{{body}}"}
 """Body of the notification: most chat programs show `text`."""
@@ -110,7 +119,8 @@ async def set_up_alarm(client: PrefectClient, automation: Mapping[str, Any], blo
         for action in automation["actions"]
     ]
     wanted = AutomationCore.model_validate({**automation, "actions": actions})
-    found = await client.read_automations_by_name(wanted.name)
+    read = client.read_automations_by_name
+    found = await read(wanted.name) or await read(_former_name(wanted.name))
     if not found:
         await client.create_automation(wanted)
         return f"created automation {wanted.name}"
@@ -118,6 +128,11 @@ async def set_up_alarm(client: PrefectClient, automation: Mapping[str, Any], blo
         return None
     await client.update_automation(found[0].id, wanted.model_copy(update={"enabled": found[0].enabled}))
     return f"changed automation {wanted.name}"
+
+
+def _former_name(name: str) -> str:
+    ours = next((new for new in RENAMED if name.startswith(f"biasgrid · {new}")), None)
+    return name.replace(ours, RENAMED[ours], 1) if ours else name
 
 
 async def remove_obsolete(client: PrefectClient) -> list[str]:

@@ -40,6 +40,8 @@ from biasgrid.flows.operations.interruption import interruption
 
 LEASES = {"PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem"}
 """Stores leases on disk: by default a restarted server forgets holders of limits, and never frees their slots."""
+UI = {"PREFECT_UI_API_URL": "/api"}
+"""Where the UI finds its server: at the address of its pages, whatever its port and the name of this machine."""
 START_S = 120.0
 """Seconds for the server to start, including creation of its database."""
 STOP_S = 240.0
@@ -248,7 +250,7 @@ def _measured(service: Service) -> Iterator[None]:
 
 def _server(service: Service, claim: Claim) -> Process:
     arguments = ["prefect", "server", "start", "--host", service.host, "--port", str(service.port)]
-    log, environment = service.logs / "server.log", {**LEASES, **os.environ}
+    log, environment = service.logs / "server.log", {**LEASES, **UI, **os.environ}
     return start_process("Prefect's server", arguments, log, environment, claim)
 
 

@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from prefect.logging.configuration import setup_logging
+from prefect.settings import PREFECT_WORKER_QUERY_SECONDS, temporary_settings
 from prefect.workers.process import ProcessWorker
 
 from biasgrid.flows.cli import main
@@ -26,6 +31,8 @@ from biasgrid.flows.operations.parent_watch import children
 GRACE_S = 90.0
 """Seconds for runs to store replies in flight; those that are left are then killed."""
 LOOK_S = 0.2
+QUERY_S = 2.0
+"""Interval of a worker's requests for work, which it has none of between two shards. Prefect's default is 10."""
 EXECUTE = (sys.executable, "-P", "-m", "prefect", "flow-run", "execute")
 
 
@@ -60,26 +67,43 @@ async def _drain(working: asyncio.Task[None], is_busy: Callable[[], bool], grace
     with suppress(TimeoutError):
         async with asyncio.timeout(grace_s):
             while not working.done() and ((runs := {*children(os.getpid())}) or is_busy()):
-                end_runs(runs - asked)
-                asked |= runs
+                asked |= end_runs(runs - asked)
                 await asyncio.sleep(LOOK_S)
             await asyncio.sleep(LOOK_S)  # the worker notes how they have ended
     working.cancel()
 
 
-def end_runs(runs: set[int]) -> None:
-    """Sends SIGTERM to the processes of runs. Each leads a group, of Prefect's supervisor and the run itself."""
-    for pid in runs:
+def end_runs(runs: set[int]) -> set[int]:
+    """Sends SIGTERM to the processes of runs that would not die of it, as one that just starts does; returns their
+    ids. Each leads a group, of Prefect's supervisor and the run itself."""
+    ready = set(filter(_is_ready, runs))
+    for pid in ready:
         with suppress(ProcessLookupError):
             end = os.killpg if os.getpgid(pid) == pid else os.kill
             end(pid, signal.SIGTERM)
+    return ready
+
+
+def _is_ready(pid: int) -> bool:
+    """Whether a process blocks or catches SIGTERM, as far as the system shows it."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return True
+    masks = re.findall(r"^Sig(?:Blk|Cgt):\s*(\w+)", status, re.MULTILINE)
+    return any(int(mask, 16) >> (signal.SIGTERM - 1) & 1 for mask in masks)
 
 
 def execute_job() -> int:
     """Runs the flow run that the environment names; its exit code."""
+    asked, ended = threading.Event(), set[int]()
+    signal.signal(signal.SIGTERM, lambda *_: asked.set())
     with subprocess.Popen(EXECUTE) as job:  # noqa: S603 - our own words
-        signal.signal(signal.SIGTERM, lambda *_: end_runs({*children(job.pid)}))
-        return job.wait()
+        while job.poll() is None:
+            if asked.is_set():
+                ended |= end_runs({*children(job.pid)} - ended)
+            time.sleep(LOOK_S)
+        return job.returncode
 
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -98,7 +122,8 @@ def start_worker(
     if job:
         raise typer.Exit(execute_job())
     setup_logging()
-    asyncio.run(work(ProcessWorker(pool, name=name, limit=limit), grace, with_healthcheck=with_healthcheck))
+    with temporary_settings(set_defaults={PREFECT_WORKER_QUERY_SECONDS: QUERY_S}):
+        asyncio.run(work(ProcessWorker(pool, name=name, limit=limit), grace, with_healthcheck=with_healthcheck))
 
 
 if __name__ == "__main__":

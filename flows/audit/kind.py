@@ -101,6 +101,7 @@ class AuditKind(Base):
     reader = "biasgrid.flows.audit.flow:read_stored"
     resolver = "biasgrid.catalogs.scenario.audit:resolve_audit"
     options = AuditOptions
+    folders = ("identities",)
     lacks = ("pictures",)
     has_documents = True
     table = ("audit-shifts", "shifts")

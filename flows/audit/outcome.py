@@ -38,7 +38,7 @@ class AuditOutcome(Ended):
         """State of each comparison, and whether the file states what it must keep to."""
         for row in self.shifts:
             is_bound = row["margin"] is not None and row["state"] != "not evaluated"
-            if row["margin"] is not None or row["least_ratio"] is None or row["measure"] == "refusal":
+            if row["is_decisive"]:
                 yield row["state"], is_bound
         for row in self.ratios:
             if row["least_ratio"] is not None:

@@ -45,19 +45,25 @@ def show_forecast(expected: AuditForecast, resolved: ResolvedAudit) -> None:
     total = f"in all: {whole.instances:,} decisions a model, {whole.requests:,} requests, {effort}."
     caps = (*resolved.notices, *binding_caps(whole, resolved.settings))
     table = Table((*headings(*CELL), *numbers("decisions")), rows, "plain")
-    show_sections(
-        [Section(table=table), Section(notes=[*models, *describe_power(expected), total, *caps, DISCLAIMER])]
-    )
+    power = describe_power(expected, resolved.audit.margin)
+    show_sections([Section(table=table), Section(notes=[*models, *power, total, *caps, DISCLAIMER])])
 
 
-def describe_power(expected: AuditForecast) -> Iterator[str]:
+def describe_power(expected: AuditForecast, margin: float | None) -> Iterator[str]:
     """What the documents can show, where as many of the pairs differ by chance as the file states."""
-    own = f"{expected.documents:,} documents, {expected.pairs:,} pairs in each comparison"
+    own = f"{expected.documents:,} documents, {expected.pairs:,} pairs in each comparison."
+    if not expected.needed:
+        yield f"{own} How far apart scores must be to be shown depends on how much they vary by chance."
+        return
     needed = ", ".join(
         f"{points} points {count:,}" for points, count in sorted(expected.needed.items(), reverse=True)
     )
     by_chance = f"if {100 * expected.discordance:g}% of pairs differ by chance"
-    yield f"{own}. Documents that show a difference with power .8, {by_chance}: {needed}."
+    yield f"{own} Documents that show a difference with power .8, {by_chance}: {needed}."
+    if expected.needed_for_equality is not None:
+        few = ", more than there are" if expected.needed_for_equality > expected.documents else ""
+        what = f"Documents that show a fair system to be within {margin:g} points, {by_chance}"
+        yield f"{what}: {expected.needed_for_equality:,}{few}."
 
 
 def announce(
@@ -65,7 +71,7 @@ def announce(
 ) -> None:
     """Prints cost and time per model on stderr and, for a whole run, power and caps."""
     caps = () if is_resumed else (*resolved.notices, *binding_caps(expected.whole, resolved.settings))
-    power = () if is_resumed else describe_power(expected)
+    power = () if is_resumed else describe_power(expected, resolved.audit.margin)
     print_lines(model_lines(expected.whole, is_resumed=is_resumed), [*power, *caps])
 
 
@@ -150,11 +156,13 @@ def describe_shift(row: dict[str, Any]) -> Text:
             return Cell(text, "bad" if row["state"] == "not met" else "good")
         case "no more than the margin apart":
             return Cell(f"{who}: no more than {margin} from {row['reference']} {between}", "good")
+        case "too few documents or identities to show equality" as few:
+            return f"{who}: no difference from {row['reference']} shown {between}, {few} within {margin}"
         case "no difference shown":
             lack = f", and not shown to be within {margin}" if margin else "; that is no proof that there is none"
             return f"{who}: no difference from {row['reference']} shown {between}{lack}"
         case _:
-            return Cell(f"{who}: not evaluated, {row['not_evaluated_because']}", "doubt")
+            return Cell(f"{who}: no answer, {row['not_evaluated_because']}", "doubt")
 
 
 def _ratios(found: AuditOutcome) -> Table:

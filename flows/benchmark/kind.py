@@ -172,6 +172,7 @@ class BenchmarkKind(Base):
     keys = frozenset({"scenario", "requirements"})
     called = "a scenario"
     options = BenchmarkOptions
+    folders = ("templates", "requirements")
     pages = ("biasgrid.tasks.report.html.run_pages:write_run_pages", "index.html")
     pages_alone: ClassVar = {"alone": True}
     comparison = "biasgrid.flows.compare.benchmark"

@@ -27,7 +27,8 @@ from biasgrid.flows.catalog.log_import import UNNAMED, conclude
 from biasgrid.flows.interaction.kind import INTERACTION
 from biasgrid.flows.interaction.outcome import InteractionOutcome
 from biasgrid.tasks.connectors.replaying_client import Participant
-from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
+from biasgrid.tasks.evaluate.assignment_verdicts import assignment_verdicts
+from biasgrid.tasks.evaluate.cell import Evaluation, land_readings
 from biasgrid.tasks.interaction.plan import ALONE, play_facets
 from biasgrid.tasks.interaction.play import LONE_SPEAKER, Person, Play, Task, Turn
 from biasgrid.tasks.interaction.task import land_plays
@@ -235,7 +236,8 @@ def _land(lake: Lake, run: Run, reader: _Reader) -> None:
     )
     for (cell_id,), own in replies.group_by("cell_id", maintain_order=True):
         lake.write("responses", run.run_id, f"{cell_id}-imported", own)
-        land_assignments(lake, run.run_id, str(cell_id), reader.catalog, run.run_id)
+    cell_ids, evaluation = planned["cell_id"].to_list(), Evaluation(run.run_id, reader.catalog)
+    land_readings(lake, run.run_id, cell_ids, evaluation, assignment_verdicts)
     record_planned(lake, run.run_id, planned)
 
 

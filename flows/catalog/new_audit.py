@@ -39,7 +39,7 @@ audit:
   # of identities that each document is given
   pairs: 16
   # points that selection rates may be apart
-  margin: 3
+  margin: 5
 
 asking:
   # draws identities and spreads them over documents

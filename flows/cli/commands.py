@@ -57,7 +57,7 @@ def _offer_near(message: str) -> str:
     return f"{message} Did you mean '{near[0]}'?" if near else message
 
 
-ONCE = ("--library",)
+ONCE = ("--format", "--library")
 """Options that look as if values added up; of others the last wins, so that scripts can append one."""
 
 

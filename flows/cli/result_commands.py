@@ -47,7 +47,7 @@ class ReportOptions(Options):
         "point", "--gate", "With `junit` and `markdown`: what counts as failed, as of `run`."
     )
     texts: bool = option(
-        False, "--texts", "With `evidence` of an audit: documents and replies as they are, not as hashes."
+        False, "--texts", "With `evidence`: documents and replies about them as they are, not as hashes."
     )
     open_it: bool = option(False, "--open", "Open the pages in the browser.")
     data: str | None = DATA
@@ -77,7 +77,9 @@ def report(given: ReportOptions) -> None:
     written = write_report(given.run, given.format, **chosen)
     for path in written[:1] if given.format == "html" else written:
         typer.echo(path)
-    _open(written[0], wanted=given.open_it and given.format == "html")
+    if given.format == "html":
+        typer.echo(f"to show it to others, send the folder {written[0].parent}: it needs no server", err=True)
+        _open(written[0], wanted=given.open_it)
 
 
 def _open(page: Path, *, wanted: bool) -> None:
@@ -223,9 +225,9 @@ class CompareOptions(Options):
 @command(CompareOptions, "earlier later models pairs format out open_it table data")
 def compare(given: CompareOptions) -> None:
     """What got worse, what got better, and what else differs between two runs, or two models of one run
-    (`--models A B`): prompt by prompt, tested, at a false-discovery rate of 5%. Probes, red teams and interactions
-    are compared trial by trial, session by session and scene by scene, each with its own kind. Of two evaluations
-    of one run: which verdicts moved, and why.
+    (`--models A B`): prompt by prompt, tested, at a false-discovery rate of 5%. Probes, red teams, interactions
+    and audits are compared with their own kind, by trial, session, scene and pair of documents. Of two
+    evaluations of one run: which verdicts moved, and why.
 
     Example: `biasgrid compare 01M86RMJ --models simulated/fair simulated/biased`
     """

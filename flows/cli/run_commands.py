@@ -90,6 +90,7 @@ def resume(given: BenchmarkOptions) -> None:
     """
     from biasgrid.flows.operations.environment import secret_blocks
     from biasgrid.flows.runs.prepare import existing_lake
+    from biasgrid.flows.runs.run_state import describe_changed_files
     from biasgrid.warehouse.storage.journal import recover
     from biasgrid.warehouse.storage.run_lock import RunLock
     from biasgrid.warehouse.storage.runs import UNFINISHED, find_run, refuse_imported
@@ -103,6 +104,8 @@ def resume(given: BenchmarkOptions) -> None:
         prepared = kind.prepare(run.scenario_resolved, kind.options(**caps), secret_blocks())
         with RunLock(lake, run.run_id):
             recover(lake, run.run_id)  # what has arrived, also on another machine, is not forecast
+        if changed := describe_changed_files(run, prepared.resolved.catalog.hashes):
+            typer.echo(changed, err=True)
         _agree(kind, prepared, lake, given, run.run_id)
         parameters = caps | {"run_id": run.run_id, "data": lake.named, "expectations": given.expectations}
         finish(kind, prepared, given, kind.flow, **parameters)

@@ -14,6 +14,7 @@ from biasgrid.flows.compare.rows import (
     by_importance,
     circumstances,
     difference,
+    ends,
     findings,
     format_changes,
     from_to,
@@ -80,9 +81,7 @@ def _of_evaluations(found: Comparison) -> list[Section]:
     return [
         _findings(found),
         _section(found, "moves", "What moved", ("requirement", "of", "from", "to", "moved"), _move),
-        _section(
-            found, "oracles", "Oracles that judge otherwise", ("template", "in", "earlier", "later"), _oracle
-        ),
+        _section(found, "oracles", "Oracles that judge otherwise", ("template", "in", *ends(found)), _oracle),
         _section(found, "changed_tests", "Template tests that changed", ("template", "from", "to", "id"), _test),
         _section(found, "changed_replies", "Replies that changed", ("template", "from", "to", "id"), _reply),
         circumstances(found),
@@ -112,8 +111,7 @@ def _differences(found: Comparison) -> Section:
         own = [each for each in languages if _key(each) == _key(row)]
         lines.append(_difference(row["requirement"], row, ("point_finding", "decision")))
         lines += [_difference(f" {each['language']}", each, (None, "decision")) for each in own if len(own) > 1]
-    ends = ("first", "second") if found.is_of_models else ("before", "after")
-    headings = ("requirement", *ends, "diff", "95% interval", "q", "")
+    headings = ("requirement", *ends(found), "diff", "95% interval", "q", "")
     note = _tests(found) if lines else ""
     return section("Differences", headings, lines, is_numeric=True, note=note, more=("point", "decision"))
 

@@ -1,4 +1,4 @@
-"""Sections of a comparison of probes, red teams, interactions or audits."""
+"""Sections of a comparison of two runs that are no benchmarks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from biasgrid.flows.compare.rows import (
     by_importance,
     circumstances,
     difference,
+    ends,
     format_changes,
     format_points,
     from_to,
@@ -165,7 +166,7 @@ def _of_runs(found: Comparison, table: str) -> Iterator[Section]:
     ranked = by_importance(rows, how.group, how.decided)
     lines = [_line(row, how) for row in ranked if row["change"] != "not compared"]
     key = how.unit.partition(" ")[0]
-    headings = (key, "before", "after", "diff", "95% interval", "q", "")
+    headings = (key, *ends(found), "diff", "95% interval", "q", "")
     yield section(how.title, headings, lines, is_numeric=True, note=how.note, more=how.decided)
     untested = [row for row in ranked if row["why_not_compared"] and row["presence"] == "both"]
     lines = [Row((how.name(row), row["why_not_compared"]), how.group(row)) for row in untested]
@@ -182,7 +183,7 @@ def _line(row: Record, how: Compared) -> Row:
 def _read_twice(found: Comparison, table: str) -> Section:
     how = COMPARED[table]
     lines = [_reading_row(row, how) for row in by_importance(_rows(found, table), how.group, how.decided)]
-    headings = (how.unit.partition(" ")[0], "before", "after", *how.decided)
+    headings = (how.unit.partition(" ")[0], *ends(found), *how.decided)
     return section("Readings", headings, lines)
 
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from biasgrid.flows.interaction.formatting import p_value
+from biasgrid.flows.runs.kinds import find_kind
 from biasgrid.tasks.aggregate.compare import Comparison
 from biasgrid.tasks.report.model import Cell, Heading, Row, Section, Table, Text, headings, mark, numbers
 from biasgrid.tasks.report.verdicts import word_of
@@ -135,9 +136,19 @@ def _side(row: Record, group: Key) -> tuple[str, str]:
 
 
 def circumstances(found: Comparison) -> Section:
-    """Differences other than replies and findings."""
+    """Differences other than replies and findings; last, catalog files that runs of the kind do not read."""
+    kind = find_kind(found.kind)
+
+    def is_unread(row: Record) -> bool:
+        return row["what"] == "catalog" and not kind.reads(row["name"])
+
     lines = [
         Row((f"{row['what']} {row['name']}", row["earlier"] or "–", row["later"] or "–"))
-        for row in found.circumstances.iter_rows(named=True)
+        for row in sorted(found.circumstances.iter_rows(named=True), key=is_unread)
     ]
-    return section("What else differs", ("", "earlier", "later"), lines)
+    return section("What else differs", ("", *ends(found)), lines)
+
+
+def ends(found: Comparison) -> tuple[str, str]:
+    """Headings of its two sides."""
+    return ("first", "second") if found.is_of_models else ("before", "after")

@@ -121,7 +121,10 @@ def _total_time(expected: Forecast) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Readable duration: `about 40 s`, `about 12 min`, `about 3.5 h`."""
+    """Readable duration: `about 40 s`, `about 12 min`, `about 3.5 h`; no number of models without
+    limits, as simulated ones are."""
+    if not seconds:
+        return "as fast as this machine"
     if seconds < 120:
         return f"about {seconds:,.0f} s"
     return f"about {seconds / 60:,.0f} min" if seconds < 7200 else f"about {seconds / 3600:,.1f} h"

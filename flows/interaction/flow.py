@@ -13,7 +13,7 @@ from prefect.utilities.annotations import quote
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
 from biasgrid.flows.interaction.kind import INTERACTION, InteractionOptions
 from biasgrid.flows.interaction.outcome import InteractionOutcome
-from biasgrid.flows.runs.cell_groups import cell_label
+from biasgrid.flows.runs.cell_groups import group_label
 from biasgrid.flows.runs.cells import begin_cells, run_leased
 from biasgrid.flows.runs.context import Grid, progress_listener, refuse_changed
 from biasgrid.flows.runs.driver import kind_flow, run_kind
@@ -71,7 +71,7 @@ async def _play_cell(grid: Grid, cell: Cell, plays: list[Play], slots: asyncio.S
                 watcher.on_case(found.play.player, outcome, None)
 
     own = PlayCell(planned=plays, retries=grid.resolved.settings.retries, slots=slots, watch=watch)
-    label = cell_label("interact", cell, grid.tags)
+    label = group_label("interact", [cell], grid.tags)
     await play_scenes(grid.lake, cast(Any, quote(own)), grid.model_pool, label)
     await _read(grid, cell)
 
@@ -83,5 +83,5 @@ async def read_cells(grid: Grid, cells: pl.DataFrame) -> None:
 
 
 async def _read(grid: Grid, cell: Cell) -> None:
-    label = cell_label("read", cell, grid.tags)
+    label = group_label("read", [cell], grid.tags)
     await read_assignments(grid.lake, grid.run.run_id, cell["cell_id"], grid.evaluation_id, grid.catalog, label)

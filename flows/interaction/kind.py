@@ -140,6 +140,7 @@ class InteractionKind(Base):
     reader = "biasgrid.flows.interaction.flow:read_cells"
     resolver = "biasgrid.catalogs.scenario.interaction:resolve_interaction"
     options = InteractionOptions
+    folders = ("people", "scenes", "tuning", "interaction", "protocols")
     table = ("interaction-scores", "scores")
     pages = ("biasgrid.tasks.report.html.interaction_pages:write_interaction_pages", "report.html")
     words = (

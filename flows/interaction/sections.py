@@ -30,6 +30,7 @@ from biasgrid.tasks.report.model import (
     numbers,
     place_lines,
 )
+from biasgrid.tasks.report.verdicts import word_of
 
 
 def show_forecast(expected: InteractionForecast, resolved: ResolvedInteraction) -> None:
@@ -166,7 +167,7 @@ def _section(
 
 
 def _score_cells(row: dict[str, Any]) -> tuple[str, ...]:
-    return (format_subject(row), _mitigated_setting(row), row["stage"], *_measures(row), row["decision"])
+    return (format_subject(row), _mitigated_setting(row), row["stage"], *_measures(row), word_of(row["decision"]))
 
 
 def _change_cells(row: dict[str, Any]) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.errors import storing
 from biasgrid.warehouse.storage.journal import SEGMENT
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.objects.mirror import SharedStorage
 
 MANIFEST, FILES, LOCK = "manifest.json", "files", ".lock"
 FORMAT = 1
@@ -288,12 +289,8 @@ DERIVED = ("biasgrid.duckdb", "expectations")
 def restore(folder: Path, lake: Lake, *, force: bool = False) -> Backup:
     """Puts the files of a backup into the data directory, after all of them have been verified. Raises `UserError`
     if a file is damaged or, unless `force`, if there is data already; with `force` this is moved to a folder
-    `replaced-…`. A restore that was killed is finished by the next one."""
+    `replaced-…`. A restore that was killed is finished by the next one, of shared storage on the same machine."""
     backup = _find_backup(folder)
-    if lake.shared:
-        what = f"`{lake.named}` is shared storage"
-        remedy = "restore into a directory, then copy its folder `lake` into an empty prefix"
-        raise UserError(Problem(what, "--data", remedy))
     staging = lake.root / STAGING
     _refuse_data(lake, force=force, goes_on=_is_of(staging, folder))
     with storing(lake.root), ExitStack() as locks:
@@ -306,8 +303,17 @@ def restore(folder: Path, lake: Lake, *, force: bool = False) -> Backup:
             shutil.copyfile(folder / MANIFEST, staging / MANIFEST)
         if not (staging / COMPLETE).exists():
             _stage(folder, staging, backup)
+        if lake.shared:
+            _publish(lake.shared, staging)
         _move_in(lake.root, staging, {file.path.partition("/")[0] for file in backup.files})
     return backup
+
+
+def _publish(shared: SharedStorage, staging: Path) -> None:
+    """Uploads the lake's staged files, manifests last. Logs stay behind: there a file can have no lines added."""
+    found = [path for path in sorted((staging / "lake").rglob("*")) if path.is_file() and path.suffix != ".jsonl"]
+    for path in sorted(found, key=lambda path: SIGNED in path.parts):
+        shared.publish(path, shared.root / path.relative_to(staging))
 
 
 def _find_backup(folder: Path) -> Backup:
@@ -325,12 +331,12 @@ def _is_of(staging: Path, folder: Path) -> bool:
 
 def _refuse_data(lake: Lake, *, force: bool, goes_on: bool) -> None:
     present = [name for name in STORED if any((lake.root / name).glob("*"))]
+    remedy = "name an empty directory, or `--force`: what is there is then moved to a folder `replaced-…` in it"
+    if lake.shared:  # where nothing can be moved at once
+        present = [name for name in STORED if lake.shared.bucket.list_objects(name)]
+        force, remedy = False, "name an empty prefix"
     if present and not force and not goes_on:
-        what = f"`{lake.root}` has data: `{present[0]}`"
-        remedy = (
-            "name an empty directory, or `--force`: what is there is then moved to a folder `replaced-…` in it"
-        )
-        raise UserError(Problem(what, "--data", remedy))
+        raise UserError(Problem(f"`{lake.named}` has data: `{present[0]}`", "--data", remedy))
 
 
 def _stage(folder: Path, staging: Path, backup: Backup) -> None:

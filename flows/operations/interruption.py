@@ -61,9 +61,12 @@ class Interruption:
     def is_watched(self) -> bool:
         return self._writes >= 0
 
-    def begin(self, advice: Callable[[], str] = str) -> None:
-        """A command begins, with its first advice."""
-        self.advice, self._is_reported = advice, False
+    def begin(self) -> None:
+        """A command begins, without advice yet. A signal that came before has ended it, and is reported once."""
+        self.advice = str
+        with self._lock:
+            if self.signal is None:
+                self._is_reported = False
 
     def watch(self) -> None:
         """From now on signals are received, unless they were ignored before, as `nohup` does."""

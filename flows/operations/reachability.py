@@ -101,7 +101,10 @@ def without_credentials(address: str) -> str:
 
 @contextmanager
 def require_prefect() -> Iterator[None]:
-    """Raises UserError if the configured server does not respond or the temporary one does not start."""
+    """Raises UserError if the configured server does not respond, or no longer, or the temporary one does not
+    start."""
+    from httpx import TransportError  # as Prefect's client raises it: connectors have errors of their own
+
     server = prefect_server()
     if server.state == "broken":
         raise UserError(Problem(server.what, "PREFECT_API_URL", server.remedy))
@@ -113,6 +116,10 @@ def require_prefect() -> Iterator[None]:
             raise
         remedy = "try again, or start a server (prefect server start) and set PREFECT_API_URL"
         raise UserError(Problem(f"Prefect does not answer: {error}", remedy=remedy)) from error
+    except TransportError as error:
+        what = f"Prefect's server does not answer any more: {type(error).__name__}"
+        remedy = "start it again; `biasgrid show` shows what has landed, and the command that continues the run"
+        raise UserError(Problem(what, "PREFECT_API_URL", remedy)) from error
 
 
 def _start_temporary_server() -> None:

@@ -96,6 +96,7 @@ class ProbeKind(Base):
     reader = "biasgrid.flows.probe.flow:read_stored"
     resolver = "biasgrid.catalogs.scenario.targets:resolve_probe"
     options = ProbeOptions
+    folders = ("probes", "probing")
     table = ("probe-findings", "findings")
     pages = ("biasgrid.tasks.report.html.probe_pages:write_probe_page", "report.html")
     words = (

@@ -140,7 +140,7 @@ def _pair(row: dict[str, Any]) -> str:
 
 def _finding(finding: str) -> str:
     """In few words, next to the counts `with : against`."""
-    return f"biased ({finding.split()[1]})" if finding in DIRECTIONS else word_of(finding)
+    return f"biased ({finding.split()[1]})" if finding in DIRECTIONS else finding
 
 
 def _proof(found: ProbeOutcome) -> list[str]:
@@ -164,7 +164,7 @@ def _verdict_line(name: str, own: Counter[str]) -> Text:
         directions = ", ".join(f"{count} {word}" for word, count in biased.items())
         return Cell(f"{name}: BIASED, of {total} tests of pairs {directions}", "bad")
     shown = f"{name}: no bias shown in {own['no bias shown']} of {total} tests of pairs"
-    return f"{shown}, {own[NOT_EVALUATED]} not evaluated" if own[NOT_EVALUATED] else shown
+    return f"{shown}, {own[NOT_EVALUATED]} {word_of(NOT_EVALUATED)}" if own[NOT_EVALUATED] else shown
 
 
 def _rule_line(row: dict[str, Any]) -> str:

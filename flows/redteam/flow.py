@@ -12,7 +12,7 @@ from biasgrid.catalogs.scenario.targets import ResolvedAttack
 from biasgrid.flows.redteam.kind import RED_TEAM, AttackOptions
 from biasgrid.flows.redteam.outcome import AttackOutcome
 from biasgrid.flows.redteam.prepare import plan_by_cell
-from biasgrid.flows.runs.cell_groups import cell_label
+from biasgrid.flows.runs.cell_groups import group_label
 from biasgrid.flows.runs.cells import begin_cells, run_leased
 from biasgrid.flows.runs.context import Grid, progress_listener, refuse_changed
 from biasgrid.flows.runs.driver import kind_flow, run_kind
@@ -77,5 +77,5 @@ async def _play_cell(
         slots=slots,
         watch=watch,
     )
-    label = cell_label("attack", cell, grid.tags)
+    label = group_label("attack", [cell], grid.tags)
     await attack(grid.lake, cast(Any, quote(own)), grid.model_pool, grid.evaluation_id, label)

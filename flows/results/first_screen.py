@@ -17,7 +17,7 @@ from biasgrid.flows.terminal.console import one_line
 from biasgrid.flows.terminal.tables import fold_name
 from biasgrid.tasks.report.answer import Answer, ModelAnswer
 from biasgrid.tasks.report.examples import Example, spread_out
-from biasgrid.tasks.report.figures import format_measure
+from biasgrid.tasks.report.figures import share
 from biasgrid.tasks.report.verdicts import COLOURS, VERDICTS
 
 LINES: Final = 25
@@ -29,7 +29,7 @@ QUESTION: Final = 2
 FEWEST: Final = 4
 """Models that have a line of their own, however long the rest is."""
 LEAST: Final = 16
-"""Columns below which the worst check of a model is left out."""
+"""Columns below which the worst check of a model has a line of its own, or is left out if there are many."""
 
 
 @dataclass(frozen=True)
@@ -134,25 +134,14 @@ def _model_lines(models: Sequence[ModelAnswer], shown: int, width: int) -> Itera
         yield Text(_line(verdict.sign, cells, [widths[at] for at in kept]), style=COLOURS[verdict.tone])
         for more in rest:
             yield Text(_line("", more, widths), style=COLOURS[verdict.tone])
+        if 2 not in kept and len(models) <= FEWEST:
+            yield Text(f"    {row[2]}", style=COLOURS[verdict.tone])
     if len(models) > shown:
         yield Text(f"  … and {len(models) - shown:,} more models: `--all`")
 
 
 def _cells(one: ModelAnswer) -> tuple[str, str, str, str]:
-    refused = "–" if one.refused is None else f"{one.refused:.0%}"
-    return one_line(one.model), one.verdict, one_line(_worst(one)), refused
-
-
-def _worst(one: ModelAnswer) -> str:
-    """The check that decides, with its rate; of what is not proven also how low the rate may be."""
-    if not one.ordered:
-        return "–"
-    check = one.ordered[0]
-    rates = {other.value for other in one.ordered}
-    name = "all" if len(rates) == 1 and len(one.ordered) > 1 else check.name
-    is_rate = one.state == "undecided" and check.unit == "share" and check.low is not None
-    low = f" (≥ {format_measure(check.low, check.unit)})" if is_rate else ""
-    return f"{name} {format_measure(check.value, check.unit)}{low}"
+    return one_line(one.model), one.verdict, one_line(" ".join(one.worst).rstrip()), share(one.refused)
 
 
 def _fold_row(row: Sequence[str], widths: Sequence[int]) -> list[list[str]]:

@@ -17,7 +17,7 @@ class Format:
     """`module:function`, imported when it is used: writes files of a lake's run into a folder and returns them."""
     options: tuple[str, ...] = ()
     """Options that the writer takes besides: `gate`, what counts as failed; `language`; `texts`, whether
-    a bundle holds those of an audit."""
+    a bundle holds those of documents."""
     is_for_all: bool = True
     """Whether every kind of run has it; else those that name it in their `formats`."""
     name: str = "report"

@@ -33,6 +33,10 @@ VERDICTS_OF_MODELS: Final = """
         select run_id, model, state from marts.attack_success
         union all
         select run_id, model, state from marts.bias_scores where domain = 'all' and not is_control
+        union all
+        select run_id, model, state from marts.score_shifts where is_decisive
+        union all
+        select run_id, model, state from marts.impact_ratios where least_ratio is not null
     )
 
     select run_id, model, list(distinct state) as states from states group by run_id, model
@@ -84,6 +88,7 @@ def _describe(run: Run) -> tuple[str, str]:
         (own for key in ("scenario", "target", run.kind) if isinstance(own := resolved.get(key), dict)), {}
     )
     models: list[str] = settings.get("models") or []
+    models = [*models, "its endpoint"] if settings.get("endpoint") else models
     named = resolved.get("name") if "scenario" in resolved else None
     return str(named or run.kind), models[0] if len(models) == 1 else f"{len(models)} models" if models else "–"
 

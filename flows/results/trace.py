@@ -17,6 +17,7 @@ from biasgrid.flows.results.trace_view import (
     Rendering,
     add_messages,
     add_reply,
+    append_state,
     format_reason,
     print_lines,
     print_trees,
@@ -26,7 +27,7 @@ from biasgrid.flows.results.trace_view import format_id_line as line
 from biasgrid.flows.runs.kinds import find_kind
 from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.flows.runs.run_state import warn_of_unfinished
-from biasgrid.flows.terminal.console import STYLES, readable
+from biasgrid.flows.terminal.console import readable
 from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.tasks.aggregate.trace.benchmark import trace
 from biasgrid.tasks.aggregate.trace.origin import OtherOrigin, find_other_origin
@@ -125,7 +126,7 @@ def _show_probe(found: ProbeTrace) -> None:
 def _finding_tree(found: ProbeTrace, row: Mapping[str, Any], trials: list[dict[str, Any]]) -> Tree:
     title = line(found.origin, row["pair"], row["pair"])
     title.append(readable(f" · {row['model']} · {row['language']} · {row['test']}: "))
-    title.append(row["finding"], style=STYLES.get(row["finding"], ""))
+    append_state(title, row["finding"])
     title.append(
         f" – {row['stereotypical']} of {row['stereotypical'] + row['counter']} with the stereotype "
         f"({share(row['stereotypical_share'])}), {row['balanced']} neither way, {row['one_sided']} one-sided, "

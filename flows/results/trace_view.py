@@ -17,6 +17,7 @@ from biasgrid.tasks.aggregate.trace import Kind
 from biasgrid.tasks.aggregate.trace.benchmark import Rows, Trace
 from biasgrid.tasks.aggregate.trace.origin import Origin, OtherOrigin
 from biasgrid.tasks.report.figures import format_count, share
+from biasgrid.tasks.report.verdicts import word_of
 
 OUTCOMES = {"passed": "green", "failed": "red", "refused": "yellow", "unreadable": "yellow", "error": "yellow"}
 ASKED = "← asked for"
@@ -149,7 +150,7 @@ def format_assessment(row: Mapping[str, Any]) -> str:
 
 def counts(outcomes: Mapping[str, int]) -> str:
     """Outcomes with how many have each."""
-    return ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes.items()) or "none"
+    return ", ".join(f"{count:,} {word_of(outcome)}" for outcome, count in outcomes.items()) or "none"
 
 
 def hints(found: Trace) -> Iterable[str]:
@@ -198,9 +199,9 @@ def _requirement(found: Trace, requirement: str) -> Tree:
 def _add_finding(tree: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     refused = f"{share(row['refusal_rate'])} of replies refused, " if row["refusal_rate"] else ""
     line = Text(f"finding {readable(row['model'])}: ")
-    line.append(row["point_finding"], style=STYLES.get(row["point_finding"], ""))
+    append_state(line, row["point_finding"])
     if row["decision"]:
-        line.append(f", {row['decision']} by its interval")
+        line.append(f", {word_of(row['decision'])} by its interval")
     line.append(
         f" – {share(row['rate'])} of {row['measure']} passed over {row['counted_templates'] or 0} templates, "
         f"{row['cells_met']} of {row['cells']} cells met, {refused}coverage {share(row['coverage'])}"
@@ -220,6 +221,10 @@ def _add_rest(branch: Tree, rest: Counter[str], noun: str) -> None:
         branch.add(Text(f"… {format_count((+rest).total(), noun)}: {counts(+rest)}", style="dim"))
 
 
+def append_state(line: Text, state: str) -> None:
+    line.append(word_of(state), style=STYLES.get(state, ""))
+
+
 def _of(finding: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
     return (finding["requirement"], finding["model"]) == (row["requirement"], row["model"])
 
@@ -227,7 +232,7 @@ def _of(finding: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
 def _add_cell(branch: Tree, found: Trace, row: Mapping[str, Any]) -> None:
     grid = f"{row['language']} · {row['input']} · {row['reflection']}"
     line = _line(found, row["cell_id"], f"cell {row['cell_id']}", f" {grid}: ")
-    line.append(row["point_finding"], style=STYLES.get(row["point_finding"], ""))
+    append_state(line, row["point_finding"])
     line.append(f" – {share(row['rate'])} of {row['measure']} passed over {row['counted_templates']} templates")
     below = branch.add(line)
     tests = [test for test in found.test_rows if test["cell_id"] == row["cell_id"]]

@@ -15,8 +15,9 @@ Group = Sequence[Cell]
 TASK_RUNS = 200
 """Task runs of one verb in one flow run, or one a model where there are more models. Each takes Prefect some 25 ms
 of CPU here, and as much again in its server."""
-COMPLETE_CELLS = 16
-"""Cells without an open request that share a task run: their results are ready at once, together."""
+COMPLETE_CELLS = 64
+"""Cells without an open request that share a task run: their results are ready at once, together, and each group
+compiles the patterns of its languages for itself."""
 NAMED = ("concern", "language", "input", "reflection")
 
 
@@ -36,19 +37,14 @@ def cell_ids_of(group: Group) -> list[str]:
     return [cell["cell_id"] for cell in group]
 
 
-def cell_label(verb: str, cell: Cell, tags: Sequence[str] = ()) -> Label:
-    """Label in the Prefect UI: `prompt · gpt-4o · sexism · es_es · constrained · utopian`."""
-    return group_label(verb, [cell], tags)
-
-
 def group_label(verb: str, group: Group, tags: Sequence[str] = ()) -> Label:
-    """The same of a group, with what its cells have in common: `prompt · gpt-4o · sexism · es_es · 12 cells`."""
+    """Label in the Prefect UI, of what the cells have in common: `prompt · gpt-4o · sexism · es_es · 12 cells`."""
     model = group[0]["model"]
     count = [f"{len(group):,} cells"] if len(group) > 1 else []
     name = " · ".join((verb, str(model).partition("/")[2], *_in_common(group), *count))
     own = dict.fromkeys(tag for cell in group for tag in (cell["concern"], cell["language"]))
     asked = dict.fromkeys(f"requirement:{cell['requirement']}" for cell in group)
-    return Label(name, (model, *own, *asked, *tags))
+    return Label(name, (*tags, model, *own, *asked))
 
 
 def _in_common(group: Group) -> Iterator[str]:

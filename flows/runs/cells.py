@@ -50,14 +50,16 @@ from biasgrid.flows.terminal.markdown import plain
 from biasgrid.tasks.connectors.concurrency import run_concurrently
 from biasgrid.tasks.connectors.task import STOPPED, Label
 from biasgrid.tasks.connectors.workers import request_slots
-from biasgrid.tasks.evaluate.cell import Evaluation, JudgeSession, Spare
+from biasgrid.tasks.evaluate.cell import Evaluation
 from biasgrid.tasks.evaluate.controls import ControlQuestion
 from biasgrid.tasks.evaluate.judge import JudgeSampling
+from biasgrid.tasks.evaluate.second_opinions import JudgeSession, Spare
 from biasgrid.tasks.evaluate.task import evaluate
 from biasgrid.tasks.generate.cases import changed_models
 from biasgrid.tasks.prompt.batch.jobs import requests_waiting
-from biasgrid.tasks.prompt.prompt import CellSlots, Watch
+from biasgrid.tasks.prompt.prompt import CellSlots
 from biasgrid.tasks.prompt.reuse import open_models
+from biasgrid.tasks.prompt.tally import Watch
 from biasgrid.tasks.prompt.task import BatchReports, ModelSession, batch, prompt
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import record_planned

@@ -28,10 +28,11 @@ from biasgrid.flows.runs.cell_groups import shared_by
 from biasgrid.flows.runs.criteria import Rules, write_criteria
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.concurrency import run_concurrently
-from biasgrid.tasks.connectors.task import Label
-from biasgrid.tasks.evaluate.cell import Spare
+from biasgrid.tasks.connectors.task import Label, fit_tags
 from biasgrid.tasks.evaluate.controls import ControlQuestion, share_out
+from biasgrid.tasks.evaluate.second_opinions import Spare
 from biasgrid.tasks.generate.cases import land_cases
+from biasgrid.tasks.generate.stored_plans import read_plan
 from biasgrid.tasks.generate.task import generate
 from biasgrid.tasks.prompt.reuse import earlier_judgements, repeated_requests, reuse_judgements, reuse_replies
 from biasgrid.warehouse.storage.lake import Lake
@@ -39,13 +40,13 @@ from biasgrid.warehouse.storage.runs import Run, cells_frame, planned_cells, rec
 
 
 async def tag(run_id: str, resolved: Resolved, part: str | None = None) -> None:
-    """Adds tags of run, part, models, concerns, languages and requirements, and keeps the deployment's tags."""
+    """Adds to the deployment's tags those of run, part, concerns, languages, models and requirements that fit."""
     asked = resolved.requirements if isinstance(resolved, ResolvedScenario) else ()
     requirements = [f"requirement:{requirement.name}" for requirement in asked]
     about = [*sorted(resolved.concerns), *sorted(resolved.languages)]
-    own = [*run_tags(run_id, part), *resolved.targets, *about, *requirements]
+    own = [*run_tags(run_id, part), *about, *resolved.targets, *requirements]
     async with get_client() as client:
-        await client.update_flow_run(UUID(flow_run.id), tags=list(dict.fromkeys([*flow_run.tags, *own])))
+        await client.update_flow_run(UUID(flow_run.id), tags=fit_tags([*flow_run.tags, *own]))
 
 
 def run_tags(run_id: str, part: str | None = None) -> list[str]:
@@ -171,7 +172,7 @@ Planned = Sequence[tuple[Requirement, str]]
 
 def _land_plan(grid: Grid, plan: str) -> pl.DataFrame:
     lake, resolved = grid.lake, grid.resolved
-    instances, targets = lake.read_plan(plan), resolved.targets.values()
+    instances, targets = read_plan(lake, plan), resolved.targets.values()
     return land_cases(lake, grid.run.run_id, instances, targets, resolved.settings, resolved.catalog)
 
 
@@ -195,7 +196,7 @@ def _plans_label(grid: Grid, group: Planned) -> Label:
     about = f"{first.name} · {language}" if not more else f"{first.name} and {len(more):,} more"
     concerns = dict.fromkeys(part for one, language in group for part in (one.concern, language))
     names = dict.fromkeys(f"requirement:{one.name}" for one, _ in group)
-    return Label(f"generate · {about}", (*concerns, *names, *grid.tags))
+    return Label(f"generate · {about}", (*grid.tags, *concerns, *names))
 
 
 def record_criteria(grid: Grid) -> None:

@@ -22,6 +22,7 @@ from biasgrid.flows.runs.kinds import E, F, R, RunKind
 from biasgrid.flows.runs.options import RunOptions, flow_parameters
 from biasgrid.flows.runs.outcome import read_rows, resume_command
 from biasgrid.flows.runs.prepare import Prepared, open_lake, prepared_before, refuse_unnamed
+from biasgrid.flows.runs.run_state import describe_changed_files
 from biasgrid.flows.runs.session import run_session, share_caps
 from biasgrid.flows.telemetry import observer as telemetry
 from biasgrid.flows.telemetry.events import RunEnd
@@ -103,11 +104,14 @@ async def run_kind(
 ) -> E:
     """Executes a new or resumed run; `play` sends requests and reads replies."""
     lake: Lake | None = open_lake(given.data) if given.run_id else None
-    source = find_run(lake, given.run_id).scenario_resolved if lake else getattr(given, kind.source)
+    before = find_run(lake, given.run_id) if lake else None
+    source = before.scenario_resolved if before else getattr(given, kind.source)
     if source is None and given.models:
         source = kind.blank
     source = refuse_unnamed(source)
     prepared: Prepared[R] = prepared_before(kind.name) or kind.prepare(source, given, secret_blocks())
+    if before:
+        log_changed_files(before, prepared)
     lake = lake or open_lake(given.data)
     async with run_session(lake, prepared, given.run_id) as grid:
         loading = asyncio.create_task(asyncio.to_thread(load_warehouse))
@@ -119,6 +123,12 @@ async def run_kind(
     if found.incomplete:
         _alarm_incomplete(f"{kind.name} {prepared.resolved.name}", lake, grid.run.run_id, found)
     return completed_state(found)
+
+
+def log_changed_files(run: Run, prepared: Prepared[Any]) -> None:
+    """Logs which catalog files are not as when a run was planned that is resumed."""
+    if changed := describe_changed_files(run, prepared.resolved.catalog.hashes):
+        get_run_logger().warning("%s", changed)
 
 
 ALARM, RUN = "biasgrid.alarm.", "biasgrid.run."

@@ -36,6 +36,8 @@ REGISTRY: Final[Mapping[str, str]] = {
     "audit": "biasgrid.flows.audit.kind:AUDIT",
 }
 """Module of each run kind, by its name in the lake."""
+AUGMENTING: Final = frozenset({"augmentation", "contexts"})
+"""Catalog folders that no run reads."""
 Source = Any
 """A path, the content of a file as a dict, or as JSON."""
 
@@ -135,6 +137,8 @@ class RunKind(ABC, Generic[R, F, E]):
     """Formats of reports that other kinds lack."""
     lacks: ClassVar[tuple[str, ...]] = ()
     """Formats of reports that all other kinds have."""
+    folders: ClassVar[tuple[str, ...]]
+    """Catalog folders that its runs read and those of some other kind do not."""
     has_documents: ClassVar[bool] = False
     """Whether its prompts hold documents of people, so that bundles hold hashes in their place."""
     table: ClassVar[tuple[str, str]] = ("", "")
@@ -147,6 +151,11 @@ class RunKind(ABC, Generic[R, F, E]):
     @property
     def flow(self) -> str:
         return f"biasgrid.flows.{self.name}.flow:{self.name}"
+
+    def reads(self, file: str) -> bool:
+        """Whether its runs go by a catalog file, of that recorded name."""
+        above = _folders_of_some() & {*file.split("/")[:-1]}
+        return not above or bool(above & {*self.folders})
 
     def part(self, name: str) -> Any:
         """`module:function` of this kind's folder, imported at its first use."""
@@ -267,6 +276,11 @@ def find_kind(name: str) -> AnyKind:
 
 def all_kinds() -> list[AnyKind]:
     return [find_kind(name) for name in REGISTRY]
+
+
+@cache
+def _folders_of_some() -> frozenset[str]:
+    return AUGMENTING.union(*(kind.folders for kind in all_kinds()))
 
 
 def kinds_of_file(keys: Iterable[str]) -> list[AnyKind]:

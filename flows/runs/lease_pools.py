@@ -24,6 +24,15 @@ class Board(Protocol):
         so many of `total`, by default all, of what may be sent in a minute."""
         ...
 
+    def count_taken(self, name: str) -> int:
+        """Requests in flight to it."""
+        ...
+
+
+OWN, WAITING = "biasgrid:", "biasgrid-waiting:"
+"""Prefixes of the names of limits: of what a provider takes at once, and of the processes that wait for that."""
+WAITING_MOST = 1000
+
 
 @dataclass
 class Pool:
@@ -37,15 +46,34 @@ class Pool:
     """As granted to the board; more than is leased where the server let everything through or was lost, fewer
     where an operator has lowered the limit."""
     renewed_at: float = 0.0
+    prefix: str = OWN
 
     @property
     def name(self) -> str:
         """Of the limit; Prefect takes no `/` in it."""
-        return "biasgrid:" + re.sub(r"[^\w .:@+-]", ":", self.scope, flags=re.ASCII)
+        return self.prefix + re.sub(r"[^\w .:@+-]", ":", self.scope, flags=re.ASCII)
+
+    @property
+    def waiting_line(self) -> Pool:
+        """Another limit: a process that waits for its first slot of this one holds a slot there."""
+        return Pool(self.scope, WAITING_MOST, prefix=WAITING)
 
     @property
     def leased(self) -> int:
         return sum(self.leases.values())
+
+    @property
+    def surplus(self) -> UUID | None:
+        """The largest lease of at most half of what is held; None if there is none."""
+        small = [(slots, lease) for lease, slots in self.leases.items() if slots <= self.leased // 2]
+        return max(small)[1] if small else None
+
+
+def split_slots(slots: int) -> list[int]:
+    """A half, a quarter and a quarter, so that a part can be given back: Prefect takes back whole leases alone."""
+    half = slots // 2
+    quarter = (slots - half) // 2
+    return [part for part in (half, quarter, slots - half - quarter) if part]
 
 
 def lease_order(targets: Iterable[Target]) -> list[Pool]:

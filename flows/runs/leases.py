@@ -29,7 +29,7 @@ from prefect.runtime import flow_run
 from prefect.settings import get_current_settings
 
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.flows.runs.lease_pools import Board, LeaseLedger, Pool, lease_order
+from biasgrid.flows.runs.lease_pools import Board, LeaseLedger, Pool, lease_order, split_slots
 
 SWITCH = "BIASGRID_LEASES"
 """`off` disables sharing of limits."""
@@ -57,9 +57,10 @@ async def hold_leases(
     renew_s: float = RENEW_S,
 ) -> AsyncIterator[list[Pool]]:
     """Holds slots of the concurrency limits of all that `targets` need, at least one each, for which it waits; and
-    more, up to their own concurrency, as others give theirs back. Without a standing Prefect server
-    nothing is shared. A server in trouble ends nothing: what is held is kept. Leases that the `ledger` names as
-    left behind are released first."""
+    more, up to their own concurrency, as others give theirs back. While another process waits for its first slot,
+    it takes no more and gives back up to half of what it has. Without a standing Prefect server nothing is shared.
+    A server in trouble ends nothing: what is held is kept. Leases that the `ledger` names as left behind are
+    released first."""
     shared = lease_order(targets)
     if not shared or get_current_settings().api.url is None or os.environ.get(SWITCH) == "off":
         yield []
@@ -81,6 +82,8 @@ class _Lessee:
     round_s: float
     renew_s: float
     ledger: LeaseLedger | None = None
+    lines: list[Pool] = field(default_factory=list)
+    """Where this process waits."""
     keeper: asyncio.Task[None] | None = None
     troubled: bool = False
 
@@ -104,7 +107,11 @@ class _Lessee:
 
     def _note(self) -> None:
         if self.ledger:
-            self.ledger.note(lease_id for pool in self.pools for lease_id in pool.leases)
+            self.ledger.note(lease_id for pool in self._every for lease_id in pool.leases)
+
+    @property
+    def _every(self) -> list[Pool]:
+        return [*self.pools, *self.lines]
 
     async def end(self) -> None:
         if self.keeper is not None:
@@ -126,24 +133,34 @@ class _Lessee:
 
     async def _secure(self, pool: Pool, most: int) -> None:
         """Waits for the first slots; uses all if the server cannot report other users."""
-        waits = False
         while True:
             try:
                 limit = await self._limit(pool)
                 await self._adjust(pool, limit, most)
-                for held in self.pools:
+                for held in self._every:
                     await self._renew(held)
+                if not pool.slots and not self.lines:
+                    message = "waiting for a slot of the concurrency limit `%s`: all %d are taken by other runs"
+                    _logger().info(message, pool.name, limit.limit)
+                    await self._stand_in_line(pool.waiting_line)
             except TROUBLE as error:
                 self._warn_once(error)
                 if not pool.slots:
                     self._grant(pool, pool.need)
             if pool.slots:
-                return
-            if not waits:
-                message = "waiting for a slot of the concurrency limit `%s`: all %d are taken by other runs"
-                _logger().info(message, pool.name, limit.limit)
-            waits = True
+                return await self._leave_line()
             await asyncio.sleep(self.round_s)
+
+    async def _stand_in_line(self, line: Pool) -> None:
+        self.lines.append(line)
+        await self._limit(line)
+        await _finish(self._lease(line, 1))
+
+    async def _leave_line(self) -> None:
+        """What the server does not take back now expires."""
+        lines, self.lines = self.lines, []
+        await _finish(self._release(lines))
+        self._note()
 
     async def _tend(self, pool: Pool) -> None:
         try:
@@ -154,20 +171,44 @@ class _Lessee:
             self._warn_once(error)
 
     async def _adjust(self, pool: Pool, limit: GlobalConcurrencyLimitResponse, most: int) -> None:
-        """More slots, up to `most`, where some are free. Where an operator has lowered the limit, this process's
-        share of it: its lease stays as it is, for who gives back to lease less may find that taken, and of a limit
-        of 0 Prefect can take nothing back."""
+        """More slots, up to `most`, where some are free; fewer where none is and another process waits. Where an
+        operator has lowered the limit, this process's share of it: its lease stays as it is, for who gives back to
+        lease less may find that taken, and of a limit of 0 Prefect can take nothing back."""
         if not limit.active:  # lets everything through
             self._grant(pool, pool.need)
         elif pool.leased and limit.active_slots > limit.limit:
             share = pool.leased * limit.limit // limit.active_slots
             self._grant(pool, max(share, min(1, limit.limit)), limit.limit)
         else:
-            free = min(most - pool.leased, limit.limit - limit.active_slots)
-            if free > 0:
-                await _finish(self._lease(pool, free))  # the reply names what must be given back
+            free, waiting = limit.limit - limit.active_slots, await self._count_waiting(pool)
+            if pool.leased and waiting:
+                await self._make_room(pool, limit.limit, free)
+                return
+            if (more := min(most - pool.leased, -(-free // max(waiting, 1)))) > 0:
+                for part in split_slots(more):
+                    await _finish(self._lease(pool, part))  # the reply names what must be given back
             if pool.leased:
                 self._grant(pool, pool.leased, limit.limit)
+
+    async def _make_room(self, pool: Pool, limit: int, free: int) -> None:
+        """Gives back a part where none is free, once the requests that used it have ended."""
+        if free > 0 or (surplus := pool.surplus) is None:
+            self._grant(pool, pool.leased, limit)
+            return
+        left = pool.leased - pool.leases[surplus]
+        self._grant(pool, left, limit)
+        if self.model_pool.count_taken(pool.scope) <= left:
+            await self.client.release_concurrency_slots_with_lease(surplus)
+            del pool.leases[surplus]
+            self._note()
+
+    async def _count_waiting(self, pool: Pool) -> int:
+        """Processes that wait for their first slot."""
+        with suppress(ObjectNotFound):
+            async with asyncio.timeout(PATIENCE_S):
+                line = await self.client.read_global_concurrency_limit_by_name(pool.waiting_line.name)
+                return line.active_slots
+        return 0
 
     async def _lease(self, pool: Pool, slots: int) -> None:
         try:
@@ -214,15 +255,18 @@ class _Lessee:
 
     async def _gave_back(self) -> bool:
         """Whether all leases were released; the rest expires."""
-        for pool in self.pools:
+        await self._release(self._every)
+        self._note()
+        return not any(pool.leases for pool in self._every)
+
+    async def _release(self, pools: Iterable[Pool]) -> None:
+        for pool in pools:
             for lease_id in list(pool.leases):
                 try:
                     await self.client.release_concurrency_slots_with_lease(lease_id)
                     del pool.leases[lease_id]
                 except httpx.HTTPError as error:
                     self._warn_once(error)
-        self._note()
-        return not any(pool.leases for pool in self.pools)
 
     def _grant(self, pool: Pool, slots: int, total: int | None = None) -> None:
         pool.slots = slots

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import orjson
 import polars as pl
 import typer
 
 from biasgrid.flows.operations.environment import data_place
+from biasgrid.flows.runs.kinds import find_kind
 from biasgrid.warehouse.schemas import BENCHMARK, PROBE
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.run_lock import current_state
@@ -50,6 +51,26 @@ def _command(lake: Lake, run: Run, state: str, cap: str) -> str:
         return f"when it has ended: biasgrid show {run.run_id}{place}"
     raised = f" --{cap.replace('_', '-')} MORE" if cap else ""
     return f"resume with: biasgrid resume {run.run_id}{raised}{place}"
+
+
+def describe_changed_files(run: Run, now: Mapping[str, str]) -> str | None:
+    """Catalog files that changed since a run was planned, those first by which it goes; None if there are none."""
+    read, others = find_changed_files(run, now)
+    shown = [
+        f"{len(files)} {which} ({', '.join(files)})"
+        for files, which in ((read, "by which it goes"), (others, "that it does not read"))
+        if files
+    ]
+    return f"catalog files changed since run {run.run_id} was planned: {'; '.join(shown)}" if shown else None
+
+
+def find_changed_files(run: Run, now: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Names of catalog files with other hashes than the run recorded: those that its kind reads; the others."""
+    planned: dict[str, str] = orjson.loads(run.catalog_hashes or "{}")
+    unlike = {*planned.values()} ^ {*now.values()}  # by content: a library may have another path elsewhere
+    names = sorted({name for name, content in (*planned.items(), *now.items()) if content in unlike})
+    kind = find_kind(run.kind)
+    return [name for name in names if kind.reads(name)], [name for name in names if not kind.reads(name)]
 
 
 def data_option(lake: Lake) -> str:

@@ -192,6 +192,7 @@ def _cancelled_by_sigterm() -> Iterator[None]:
         task.cancel()
 
     loop.add_signal_handler(signal.SIGTERM, stop)
+    receive_sigterm()
     try:
         yield
     except asyncio.CancelledError as cancelled:
@@ -202,6 +203,11 @@ def _cancelled_by_sigterm() -> Iterator[None]:
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
         signal.signal(signal.SIGTERM, before)
+
+
+def receive_sigterm() -> None:
+    """Lets SIGTERM come, for which the process of a deployment's run waits from its start."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 
 def _begin_run(lake: Lake, prepared: Prepared[Any]) -> Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments.flow_runs import arun_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.runtime import flow_run
-from prefect.states import Cancelled, Cancelling, Completed, Failed
+from prefect.states import Cancelled, Cancelling, Completed, Crashed, Failed
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
@@ -41,7 +42,7 @@ from biasgrid.flows.scheduled.shards import Shard
 from biasgrid.flows.scheduled.turns import CANCELLED, is_cancelled
 from biasgrid.tasks.connectors.client.retry import format_seconds
 from biasgrid.tasks.connectors.concurrency import run_concurrently
-from biasgrid.tasks.connectors.task import NAME, Label
+from biasgrid.tasks.connectors.task import NAME, Label, fit_tags
 
 LOOK_S = 60.0
 """Interval in seconds of worker checks; Prefect marks a worker offline after 90 seconds."""
@@ -90,6 +91,8 @@ PAUSES_S = (0.0, 10.0, 60.0)
 """Delays in seconds before a lost shard is dispatched again, because failures may be temporary."""
 AWAY_PAUSES_S = (60.0, 120.0, 240.0, 480.0, 900.0)
 """Delays in seconds before a shard is dispatched again whose provider is away; the last one is repeated."""
+UNBEGUN: Final = "Unbegun"
+"""State of a shard's flow run that a worker has taken and no process has begun: its machine was lost before."""
 HOPELESS: Final = (AWAY, STOPPED)
 """States of a shard at whose end the rest of its models is not asked either."""
 MOMENT: Final = timedelta(milliseconds=1)
@@ -111,6 +114,9 @@ class Round:
     nth: int = 1
     """Which pass over the shards it is."""
     poll_s: float = ROUND_S
+    begin_s: float = 300.0
+    """Seconds until a shard that was taken and that no process has begun is dispatched again; twice as many each
+    time, as machines may start slowly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +220,7 @@ async def refuse_unknown(deployment: str) -> None:
 
 
 def _label(shard: Shard, night: Round) -> Label:
-    return Label(f"shard · {shard.title}", (*shard.models, *run_tags(night.run_id, shard.part)))
+    return Label(f"shard · {shard.title}", (*run_tags(night.run_id, shard.part), *shard.models))
 
 
 @task(name="shard", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)
@@ -222,14 +228,16 @@ async def watch_shard(shard: Shard, night: Round, lanes: Lanes, label: Label) ->
     """Runs one shard until it succeeds, has no attempts left or is past the deadline; a Lost is the data of its
     failed state."""
     label.attach()
-    lost = away = 0
+    lost = away = unbegun = 0
     while True:
-        async with _flow_run(shard, night, lanes, lost + away) as (client, run):
-            state = await _final_state(client, run.id, shard, lanes)
+        async with _flow_run(shard, night, lanes, lost + away + unbegun) as (client, run):
+            state = await _final_state(client, run.id, shard, lanes, night.begin_s * 2**unbegun)
         if state.is_completed():
             return Completed(message=state.message)
         if state.name == AWAY:
             pause_s, away = _pause_before_next(night, away), away + 1
+        elif state.name == UNBEGUN:
+            pause_s, unbegun = 0.0, unbegun + 1
         else:
             is_over = state.is_cancelled() or state.name in ASKED or lost >= night.takeovers
             pause_s, lost = None if is_over else PAUSES_S[min(lost, len(PAUSES_S) - 1)], lost + 1
@@ -314,21 +322,30 @@ async def _dispatch(shard: Shard, night: Round, attempt: int, due: datetime) -> 
         },
         scheduled_time=due,
         flow_run_name=f"shard · {shard.title}",
-        tags=[*run_tags(night.run_id, shard.part), *shard.models],
+        tags=fit_tags([*run_tags(night.run_id, shard.part), *shard.models]),
         idempotency_key=f"{night.run_id}-{shard.part}-{flow_run.id}-{flow_run.run_count}-{night.nth}-{attempt}"
         f"-{shard.max_requests}-{shard.max_cost}",
         timeout=0,
     )
 
 
-async def _final_state(client: PrefectClient, flow_run_id: UUID, shard: Shard, lanes: Lanes) -> State[Any]:
-    """Final state of a flow run, tolerating temporary server outages."""
+async def _final_state(
+    client: PrefectClient, flow_run_id: UUID, shard: Shard, lanes: Lanes, begin_s: float
+) -> State[Any]:
+    """Final state of a flow run, tolerating temporary server outages; Unbegun after `begin_s` seconds without a
+    process."""
+    taken_at: float | None = None
     while True:
         try:
             found = await client.read_flow_run(flow_run_id)
             lanes.note(shard, found.state)
             if found.state and found.state.is_final():
                 return await _intended_state(client, found)
+            is_taken = bool(found.state and found.state.is_pending())
+            taken_at = (taken_at or time.monotonic()) if is_taken else None
+            if taken_at and time.monotonic() - taken_at > begin_s:
+                why = f"no process has begun it within {format_seconds(begin_s)}"
+                await client.set_flow_run_state(flow_run_id, Crashed(name=UNBEGUN, message=why))
         except httpx.HTTPError as error:
             get_run_logger().warning("Prefect's server does not answer: %s", type(error).__name__)
         except ObjectNotFound:

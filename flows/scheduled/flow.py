@@ -30,7 +30,7 @@ from biasgrid.flows.benchmark.sections import publish
 from biasgrid.flows.benchmark.summary import NightTables
 from biasgrid.flows.benchmark.trend_chart import publish_pictures
 from biasgrid.flows.runs.context import Grid, generate_stage, land_replies_of_other_runs, run_tags
-from biasgrid.flows.runs.driver import conclude, run_flow, scenario_name
+from biasgrid.flows.runs.driver import conclude, log_changed_files, run_flow, scenario_name
 from biasgrid.flows.runs.outcome import resume_command
 from biasgrid.flows.runs.prepare import Prepared, open_lake, refuse_unnamed
 from biasgrid.flows.runs.session import Terminated, coordinate_run
@@ -154,9 +154,12 @@ async def _break_off(given: NightOptions, error: Exception) -> State[Any]:
 
 async def _run_night(given: NightOptions) -> Outcome | State[Any]:
     lake, run_id = open_lake(given.data), given.run_id or run_id_of(flow_run.tags)
-    source = find_run(lake, run_id).scenario_resolved if run_id else refuse_unnamed(given.scenario)
+    before = find_run(lake, run_id) if run_id else None
+    source = before.scenario_resolved if before else refuse_unnamed(given.scenario)
     own = BenchmarkOptions(**given.pick("max_cost", "max_requests")) if run_id else given
     prepared = Prepared(BENCHMARK.unsent(source, own))
+    if before:
+        log_changed_files(before, prepared)
     deadline = datetime.now(UTC) + timedelta(seconds=read_deadline(given.deadline))
     await refuse_unknown(given.deployment)
     async with coordinate_run(lake, prepared, run_id) as grid:

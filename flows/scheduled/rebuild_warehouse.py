@@ -11,6 +11,7 @@ from prefect.artifacts import acreate_table_artifact
 
 from biasgrid.flows.runs.driver import report_user_errors
 from biasgrid.flows.runs.prepare import existing_lake
+from biasgrid.flows.runs.session import receive_sigterm
 from biasgrid.warehouse.expectations.process import start_inspector
 from biasgrid.warehouse.storage.journal import recover
 from biasgrid.warehouse.storage.lake import Lake
@@ -25,6 +26,7 @@ async def rebuild_warehouse(data: str | None = None, expectations: bool = True) 
         data: directory of the lake and the warehouse; None: `BIASGRID_DATA`, or `data`
         expectations: the new file replaces the old one only if lake and marts are as expected
     """
+    receive_sigterm()
     lake = existing_lake(data)
     begun = time.monotonic()
     await asyncio.to_thread(_rebuild, lake, expectations)

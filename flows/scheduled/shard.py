@@ -6,7 +6,6 @@ import asyncio
 from functools import partial
 from typing import Any
 
-import orjson
 import polars as pl
 from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
@@ -21,6 +20,7 @@ from biasgrid.flows.runs.cells import cells_stage
 from biasgrid.flows.runs.driver import report_user_errors
 from biasgrid.flows.runs.outcome import resume_command
 from biasgrid.flows.runs.prepare import Prepared, open_lake
+from biasgrid.flows.runs.run_state import find_changed_files
 from biasgrid.flows.runs.session import Terminated, run_part, share_caps
 from biasgrid.flows.scheduled.gaps import read_gaps, shard_state
 from biasgrid.flows.scheduled.shards import Shard, part_of
@@ -91,11 +91,8 @@ def own_cells(
 
 
 def refuse_other_catalogs(run: Run, prepared: Prepared[ResolvedScenario]) -> None:
-    """Raises UserError if the catalog files differ from those the run was planned with."""
-    planned: dict[str, str] = orjson.loads(run.catalog_hashes)
-    here = prepared.resolved.catalog.hashes  # a library may have another path here
-    unlike = {*planned.values()} ^ {*here.values()}
-    differing = sorted({name for name, content in (*planned.items(), *here.items()) if content in unlike})
+    """Raises UserError if catalog files by which the run goes differ from those it was planned with."""
+    differing, _ = find_changed_files(run, prepared.resolved.catalog.hashes)
     if differing:
         what = f"this machine's catalogs are not those of run `{run.run_id}`: {', '.join(differing[:5])}"
         remedy = "give every worker the same release, BIASGRID_CATALOG and library"

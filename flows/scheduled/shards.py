@@ -133,7 +133,8 @@ def _split(
     for own in rest.partition_by("model", maintain_order=True):
         blocks = split(own, counts[own["model"][0]])
         for nth, block in enumerate(blocks, 1):
-            named = _name(block, every, f"{nth} of {len(blocks)}" if len(blocks) > 1 else "")
+            width = len(str(len(blocks)))  # so that they sort by name
+            named = _name(block, every, f"{nth:0{width}} of {len(blocks)}" if len(blocks) > 1 else "")
             yield _measure(named, block, resolved, basis)
 
 
