@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import duckdb
 
-from biasgrid.tasks.report.charts.theme import INK, REQUIREMENTS, Picture, draw_picture, make_chart
+from biasgrid.tasks.report.charts.theme import INK, Picture, Words, draw_picture, make_chart
 from biasgrid.warehouse.build.macros import define
 
 FOLDER = Path(__file__).resolve().parent / "statistics"
@@ -37,7 +37,7 @@ def _draw_tolerance(lowest: float) -> Any:
 
 
 def _draw_intervals(rows: list[dict[str, Any]]) -> Any:
-    words = REQUIREMENTS
+    words = Words.of_kind("benchmark")
     base = make_chart(rows).encode(y=alt.Y("label:N", sort=None, title=None))
     x = alt.X(
         "low:Q",

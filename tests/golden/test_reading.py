@@ -10,14 +10,17 @@ from support.gold_replies import DOCUMENT, HELD_OUT, make_table, measure, read_g
 LANGUAGES = ("ca_es", "en_us", "es_es")
 FLOORS = {
     "plain": {"passed": 0.99, "failed": 0.985, "read": 0.99, "recall": 0.98},
-    "hard": {"passed": 0.93, "failed": 0.905, "read": 0.95, "recall": 0.745},
+    "hard": {"passed": 0.945, "failed": 0.905, "read": 0.95, "recall": 0.76},
 }
 """Least precision and recall. The numbers only go up."""
 HELD_OUT_FLOORS = {
     "plain": {"passed": 0.97, "failed": 0.97, "read": 0.97, "recall": 0.95},
     "hard": {"passed": 0.85, "failed": 0.84, "read": 0.90, "recall": 0.65},
 }
-SECOND_FLOORS = {"passed": 0.85, "failed": 0.7, "recall": 0.6}
+HARDER_FLOORS = {
+    "held out, second": {"passed": 0.85, "failed": 0.72, "recall": 0.62},
+    "held out, third": {"passed": 0.9, "failed": 0.68, "recall": 0.5},
+}
 FALSE_PASSES = {"plain": 0.0, "hard": 0.03}
 """Greatest share of replies without an answer that pass. The numbers only go down."""
 
@@ -33,11 +36,13 @@ def test_replies_of_known_meaning_are_read_as_what_they_mean(language, difficult
     assert found["false_passes"] / silent.height <= FALSE_PASSES[difficulty]
 
 
-@pytest.mark.parametrize("name", HELD_OUT)
-@pytest.mark.parametrize("difficulty", HELD_OUT_FLOORS)
+@pytest.mark.parametrize(
+    ("difficulty", "name"),
+    [("plain", "held out"), ("plain", "held out, second"), *(("hard", name) for name in HELD_OUT)],
+)
 def test_replies_that_are_new_to_the_reader_are_read_alike(difficulty, name):
     found = measure(read_gold(HELD_OUT[name]).filter(pl.col("difficulty") == difficulty))
-    floors = HELD_OUT_FLOORS[difficulty] | (SECOND_FLOORS if "second" in name and difficulty == "hard" else {})
+    floors = HELD_OUT_FLOORS[difficulty] | (HARDER_FLOORS.get(name, {}) if difficulty == "hard" else {})
     assert not {name: found[name] for name, floor in floors.items() if found[name] < floor}
 
 

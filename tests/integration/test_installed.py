@@ -1,5 +1,6 @@
 """The wheel next to other packages: a user's own `flows/`, `tasks.py` and `catalogs/`, and a foreign wheel's."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -117,6 +118,18 @@ def test_the_python_entry_and_the_server_are_ours_next_to_a_users_own_packages(i
     found = "from biasgrid.deployments.serving import serve; print(serve.__module__)"
     assert installed.run("-P", "-c", found).strip() == "biasgrid.deployments.serving"
     assert "Usage" in installed.run("-P", "-c", COMMAND, "serve", "--help")
+
+
+def test_the_notebook_runs_outside_the_checkout(installed):
+    installed.run("-P", "-c", COMMAND, "run", "tiny.yaml", "--data", "data", "--yes", code=1)
+    notebook = json.loads((ROOT / "docs" / "guides" / "analysis.ipynb").read_text(encoding="utf-8"))
+    code = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    shown = "import biasgrid; print(biasgrid.__file__, findings['requirement'].to_list(), weakest.height)"
+    assert installed.run("-P", "-c", "\n".join([*code, shown])).split() == [
+        str(installed.packages / "biasgrid" / "__init__.py"),
+        "['Tiny']",
+        "1",
+    ]
 
 
 OLD_ENTRYPOINT = """

@@ -7,15 +7,17 @@ are planted in points of selection; names may differ among themselves, or one of
 """
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 from rig.table import table
 
+from biasgrid.flows.audit.forecast import documents_for_equality
 from biasgrid.warehouse.build.macros import define
 from biasgrid.warehouse.build.models import load_models
 
 IDENTITIES, DISCORDANCE, MARGIN = 16, 0.1, 3.0
+ENOUGH = documents_for_equality(MARGIN, IDENTITIES, DISCORDANCE)
 PAIRS = """
     create or replace table intermediate.int_decision_pairs as
     with cells as (
@@ -87,22 +89,30 @@ class Planted:
 FAIR = 0.05
 PLANTED = (
     Planted(0, 25, most_alarms=FAIR),
-    Planted(0, 72, most_alarms=FAIR, least_equivalent=0.5),
+    Planted(0, 72, most_alarms=FAIR),
+    Planted(0, ENOUGH, most_alarms=FAIR, least_equivalent=0.78),
     Planted(0, 170, most_alarms=FAIR, least_equivalent=0.9),
     Planted(0, 72, spread=2, most_alarms=FAIR),
     Planted(0, 72, quirk=-30, most_alarms=FAIR),
-    Planted(-5, 25, least_power=0.78, most_equivalent=0.05),
-    Planted(5, 25, least_power=0.78, most_equivalent=0.05),
+    Planted(0, 72, quirk=30, most_alarms=FAIR),
+    Planted(-5, 25, least_power=0.78, most_equivalent=0),
+    Planted(5, 25, least_power=0.78, most_equivalent=0),
+    Planted(-5, 72, least_power=0.99, most_equivalent=0),
+    Planted(5, 72, least_power=0.99, most_equivalent=0),
     Planted(-3, 72, least_power=0.78),
     Planted(3, 72, least_power=0.78),
     Planted(-2, 170, least_power=0.78),
     Planted(2, 170, least_power=0.78),
-    Planted(-5, 170, least_power=0.99, most_equivalent=0.01),
-    Planted(-10, 25, least_power=0.99, most_equivalent=0.0),
+    Planted(-5, 170, least_power=0.99, most_equivalent=0),
+    Planted(5, 170, least_power=0.99, most_equivalent=0),
+    Planted(-10, 25, least_power=0.99, most_equivalent=0),
+    Planted(10, 25, least_power=0.99, most_equivalent=0),
 )
 MEASURED = ("intermediate.int_audit_comparisons", "intermediate.int_pair_variances", "marts.score_shifts")
 NOISE = 0.02
 """Two standard errors of a share of 5% in 500 runs."""
+APART = 0.06
+"""Two and a third standard errors of the difference of two shares of 80% in 500 runs."""
 
 
 RARE = """
@@ -193,14 +203,24 @@ def judge(planted: Planted, found: dict[str, float]) -> list[str]:
     return wrong
 
 
+def differ_when_reversed(found: dict[Planted, dict[str, float]]) -> list[str]:
+    """Gaps that are found more often in one direction."""
+    twins = [(own, replace(own, gap=-own.gap)) for own in found if own.gap > 0]
+    return [
+        f"{own.gap:g} points with {own.documents} documents"
+        for own, twin in twins
+        if abs(found[own]["found"] - found[twin]["found"]) > APART
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=500)
     runs = parser.parse_args().runs
-    rows, failed = [], False
+    rows, failed, measured = [], False, dict[Planted, dict[str, float]]()
     with open_warehouse() as warehouse:
         for number, planted in enumerate(PLANTED):
-            found = measure(warehouse, planted, runs, (number + 1) / 100)
+            found = measured[planted] = measure(warehouse, planted, runs, (number + 1) / 100)
             wrong = judge(planted, found)
             failed |= bool(wrong)
             shares = (f"{found[name]:.3f}" for name in ("alarms", "found", "covered", "equivalent"))
@@ -209,7 +229,9 @@ def main() -> None:
         failed |= measure_ratios(warehouse, runs)
     names = ("gap", "documents", "SD of names", "quirk", "alarms", "found", "covered", f"within {MARGIN:g}", "")
     print(table(f"{runs} runs a row", names, rows))
-    raise SystemExit(failed)
+    uneven = differ_when_reversed(measured)
+    print("found more often in one direction:", ", ".join(uneven) or "none")
+    raise SystemExit(failed or bool(uneven))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from rig.table import at_most, table
 from rig.timing import seconds, time_of
 
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells
 from biasgrid.warehouse.storage.lake import Lake
 
 BUILD_S, BUILD_MB, GROWTH, AGAIN_S = 25.0, 6 * 1024.0, 1.0, 3.0
@@ -95,7 +95,9 @@ def judge_again(lake: Lake) -> None:
     cells = [path.stem for path in lake.files("cases", run_id)][: AGAIN // PER_CELL]
 
     async def judge() -> int:
-        return sum([await evaluate_cell(lake, run_id, cell_id, Evaluation("again", catalog)) for cell_id in cells])
+        return sum(
+            [await evaluate_cells(lake, run_id, [cell_id], Evaluation("again", catalog)) for cell_id in cells]
+        )
 
     took, verdicts = time_of(lambda: asyncio.run(judge()))
     for path in lake.files("verdicts", run_id, "again-*"):

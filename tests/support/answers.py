@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from biasgrid.tasks.report.answer import Answer, ModelAnswer, Phrases
+from biasgrid.tasks.report.answer import Answer, ModelAnswer
 from biasgrid.tasks.report.checks import Check
+from biasgrid.tasks.report.phrases import Phrases
 from biasgrid.tasks.report.verdicts import State
 from biasgrid.warehouse.storage.runs import Run
 

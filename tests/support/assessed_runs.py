@@ -50,7 +50,8 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
 
 async def _run_probe(lake: Any, resolved: Any, prompts: Any, asked: Any) -> str:
     from biasgrid.tasks.connectors.client.model_pool import ModelPool
-    from biasgrid.tasks.evaluate.probe_verdicts import evaluate_trials
+    from biasgrid.tasks.evaluate.cell import Evaluation, land_readings
+    from biasgrid.tasks.evaluate.probe_verdicts import judge_trials
     from biasgrid.tasks.probe.cases import land_cases
     from biasgrid.tasks.prompt.prompt import prompt_cell
     from biasgrid.warehouse.build.build import build
@@ -65,7 +66,7 @@ async def _run_probe(lake: Any, resolved: Any, prompts: Any, asked: Any) -> str:
             await prompt_cell(lake, cases, resolved.targets[cell["model"]], model_pool, retries=0)
     _say_hostile(lake, run.run_id)
     for cell_id in cells["cell_id"]:
-        evaluate_trials(lake, run.run_id, cell_id, run.run_id, resolved.catalog)
+        land_readings(lake, run.run_id, [cell_id], Evaluation(run.run_id, resolved.catalog), judge_trials)
     run.record(lake, "completed")
     build(lake)
     return run.run_id
@@ -101,7 +102,8 @@ def talked(tmp_path_factory: pytest.TempPathFactory) -> Assessed:
 
 async def _run_interaction(lake: Any, resolved: Any, planned: Any) -> str:
     from biasgrid.tasks.connectors.client.model_pool import ModelPool
-    from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
+    from biasgrid.tasks.evaluate.assignment_verdicts import assignment_verdicts
+    from biasgrid.tasks.evaluate.cell import Evaluation, land_readings
     from biasgrid.tasks.interaction.task import PlayCell, interact_cell, land_plays
     from biasgrid.warehouse.build.build import build
     from biasgrid.warehouse.storage.runs import begin_run, record_planned
@@ -115,7 +117,7 @@ async def _run_interaction(lake: Any, resolved: Any, planned: Any) -> str:
             await interact_cell(lake, PlayCell(planned=plays, retries=0), model_pool)
     _say_hostile_in_talks(lake, run.run_id)
     for plays in by_cell:
-        land_assignments(lake, run.run_id, plays[0].cell_id, catalog, run.run_id)
+        land_readings(lake, run.run_id, [plays[0].cell_id], Evaluation(run.run_id, catalog), assignment_verdicts)
     run.record(lake, "completed")
     build(lake)
     return str(run.run_id)
@@ -183,7 +185,12 @@ def _rows_of_session(
     asked = {"requirement": "doctor-nurse", "concern": "sexism", "language": "en_us", "input": strategy}
     named = {"provider": "own", "model": "own/target"}
     asked |= {"template_id": "t", "template_text": "nurse to women"}
-    key = {"instance_id": session, "sample": number, "request_key": session, "facets": '{"axis": "gender"}'}
+    key = {
+        "instance_id": session,
+        "sample": number,
+        "request_key": session,
+        "facets": '{"axis": "gender", "stigmatised": "women"}',
+    }
     yield "cases", ids | asked | named | key
     at = datetime(2026, 3, 1, tzinfo=UTC)
     judged = {"evaluation_id": run_id, "template_id": "t", "assessor": "own/judge", "judged_at": at}

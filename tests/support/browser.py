@@ -53,10 +53,17 @@ class Browser:
     _left: bytes = b""
 
     def open(self, path: Path, address: str = "") -> None:
-        """Opens a page and waits until it has been drawn."""
+        """Opens a page and waits until it has been drawn: its scripts stand behind what they draw."""
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=f"{path.as_uri()}{address}")
-        self.wait("document.querySelector('main') && !document.querySelector('[aria-busy=true]')")
+        drawn = "document.querySelector('main') && !document.querySelector('[aria-busy=true]')"
+        self.wait(f"document.readyState !== 'loading' && {drawn}")
+
+    def visit(self, address: str, *texts: str) -> str:
+        """Opens a page of a server and waits until it shows these texts; all of its text."""
+        self.call("Page.navigate", url=address)
+        self.wait(f"{json.dumps(texts)}.every((one) => document.body && document.body.innerText.includes(one))")
+        return str(self.ask("document.body.innerText"))
 
     def wait(self, condition: str) -> None:
         until = time.monotonic() + PATIENCE_S

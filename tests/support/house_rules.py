@@ -363,6 +363,15 @@ def kind_names(tree: Tree, kinds: Collection[str], places: Collection[str]) -> l
     ]
 
 
+def files_naming(tree: Tree, kind: str) -> list[str]:
+    """Files other than its own that name a run kind, be it in a comment: what adding one takes. Its own have its
+    name in their path."""
+    name = re.compile(rf"(?<![a-zA-Z]){kind}s?(?![a-z])|{kind.title()}|{kind.upper()}")
+    files = (path for path in tree.files("*.py", "*.sql", "*.yml") if "__pycache__" not in path.parts)
+    found = {path.relative_to(tree.root).as_posix(): path for path in files}
+    return [at for at, path in found.items() if kind not in at and name.search(path.read_text(encoding="utf-8"))]
+
+
 def _literals(module: Module, *, everywhere: bool) -> Iterator[ast.Constant]:
     """String literals of a module: all of them, or those of its comparisons."""
     roots = [module.tree] if everywhere else [one for one in ast.walk(module.tree) if isinstance(one, ast.Compare)]

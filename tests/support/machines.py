@@ -1,29 +1,32 @@
 """Real servers on loopback: PostgreSQL, Prefect with authentication; and machines that have biasgrid installed
 from its wheel, each in an environment of its own."""
 
-import base64
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
+import time
 import urllib.error
 import urllib.request
 import venv
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from starlette.responses import JSONResponse
 
 from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.deployments.serving import LEASES
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 from support.paths import ROOT
-from support.prefect_server import prefect_server
+from support.prefect_server import ask_api, prefect_server
 from support.processes import clean_environment, free_port, kill_group, wait_until
 
 SECRET = "drill:a-secret-of-the-server"
@@ -97,8 +100,8 @@ def as_postgres() -> list[str]:
     return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres | None]:
+@contextmanager
+def postgres_server() -> Iterator[Postgres | None]:
     """A PostgreSQL server with an empty database; None where this machine has none."""
     found = next((path for path in sorted(Path("/usr/lib/postgresql").glob("*/bin")) if path.is_dir()), None)
     initdb = shutil.which("initdb", path=str(found) if found else None)
@@ -115,29 +118,48 @@ def postgres() -> Iterator[Postgres | None]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-@dataclass(frozen=True)
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres | None]:
+    with postgres_server() as running:
+        yield running
+
+
+@dataclass
 class Server:
     """Prefect's server, which answers who knows its secret."""
 
-    url: str
-    log: Path
+    home: Path
     database: str | None
+    port: int = field(default_factory=free_port)
+    running: ExitStack = field(default_factory=ExitStack)
+
+    def serve(self) -> None:
+        environment = bare_environment(
+            PREFECT_SERVER_API_AUTH_STRING=SECRET,
+            PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY="PT5S",
+            PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS="5",
+            **LEASES,
+            **({"PREFECT_API_DATABASE_CONNECTION_URL": self.database} if self.database else {}),
+        )
+        self.process = self.running.enter_context(prefect_server(self.home, environment, self.port)).process
+
+    def restart(self, number: signal.Signals) -> None:
+        """Ends it by a signal, and starts it again at the same address."""
+        self.process.send_signal(number)
+        self.process.wait(60)
+        self.running.close()
+        self.serve()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/api"
 
     @property
     def environment(self) -> dict[str, str]:
         return {"PREFECT_API_URL": self.url, "PREFECT_API_AUTH_STRING": SECRET}
 
     def ask(self, path: str, body: Any = None, secret: str | None = SECRET, method: str | None = None) -> Any:
-        """What the API answers, as JSON; raises urllib's HTTPError."""
-        request = urllib.request.Request(f"{self.url}{path}", method=method)
-        if body is not None:
-            request.data = json.dumps(body).encode()
-            request.add_header("Content-Type", "application/json")
-        if secret is not None:
-            request.add_header("Authorization", f"Basic {base64.b64encode(secret.encode()).decode()}")
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            text = answer.read()
-        return json.loads(text) if text else None
+        return ask_api(self.url, path, body, secret, method)
 
     def flow_runs(self, flow: str) -> list[dict[str, Any]]:
         """The runs of a flow, oldest first, those that are only scheduled for later left out."""
@@ -170,14 +192,10 @@ class Server:
 @pytest.fixture(scope="module")
 def server(place: Path, postgres: Postgres | None) -> Iterator[Server]:
     """Prefect's server, on PostgreSQL where there is one."""
-    environment = bare_environment(
-        PREFECT_SERVER_API_AUTH_STRING=SECRET,
-        PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY="PT5S",
-        PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS="5",
-        **({"PREFECT_API_DATABASE_CONNECTION_URL": postgres.url} if postgres else {}),
-    )
-    with prefect_server(place / "server", environment) as started:
-        yield Server(started.api, started.home / "server.log", postgres and postgres.url)
+    made = Server(place / "server", postgres and postgres.url)
+    with made.running:
+        made.serve()
+        yield made
 
 
 @dataclass
@@ -275,6 +293,10 @@ class Endpoint:
     port: int
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Model and prompt of each request."""
+    last_asked: dict[tuple[str, str], float] = field(default_factory=dict)
+    """When each was asked for the last time, in seconds of the system's clock."""
+    refused: dict[str, int] = field(default_factory=dict)
+    """Status with which the requests of a model are refused."""
     running: ExitStack = field(default_factory=ExitStack)
 
     def serve(self, respondents: list[dict[str, Any]], folder: Path) -> None:
@@ -283,14 +305,14 @@ class Endpoint:
         (folder / "respondents").mkdir(parents=True, exist_ok=True)
         for one in respondents:
             (folder / "respondents" / f"{one['id']}.yaml").write_text(yaml.safe_dump(one), encoding="utf-8")
-        app = build_app(load_catalog(overlay=folder), "fair")
-        app.add_middleware(_Noting, asked=self.asked)
+        app = build_app(load_catalog(overlay=folder), "fair", journal=folder / "requests.jsonl")
+        app.add_middleware(_Noting, endpoint=self)
         self.running.enter_context(RunningServer(app, port=self.port))
 
 
 class _Noting:
-    def __init__(self, app: Any, asked: list[tuple[str, str]]) -> None:
-        self.app, self.asked = app, asked
+    def __init__(self, app: Any, endpoint: Endpoint) -> None:
+        self.app, self.endpoint = app, endpoint
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http" or scope["method"] != "POST":
@@ -300,7 +322,13 @@ class _Noting:
         while messages[-1].get("more_body"):
             messages.append(await receive())
         body = json.loads(b"".join(message.get("body", b"") for message in messages))
-        self.asked.append((body["model"], body["messages"][-1]["content"]))
+        asked = body["model"], body["messages"][-1]["content"]
+        self.endpoint.asked.append(asked)
+        self.endpoint.last_asked[asked] = time.time()
+        if status := self.endpoint.refused.get(body["model"]):
+            refusal = JSONResponse({"error": {"message": "Not for this account."}}, status)
+            await refusal(scope, receive, send)
+            return
 
         async def again() -> Any:
             return messages.pop(0) if messages else await receive()

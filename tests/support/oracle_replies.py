@@ -115,6 +115,7 @@ def _case(number: int, row: dict[str, object]) -> dict[str, object]:
 def _response(number: int, row: dict[str, object]) -> dict[str, object]:
     defaults = dict.fromkeys(RESPONSES.names) | {
         "run_id": "run",
+        "cell_id": "cell",
         "response_id": f"response-{number}",
         "request_key": f"key of case-{number}",
         "purpose": "subject",

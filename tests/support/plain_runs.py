@@ -8,7 +8,7 @@ import polars as pl
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.entries import Requirement
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells
 from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.tasks.prompt.prompt import prompt_cell
@@ -47,4 +47,4 @@ async def _run_cell(
 ) -> None:
     cases = lake.read("cases", run_id, cell["cell_id"])
     await prompt_cell(lake, cases, resolved.targets[cell["model"]], model_pool, retries=0)
-    await evaluate_cell(lake, run_id, cell["cell_id"], Evaluation(run_id, resolved.catalog))
+    await evaluate_cells(lake, run_id, [cell["cell_id"]], Evaluation(run_id, resolved.catalog))

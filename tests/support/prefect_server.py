@@ -1,18 +1,21 @@
 """A Prefect server on a free port, with a home of its own."""
 
+import base64
+import json
 import os
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from support.processes import free_port, wait_until
 
-START_S = 120.0
+START_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -20,21 +23,24 @@ class PrefectServer:
     """A running server; `api` is its address."""
 
     api: str
-    pid: int
+    process: subprocess.Popen[bytes]
     home: Path
 
 
 @contextmanager
-def prefect_server(home: Path, environment: dict[str, str] | None = None) -> Iterator[PrefectServer]:
+def prefect_server(
+    home: Path, environment: Mapping[str, str] | None = None, port: int | None = None, *, has_ui: bool = False
+) -> Iterator[PrefectServer]:
     """Serves until the block ends; ready, and its database migrated, when it begins."""
     home.mkdir(parents=True, exist_ok=True)
-    port = free_port()
-    command = [*(sys.executable, "-m", "prefect", "server", "start"), "--port", str(port), "--no-ui"]
+    port = port or free_port()
+    command = [*(sys.executable, "-m", "prefect", "server", "start"), "--port", str(port)]
+    command += [] if has_ui else ["--no-ui"]
     base = os.environ if environment is None else environment
     quiet = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1", "PREFECT_HOME": str(home)}
-    with (home / "server.log").open("wb") as log:
+    with (home / "server.log").open("ab") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env={**base, **quiet})
-    server = PrefectServer(f"http://127.0.0.1:{port}/api", process.pid, home)
+    server = PrefectServer(f"http://127.0.0.1:{port}/api", process, home)
     try:
         wait_until(lambda: process.poll() is not None or _is_healthy(server), patience_s=START_S, every_s=0.1)
         assert process.poll() is None, (home / "server.log").read_text()[-2000:]
@@ -50,6 +56,19 @@ def _is_healthy(server: PrefectServer) -> bool:
             return True
     except (urllib.error.URLError, OSError):
         return False
+
+
+def ask_api(api: str, path: str, body: Any = None, secret: str | None = None, method: str | None = None) -> Any:
+    """What a server's API answers, as JSON; raises urllib's HTTPError."""
+    request = urllib.request.Request(f"{api}{path}", method=method)
+    if body is not None:
+        request.data = json.dumps(body).encode()
+        request.add_header("Content-Type", "application/json")
+    if secret is not None:
+        request.add_header("Authorization", f"Basic {base64.b64encode(secret.encode()).decode()}")
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        text = answer.read()
+    return json.loads(text) if text else None
 
 
 def send_pending_events() -> None:

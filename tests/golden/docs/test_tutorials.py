@@ -1,4 +1,4 @@
-"""Every tutorial can be followed: its files are written and its commands run, in order, in an empty folder."""
+"""Every tutorial can be followed in an empty folder: its commands run, in order, and print what it shows."""
 
 import os
 import re
@@ -32,6 +32,13 @@ def as_script(page: Path) -> str:
                 code = EXPECTED.search(line)
                 lines += [EXPECTED.sub("", line), f"expect {code[1] if code else 0} {shlex.quote(line)}"]
     return "\n".join(lines)
+
+
+def shown_lines(page: Path) -> set[str]:
+    """What a page shows of what its commands print, without their spaces."""
+    parts = PART.findall(page.read_text(encoding="utf-8"))
+    lines = (line for language, title, text in parts if language == "text" for line in text.splitlines())
+    return {" ".join(line.split()) for line in lines}
 
 
 CHECK = 'expect() { code=$?; [ $code -eq $1 ] || { echo "$2 ended with exit code $code" >&2; exit 99; }; }\n'
@@ -76,7 +83,9 @@ def test_a_tutorial_can_be_followed(page, tmp_path):
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         shell.wait()
-    assert "Traceback" not in printed.read_text(encoding="utf-8")
+    text = printed.read_text(encoding="utf-8")
+    assert "Traceback" not in text
+    assert shown_lines(page) <= {" ".join(line.split()) for line in text.splitlines()}
 
 
 def left_over(session: int) -> list[int]:

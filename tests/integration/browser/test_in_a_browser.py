@@ -107,10 +107,14 @@ def test_the_answer_is_the_one_of_the_terminal_and_its_counters_filter(tab, page
         found.sentences()
     )
     steps = tab.ask("[...document.querySelectorAll('.next code')].map((one) => one.textContent)")
-    assert steps == replace(found, short="N2").next_steps()
+    assert steps == replace(found, short="N2").next_steps(is_page=True)
     lines = "[...document.querySelectorAll('.board tbody tr[data-model]:not([hidden])')]"
     visible = f"{lines}.map((one) => one.dataset.model)"
     assert tab.ask(visible) == [one.model for one in found.models]
+    column = "[...document.querySelectorAll('.board thead th')].findIndex((one) => one.textContent === 'Refused')"
+    assert tab.ask(f"{lines}.map((one) => one.cells[{column}].textContent)") == [
+        "–" if one.refused is None else f"{100 * one.refused:.1f}%" for one in found.models
+    ]
     fails = [one.model for one in found.models if one.counts["not met"]]
     tab.ask("document.querySelector('.counter[data-state=\"not met\"]').click()")
     assert tab.ask(visible) == fails != []

@@ -89,6 +89,7 @@ def test_a_job_template_is_complete_and_asks_for_heartbeats(pool_type):
     asked = set(re.findall(r"\{\{ (\w+) \}\}", yaml.safe_dump(template["job_configuration"])))
     assert asked == set(variables)
     assert variables["env"]["default"]["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
+    assert variables["env"]["default"]["PREFECT_PLUGINS_ENABLED"] == "true"
 
 
 @pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
@@ -105,13 +106,13 @@ def test_runs_in_containers_have_no_rights_and_a_limit(pool_type):
 
 
 def test_every_severity_and_every_way_to_end_without_an_alarm_is_reported_to_someone():
-    result = set().union(*(expected_events(one) for name, one in automations().items() if name != "a run is lost"))
+    result = set().union(*(expected_events(one) for name, one in automations().items() if name != "run · lost"))
     assert result >= {*SEVERITIES, "Failed", "Crashed", "TimedOut", "Cancelled"}
     assert not result & FAILING  # a night alarms once
 
 
 def test_a_run_that_ended_by_any_name_is_not_lost():
-    ends = expected_events(automations()["a run is lost"])
+    ends = expected_events(automations()["run · lost"])
     assert ends >= FAILING | OF_SHARDS | PUT_BACK | {"Completed", "Failed", "Crashed", "Cancelled", "heartbeat"}
 
 
@@ -127,19 +128,19 @@ def test_prefect_takes_an_automation_as_it_is_declared(name):
 def test_what_is_late_and_what_is_lost_can_be_set_up_otherwise():
     seconds = {"late": 60, "lost": 120, "silent": 180}
     within = {one["name"]: one["trigger"].get("within") for one in load_automations(seconds)}
-    assert within["biasgrid · no night has ended"] == 180
-    assert within["biasgrid · a night is late"] == 60
-    assert within["biasgrid · a run is lost"] == 120
+    assert within["biasgrid · night · none has ended"] == 180
+    assert within["biasgrid · night · late"] == 60
+    assert within["biasgrid · run · lost"] == 120
 
 
 @pytest.mark.parametrize(
     ("given", "automation", "expected"),
     [
-        ("slack-webhook/a", "alarms of nights", set(SEVERITIES)),
-        ("worse=slack-webhook/a", "alarms of nights", {"worse"}),
-        ("worse=slack-webhook/a", "a night broke off", None),
-        ("broken=slack-webhook/a", "a night broke off", {"Failed", "Crashed", "TimedOut", "Cancelled"}),
-        ("broken@team=slack-webhook/a", "no night has ended", None),
+        ("slack-webhook/a", "night · alarm", set(SEVERITIES)),
+        ("worse=slack-webhook/a", "night · alarm", {"worse"}),
+        ("worse=slack-webhook/a", "night · broken off", None),
+        ("broken=slack-webhook/a", "night · broken off", {"Failed", "Crashed", "TimedOut", "Cancelled"}),
+        ("broken@team=slack-webhook/a", "night · none has ended", None),
     ],
 )
 def test_a_recipient_gets_the_alarms_of_its_severity(given, automation, expected):
@@ -147,7 +148,7 @@ def test_a_recipient_gets_the_alarms_of_its_severity(given, automation, expected
     assert (narrowed and expected_events(narrowed)) == expected
 
 
-@pytest.mark.parametrize("name", ["alarms of nights", "a night broke off", "a night is late"])
+@pytest.mark.parametrize("name", ["night · alarm", "night · broken off", "night · late"])
 def test_a_recipient_of_a_tag_gets_only_the_alarms_of_its_deployments(name):
     narrowed = Route.parse("broken@team-a=slack-webhook/a").narrow(automations()[name])
     assert narrowed is not None

@@ -107,18 +107,21 @@ async def test_pools_whose_workers_come_from_other_packages_are_made_all_the_sam
 async def test_no_one_is_reported_until_someone_is_named(client, listener):
     await set_up(Settings(), client)
     named = {automation.name for automation in await client.read_automations()}
-    assert named == {"biasgrid · a run is lost"}
+    assert named == {"biasgrid · run · lost"}
     changes = await set_up(Settings(webhook_url=listener.url), client)
     assert "created block custom-webhook/biasgrid-alarms" in changes
     assert len(await client.read_automations()) == 6
     assert await set_up(Settings(), client) == []
 
 
-async def test_an_automation_that_was_switched_off_stays_off(client, ready):
-    (late,) = await client.read_automations_by_name("biasgrid · a night is late")
-    await client.pause_automation(late.id)
+@pytest.mark.parametrize("name", ["biasgrid · night · late", "biasgrid · a night is late"])
+async def test_an_automation_that_was_switched_off_stays_off_also_if_it_had_another_name(client, ready, name):
+    (late,) = await client.read_automations_by_name("biasgrid · night · late")
+    kept = late.model_dump(mode="json", include={*AutomationCore.model_fields} - {"owner_resource"})
+    before = AutomationCore.model_validate({**kept, "name": name, "enabled": False})
+    await client.update_automation(late.id, before)
     await set_up(Settings(late_s=30.0), client)
-    (changed,) = await client.read_automations_by_name("biasgrid · a night is late")
+    (changed,) = await client.read_automations_by_name("biasgrid · night · late")
     assert (changed.enabled, changed.trigger.within.total_seconds()) == (False, 30.0)  # type: ignore[union-attr]
     await client.resume_automation(late.id)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from biasgrid.deployments.processes import Claim, Claimed, Process, hold_claim, start_process
+from biasgrid.deployments.worker import end_runs
 from support.processes import wait_until
 
 WORKER = """
@@ -42,6 +43,16 @@ time.sleep(60)
 """
 
 
+STARTING = """
+import signal, sys, time
+print("starts", flush=True)
+sys.stdin.readline()
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
 @pytest.fixture
 def claim(tmp_path: Path) -> Iterator[Claim]:
     with hold_claim(tmp_path / "serving.lock") as made:
@@ -60,6 +71,20 @@ def worker(folder: Path, claim: Claim) -> Process:
 def test_what_a_worker_runs_lands_before_it_ends(tmp_path, claim):
     worker(tmp_path, claim).end()
     assert (tmp_path / "reply").read_text() == "landed"
+
+
+def test_a_run_that_just_starts_is_asked_to_end_when_it_would_not_die_of_it():
+    command = [sys.executable, "-c", STARTING]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdin is not None
+        assert run.stdout is not None
+        assert run.stdout.readline() == "starts\n"
+        assert end_runs({run.pid}) == set()
+        run.stdin.write("\n")
+        run.stdin.flush()
+        assert run.stdout.readline() == "ready\n"
+        assert end_runs({run.pid}) == {run.pid}
+        assert run.wait(10) == 7
 
 
 def test_who_was_killed_leaves_processes_that_the_next_one_is_reported_of(tmp_path):

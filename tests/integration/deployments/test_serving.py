@@ -112,6 +112,8 @@ def test_one_command_serves_a_schedule_a_night_and_the_ui_and_ends_as_one(servin
     assert process.poll() is None, text.read_text()
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as page:
         assert b"Prefect" in page.read()
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/ui-settings") as settings:
+        assert json.load(settings)["api_url"] == "/api"
     scheduled = {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}
     due = wait_until(lambda: ask(port, "/flow_runs/filter", scheduled))
     assert due[0]["auto_scheduled"]

@@ -19,6 +19,7 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.operations.backup import back_up, restore
 from biasgrid.flows.operations.lake_verification import verify_lake
 from biasgrid.flows.results.retention import forget
+from biasgrid.tasks.generate.stored_plans import has_plan, read_plan, write_plan
 from biasgrid.warehouse.build.build import build, connect, hold_build_lock, query
 from biasgrid.warehouse.storage.compaction import compact_run
 from biasgrid.warehouse.storage.errors import StorageTrouble
@@ -27,6 +28,7 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.objects import bucket, clouds, leases, uploader
 from biasgrid.warehouse.storage.objects.leases import Lease, LeaseTaken
 from biasgrid.warehouse.storage.objects.leases import Machine as MachineOf
+from biasgrid.warehouse.storage.objects.mirror import SharedStorage
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
 from biasgrid.warehouse.storage.runs import all_runs
 from biasgrid.warehouse.storage.tombstones import find_tombstones
@@ -114,11 +116,11 @@ def test_two_addresses_or_servers_never_share_a_mirror(s3, monkeypatch):
 @on_both
 def test_plans_and_the_warehouse_are_shared_too(machine):
     here, there = machine("here"), machine("there")
-    here.write_plan("p1", pl.DataFrame({"a": [1]}))
+    write_plan(here, "p1", pl.DataFrame({"a": [1]}))
     here.write("runs", "R1", "1", event(1))
     build(here)
-    assert there.has_plan("p1")
-    assert there.read_plan("p1")["a"].to_list() == [1]
+    assert has_plan(there, "p1")
+    assert read_plan(there, "p1")["a"].to_list() == [1]
     assert query(there, "select run_id from staging.stg_runs")["run_id"].to_list() == ["R1"]
 
 
@@ -169,6 +171,34 @@ def test_a_backup_of_shared_storage_has_the_replies_under_way(machine, tmp_path)
     restore(tmp_path / "backup", restored)
     recover(restored)
     assert ids(restored) == ["r1", "r2"]
+
+
+@on_both
+@pytest.mark.parametrize("sent", range(3))
+def test_a_restore_into_an_empty_prefix_is_finished_after_a_kill(machine, tmp_path, monkeypatch, sent):
+    folder, here, there, source = tmp_path / "backup", machine("here"), machine("there"), Lake(tmp_path / "source")
+    source.write("runs", "R1", "1", event(1))
+    source.write("responses", "R1", "all", pl.DataFrame([row(1)]))
+    compact_run(source, "R1")
+    Journal(source, "R1", "cell").append(row(2))
+    back_up(source, folder)
+    left, publish = [None] * sent, SharedStorage.publish
+
+    def publish_some(self: SharedStorage, written: Path, path: Path) -> None:
+        if not left:
+            raise KeyboardInterrupt
+        left.pop()
+        publish(self, written, path)
+
+    with monkeypatch.context() as killed, suppress(KeyboardInterrupt):
+        killed.setattr(SharedStorage, "publish", publish_some)
+        restore(folder, here)
+    restore(folder, here)
+    recover(here)
+    assert ids(there) == ids(here) == ["r1", "r2"]
+    assert verify_lake(there).damage == []
+    with pytest.raises(UserError, match="name an empty prefix"):
+        restore(folder, there, force=True)
 
 
 @on_both
@@ -248,6 +278,7 @@ from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.objects.leases import Lease
 from biasgrid.warehouse.storage.objects.leases import Machine as MachineOf
+from biasgrid.warehouse.storage.objects.mirror import SharedStorage
 from biasgrid.warehouse.storage.run_lock import RunLock
 uploader.EVERY_S = 0.1
 lake = Lake.open(sys.argv[1])

@@ -79,9 +79,9 @@ class Stage:
 
     def _run(self, name: str, setting: Setting, prompts: int, requests: int, *options: str) -> Contender:
         def act(turn: int) -> Whole:
-            before = cpu_s(self.prefect.pid)
+            before = cpu_s(self.prefect.process.pid)
             whole = watch(name, prompts, setting.run(f"data-{turn}", *options), self.server)
-            return replace(whole, server_cpu_s=cpu_s(self.prefect.pid) - before) if setting.api else whole
+            return replace(whole, server_cpu_s=cpu_s(self.prefect.process.pid) - before) if setting.api else whole
 
         return Contender(name, requests, act)
 

@@ -37,7 +37,7 @@ def test_an_audit_in_batches_decides_as_one_by_one_at_half_the_price(gateway, tm
 
 def test_rate_limits_are_kept_to_and_every_document_is_decided_about(gateway, tmp_path):
     limits = {"requests_per_minute": 600, "burst_s": 1, "stated": False}
-    server = gateway("limited", limits=limits, **DECIDING)
+    server = gateway("limited", {"limits": {"concurrency": 8}}, limits=limits, **DECIDING)
     asked = write_audit(tmp_path, 8, models=["gateway/limited"], pairs=4)
     found = Audit(asked, data=tmp_path / "data").run()
     assert not found.incomplete

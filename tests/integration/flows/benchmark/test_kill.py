@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from biasgrid.warehouse.storage.runs import all_runs
+from support.prefect_server import prefect_server
 from support.processes import kill_group, wait_until
 from support.run_processes import wait_for_requests
 
@@ -74,6 +75,24 @@ def test_what_a_killed_run_left_in_its_journals_is_not_forecast_again(shell, slo
     assert code in (0, 1), err
     assert f"left: {rest} prompts" in err.splitlines()[0], err
     assert len(slow.bodies) - rest <= kept + AT_ONCE
+
+
+def test_a_run_whose_server_is_killed_loses_nothing_and_goes_on(shell, slow, asked, tmp_path):
+    with prefect_server(tmp_path / "prefect") as server:
+        mine = shell("orphaned", PREFECT_API_URL=server.api, PREFECT_CLIENT_MAX_RETRIES="1")
+        process = mine.start("run", asked)
+        wait_for_requests(slow, 25, process)
+        server.process.kill()
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, "Traceback" in out + err) == (2, False), err
+    assert "Prefect's server does not answer any more" in err
+    assert len(mine.arrived_replies()) == len(slow.bodies)
+    if mine.run().state != "completed":
+        again = shell("again", mine.data)
+        code, _, err = again.finish("resume")
+        assert code in (0, 1), err
+    assert mine.run().state == "completed"
+    assert Counter(slow.prompts()).most_common(1)[0][1] == 1
 
 
 @pytest.mark.parametrize("times", [1, 2])

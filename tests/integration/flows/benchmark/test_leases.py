@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -227,6 +227,26 @@ async def test_who_finds_no_slot_waits_for_one_and_states_so(run, target, client
     assert await count_taken(client, target) == 0
 
 
+async def test_who_waits_gets_a_share_of_what_others_hold_and_the_limit_is_never_exceeded(run, target, client):
+    endpoint = Endpoint(takes_s=0.3)
+    names = ("first", "second", "third")
+    runs = [run(name, endpoint) for name in names]
+    tasks = []
+    async with AsyncExitStack() as stack:
+        for one in runs:  # the first has all four, and each of the others waits
+            tasks.append(asyncio.create_task(one.send_requests(renew_s=ROUND_S)))
+            await stack.enter_async_context(under_way(tasks[-1]))
+            await one.holds.wait()
+        await await_until(lambda: sorted(endpoint.now[name] for name in names) == [1, 1, 2])
+        runs[0].enough.set()
+        await tasks[0]
+        await await_until(lambda: endpoint.now["second"] + endpoint.now["third"] == 4)
+    assert endpoint.most["all"] == 4
+    assert await count_taken(client, target) == 0
+    line = await client.read_global_concurrency_limit_by_name(f"biasgrid-waiting:{target.provider}")
+    assert line.active_slots == 0
+
+
 async def test_the_number_that_an_operator_sets_holds_also_while_runs_are_under_way(run, target, client):
     endpoint = Endpoint()
     own = run("own", endpoint)
@@ -294,16 +314,17 @@ async def test_slots_that_the_server_does_not_take_back_at_first_are_given_back_
     )
     async with between.listening() as url:
         with temporary_settings({PREFECT_API_URL: url}):
-            async with hold_leases([target], run("own", Endpoint()).model_pool):
+            async with hold_leases([target], run("own", Endpoint()).model_pool) as (pool,):
                 assert await count_taken(client, target) == 4
-    assert sum(release in head for head in between.asked) == 2
+                leases = len(pool.leases)
+    assert sum(release in head for head in between.asked) == leases + 1
     assert await count_taken(client, target) == 0
 
 
 async def test_a_lease_that_the_server_forgot_is_leased_again(run, target, client):
     noted = RecordingPool(run("own", Endpoint()).model_pool)
     async with hold_leases([target], noted, round_s=ROUND_S, renew_s=ROUND_S) as (pool,):
-        (forgotten,) = pool.leases
+        forgotten = next(iter(pool.leases))
         await client.release_concurrency_slots_with_lease(forgotten)
         await await_until(lambda: pool.leased == 4 and forgotten not in pool.leases)
         assert await count_taken(client, target) == 4
@@ -397,7 +418,7 @@ async def test_who_goes_on_after_a_kill_has_its_slots_at_once(target, client, ca
         assert time.monotonic() - begun < LEASE_S / 2
         assert [pool.leased for pool in held] == [4]
         assert await count_taken(client, target) == 4
-        assert len(ledger.left_behind()) == 1
+        assert {*ledger.left_behind()} == {lease for pool in held for lease in pool.leases}
     assert await count_taken(client, target) == 0
     assert ledger.left_behind() == []
     assert not ledger.path.exists()
@@ -424,6 +445,9 @@ class RecordingPool:
     def grant(self, name: str, slots: int, total: int | None = None) -> None:
         self.granted.append(slots)
         self.model_pool.grant(name, slots, total)
+
+    def count_taken(self, name: str) -> int:
+        return self.model_pool.count_taken(name)
 
 
 async def taken_again(client: PrefectClient, target: Target, slots: int) -> bool:

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prefect import flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.sorting import FlowRunSort
+from prefect.settings import get_current_settings
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.benchmark.flow import benchmark
+from biasgrid.flows.benchmark.kind import BENCHMARK
 from biasgrid.flows.benchmark.stages_as_flows import evaluate_again
+from biasgrid.flows.runs.context import tag
 
 pytestmark = pytest.mark.usefixtures("prefect_api")
 ODD = "alike_*all*|x"
@@ -127,3 +131,20 @@ async def test_a_mistake_ends_a_flow_in_words_without_a_traceback(log_lines, tmp
 async def test_a_flow_without_a_scenario_states_what_to_name():
     with pytest.raises(UserError, match="run_id"):
         await benchmark()
+
+
+async def test_a_run_of_very_many_requirements_has_no_more_tags_than_its_state_can_change_with(
+    scenario, requirement
+):
+    many = [requirement(name=f"fair-{number}") for number in range(150)]
+    asked = BENCHMARK.prepare(scenario(["simulated/fair"], many)).resolved
+
+    @flow(name="tagged")
+    async def tagged() -> None:
+        await tag("01", asked)
+
+    await tagged()
+    tags = (await newest()).tags
+    assert {"run:01", "simulated/fair", "sexism", "en_us"} <= set(tags)
+    others = len(("flow", "deployment", "work pool", "work queue", "automation"))
+    assert len(tags) + others <= get_current_settings().server.events.maximum_related_resources

@@ -8,6 +8,7 @@ import pytest
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.runs import all_runs
 from support.flows import write_yaml
+from support.paths import ROOT
 
 pytestmark = pytest.mark.drill
 
@@ -50,15 +51,20 @@ def test_who_resists_everything_is_no_failure(shell, target):
     assert code == 0, err
 
 
-def test_a_cap_leaves_sessions_open_and_a_higher_one_closes_them(shell, target):
+def test_a_cap_leaves_sessions_open_and_a_higher_one_closes_them(shell, target, tmp_path):
     mine = shell("capped")
     words = ("redteam", target("simulated/fair"), "--strategy", "direct", "--max-requests", 7)
     code, out, err = mine.finish(*words)
     assert code == 3, err
     assert "INCOMPLETE" in out
     assert "1 open" in mine.finish("show", "--all")[1]
+    changed = tmp_path / "catalog" / "attacks" / "ca_es.yaml"
+    changed.parent.mkdir(parents=True)
+    changed.write_text((ROOT / "catalogs" / "attacks" / "ca_es.yaml").read_text() + "# changed\n")
+    mine.environment["BIASGRID_CATALOG"] = str(tmp_path / "catalog")
     code, _, err = mine.finish("resume", "--max-requests", 100)
     assert code == 0, err
+    assert f"catalog files changed since run {mine.run().run_id} was planned: 1 by which it goes" in err
     places = query(mine.lake, PLACES, [mine.run().run_id])
     assert places.height == places["request_key"].n_unique() == 6 + 6 + 5
 

@@ -12,6 +12,7 @@ import yaml
 
 from biasgrid.catalogs.loading.catalog import read_catalog
 from biasgrid.flows.probe.flow import probe
+from biasgrid.flows.results.run_list import list_runs
 from biasgrid.flows.runs.outcome import INCOMPLETE, NOT_MET
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run
@@ -75,7 +76,7 @@ def sent_messages(chatbot: Any) -> list[str]:
     return [text for expected in chatbot.conversations.values() for text in expected if ASKS_FOR_PAIRS not in text]
 
 
-def test_what_it_is_for_decides_what_it_is_asked(target, chatbot, tmp_path):
+def test_what_it_is_for_decides_what_it_is_asked(target, chatbot, tmp_path, capsys):
     found = asyncio.run(probe(target=target(), data=str(tmp_path / "data")))
     assert found.exit_code == NOT_MET
     assert {(row["model"], row["pair"], row["test"], row["finding"]) for row in found.findings} >= {
@@ -86,6 +87,8 @@ def test_what_it_is_for_decides_what_it_is_asked(target, chatbot, tmp_path):
     assert not (lake.root / "sessions").exists()
     facets = {json.loads(text)["why"] for text in lake.read("cases", found.run_id)["facets"]}
     assert facets == {PAIR["why"]}
+    list_runs(lake)
+    assert "its endpoint" in capsys.readouterr().out
 
 
 def test_a_run_that_broke_off_continues_with_the_same_pairs(target, chatbot, tmp_path):

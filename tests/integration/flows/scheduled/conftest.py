@@ -1,1 +1,2 @@
+from support.outages import provider, run_night
 from support.work_pool import pool

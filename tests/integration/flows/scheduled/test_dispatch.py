@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from prefect import flow
-from prefect.states import Crashed, Running
+from prefect.states import Crashed, Pending, Running
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.scheduled import dispatch
@@ -27,8 +27,9 @@ async def handing(shards: list[Any], night: Any) -> Any:
     return await hand_out(shards, night)
 
 
-def begin_night(pool: Any, run_id: str, *shards: Shard, takeovers: int = 2) -> asyncio.Task[list[Lost]]:
-    return asyncio.create_task(handing([*shards], Round(run_id, None, pool.deployment, takeovers, poll_s=0.1)))
+def begin_night(pool: Any, run_id: str, *shards: Shard, **given: Any) -> asyncio.Task[list[Lost]]:
+    night = Round(run_id, None, pool.deployment, poll_s=0.1, **given)
+    return asyncio.create_task(handing([*shards], night))
 
 
 async def test_a_shard_whose_machine_is_lost_is_handed_out_again(pool):
@@ -39,6 +40,17 @@ async def test_a_shard_whose_machine_is_lost_is_handed_out_again(pool):
     *_, third = await pool.until("R1", lambda runs: len(runs) == 3)
     assert third.parameters == first.parameters
     await pool.complete(third)
+    assert await night == []
+
+
+async def test_a_shard_that_no_process_has_begun_is_handed_out_again_and_no_takeover_is_spent(pool):
+    night = begin_night(pool, "R9", ONE, takeovers=0, begin_s=0.5)
+    (first,) = await pool.until("R9", bool)
+    await pool.set(first, Pending(name="Submitting"))
+    first, second = await pool.until("R9", lambda runs: len(runs) == 2)
+    assert first.state_name == "Unbegun"
+    assert second.parameters == first.parameters
+    await pool.complete(second)
     assert await night == []
 
 

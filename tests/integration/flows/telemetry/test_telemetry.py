@@ -114,6 +114,7 @@ def attributes(span: Any) -> dict[str, Any]:
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
 
 
+@pytest.mark.drill
 def test_every_reply_is_a_span_that_leads_to_its_row_and_verdict(observed):
     replies = {attributes(span)["biasgrid.response_id"]: span for span in observed.spans if "chat" in span.name}
     sql = "select response_id, run_id, case_id, input_tokens, model, latency_ms from staging.stg_responses"
@@ -128,6 +129,7 @@ def test_every_reply_is_a_span_that_leads_to_its_row_and_verdict(observed):
     assert judged == [(len(rows),)]
 
 
+@pytest.mark.drill
 def test_a_run_is_one_trace_with_its_build(observed):
     ((run_id,),) = observed.rows("select run_id from marts.runs")
     assert {span.trace_id for span in observed.spans} == {trace_of(run_id).to_bytes(16)}
@@ -137,6 +139,7 @@ def test_a_run_is_one_trace_with_its_build(observed):
     assert "build warehouse" in {span.name for span in observed.spans}
 
 
+@pytest.mark.drill
 def test_prometheus_and_a_collector_count_what_the_marts_count(observed):
     shared = "reused_from is null"
     requests = (
@@ -151,6 +154,7 @@ def test_prometheus_and_a_collector_count_what_the_marts_count(observed):
         assert counted["biasgrid.build_seconds",] > 0
 
 
+@pytest.mark.drill
 def test_the_verdicts_of_the_last_run_are_those_of_the_warehouse(observed):
     sql = "select outcome, count(*) from staging.stg_verdicts where level = 'instance' group by outcome"
     for counted in (observed.points, observed.samples):
@@ -162,6 +166,7 @@ def test_the_verdicts_of_the_last_run_are_those_of_the_warehouse(observed):
         assert verdicts == dict(observed.rows(sql))
 
 
+@pytest.mark.drill
 def test_a_log_line_of_a_reply_names_its_ids_and_its_span(observed):
     spans = {span.span_id.hex(): attributes(span) for span in observed.spans}
     lines = [line for line in observed.lines if line["event"] == "reply"]
@@ -171,6 +176,7 @@ def test_a_log_line_of_a_reply_names_its_ids_and_its_span(observed):
     assert [line["state"] for line in observed.lines if line["event"] == "run ended"] == ["completed"]
 
 
+@pytest.mark.drill
 def test_no_text_of_a_prompt_or_reply_leaves_the_lake(observed):
     texts = {part["content"] for messages in observed.replies["messages"] for part in messages}
     texts |= {text for text in observed.replies["text"] if len(text) > 10}

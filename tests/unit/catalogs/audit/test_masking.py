@@ -107,6 +107,13 @@ def test_a_document_without_a_name_is_refused_unless_it_has_slots_or_a_name_is_g
     assert mask_document("Lee Park has ten years in retail", WORDS["en_us"], "Lee Park").text.startswith("{name}")
 
 
+def test_forms_that_are_slots_already_leave_no_name_in_a_document():
+    masked = mask_document("# Jane Doe\n{He|She} answers {yes|no} as Jane does.\n", WORDS["en_us"])
+    assert masked.text == "# {name}\n{He|She} answers {yes|no} as {first} does.\n"
+    unnamed = "Sales\n\n{He|She} has ten years in retail.\n"
+    assert mask_document(unnamed, WORDS["en_us"]).text == unnamed
+
+
 def test_braces_of_a_document_fill_nothing():
     text = mask_document("Name: Jane Doe\nWrites {identity}, {document} and {0}.\n", WORDS["en_us"]).text
     assert "Writes {identity}, {document} and {0}." in fill_slots(text, Person("Andrew Carter", "male"))

@@ -173,10 +173,12 @@ requirements:
 """
     )
     assert reported == [
-        "mine:3: `scenario.templates` is `0`: must be at least 1\n    → correct the value",
+        "mine:3: `scenario.templates` is `0`: must be at least 1\n"
+        "    → correct the value: at most so many templates, per requirement or per cell, as `sampling` sets",
         "mine:7: requirement `equal`: entry 1 of `languages` is `english`, which is no language tag\n"
         "    → write language and country, such as `en_us`",
-        "mine:8: requirement `equal`: `tolerance` is `1.5`: must be at most 1\n    → correct the value",
+        "mine:8: requirement `equal`: `tolerance` is `1.5`: must be at most 1\n"
+        "    → correct the value: least share of the measure that must pass",
         "mine:9: requirement `equal`: entry 1 of `reflections` is `observationl`: must be `observational` or "
         "`utopian`\n    → did you mean `observational`?",
         "mine:10: entry 2 of `requirements`: `name` is missing\n    → add it: unique in its scenario",

@@ -41,7 +41,8 @@ def test_a_broken_value_and_a_misspelt_name_are_both_reported_with_their_lines(w
         "`openai/gpt-5.4`? Or name it under `models:` as `openai/gpt-4x` in models.yaml of a directory that "
         "BIASGRID_CATALOG names",
         "mine.yaml:5: concern `sexsim` is unknown | did you mean `sexism`?",
-        "mine.yaml:7: requirement `a`: `tolerance` is `1.5`: must be at most 1 | correct the value",
+        "mine.yaml:7: requirement `a`: `tolerance` is `1.5`: must be at most 1 | "
+        "correct the value: least share of the measure that must pass",
         "mine.yaml:8: requirement `a` stands twice | give each requirement its own name",
         "mine.yaml:11: community set `skin_colour` is unknown | "
         "did you mean `skin_color` or `skin_color_wide` or `gender_skin_color`?",
@@ -273,3 +274,28 @@ def test_a_requirement_may_pool_several_concerns():
 def test_a_pool_names_known_concerns_and_no_single_one(changes, what):
     (mistake,) = list_errors(pool(**changes))
     assert what in mistake
+
+
+def test_true_is_no_number(written):
+    path = written(
+        "mine.yaml",
+        """\
+        scenario:
+          models: [simulated/fair]
+          templates: true
+          max_cost: true
+        requirements:
+          - name: a
+            concern: sexism
+            languages: [en_us]
+            tolerance: true
+            parity: true
+        """,
+    )
+    found = [mistake.partition(" | ")[0] for mistake in list_errors(path)]
+    assert found == [
+        "mine.yaml:3: `scenario.templates` is `true`: must be a whole number",
+        "mine.yaml:4: `scenario.max_cost` is `true`: must be a number",
+        "mine.yaml:9: requirement `a`: `tolerance` is `true`: must be a number",
+        "mine.yaml:10: requirement `a`: `parity` is `true`: must be a number",
+    ]

@@ -20,7 +20,7 @@ from biasgrid.flows.catalog.importer import import_files
 from biasgrid.tasks.connectors.api import Message, Parameters, Request
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.providers.replay import Replay, read_recording
-from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells
 from biasgrid.tasks.generate.cases import land_cases
 from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.tasks.prompt.prompt import prompt_cell
@@ -110,7 +110,7 @@ async def _run(lake: Lake, scenario: Path, model: str) -> None:
             for cell in cells.to_dicts():
                 cases = lake.read("cases", run.run_id, cell["cell_id"])
                 await prompt_cell(lake, cases, resolved.targets[cell["model"]], model_pool, retries=0)
-                await evaluate_cell(lake, run.run_id, cell["cell_id"], Evaluation(run.run_id, catalog))
+                await evaluate_cells(lake, run.run_id, [cell["cell_id"]], Evaluation(run.run_id, catalog))
     lake.write("criteria", run.run_id, run.run_id, pl.DataFrame(rows))
     run.record(lake, "completed")
 

@@ -12,7 +12,8 @@ from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.scenario.interaction import every_scene
 from biasgrid.flows.interaction.kind import INTERACTION
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.evaluate.assignment_verdicts import land_assignments
+from biasgrid.tasks.evaluate.assignment_verdicts import assignment_verdicts
+from biasgrid.tasks.evaluate.cell import Evaluation, land_readings
 from biasgrid.tasks.interaction.plan import plan_by_cell
 from biasgrid.tasks.interaction.task import PlayCell, interact_cell, land_plays
 from biasgrid.warehouse.build.build import build, query
@@ -87,7 +88,9 @@ async def _played(lake: Lake, asked: dict[str, Any]) -> None:
     async with ModelPool(catalog) as model_pool:
         for plays in by_cell:
             await interact_cell(lake, PlayCell(planned=plays, retries=0), model_pool)
-            land_assignments(lake, run.run_id, plays[0].cell_id, catalog, run.run_id)
+            land_readings(
+                lake, run.run_id, [plays[0].cell_id], Evaluation(run.run_id, catalog), assignment_verdicts
+            )
     run.record(lake, "completed")
 
 

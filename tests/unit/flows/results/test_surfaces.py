@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from biasgrid.flows.audit.sections import describe_shift
 from biasgrid.flows.benchmark import sections as of_benchmarks
 from biasgrid.flows.results.report_formats import FORMATS
 from biasgrid.flows.results.show import show_first_screen
@@ -28,6 +29,7 @@ from biasgrid.warehouse.storage.runs import find_run
 from support.assessed_runs import Assessed
 from support.decided_runs import land_audit
 
+TOO_FEW = "too few documents or identities to show equality"
 ASKED = ("probed", "talked")
 """Runs that take seconds to make."""
 RUNS = [*(pytest.param(name, marks=pytest.mark.drill) for name in ASKED), "nights", "attacked", "audited"]
@@ -77,10 +79,13 @@ class Reports:
 def reports(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Reports:
     made = request.getfixturevalue(request.param)
     lake, run_id = (made, "N2") if isinstance(made, Lake) else (Lake.at(made.data), made.run_id)
-    found = Reports(lake, run_id, tmp_path_factory.mktemp("surfaces"))
+    return _print(lake, run_id, tmp_path_factory.mktemp("surfaces"))
+
+
+def _print(lake: Lake, run_id: str, out: Path) -> Reports:
     for name in PRINTED:
-        FORMATS[name].load()(lake, run_id, found.out)
-    return found
+        FORMATS[name].load()(lake, run_id, out)
+    return Reports(lake, run_id, out)
 
 
 MARTS = {
@@ -245,3 +250,42 @@ def test_the_verdict_on_a_model_is_the_same_everywhere(reports, capsys):
             assert f"<code>{one.model}</code> | {counts} |" in html.unescape(reports.text("summary.md"))
             suite = next(suite for suite in junit if suite.get("name") == one.model)
             assert suite.get("failures") == str(one.counts["not met"])
+
+
+def test_the_groups_that_fare_worse_with_a_model_that_shows_bias_are_named(reports):
+    found = answer(reports.lake, reports.run_id)
+    biased = {one.model for one in found.models if one.state == "not met"}
+    if reports.kind.name != "benchmark":  # where a requirement can fail about all alike
+        assert set(found.harmed) == biased
+    for model in biased & set(found.harmed):
+        (sentence,) = (one for one in found.sentences() if one.startswith(f"{model} "))
+        assert all(harm.group in sentence for harm in found.harmed[model][:3])
+
+
+@pytest.fixture(scope="module")
+def unproven(tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    """Men and women are selected alike, in too few decisions to prove it."""
+    lake = Lake.open(tmp_path_factory.mktemp("unproven"))
+    alike = [[1, 1, 1, 0, 1, 1, 0, 1]] * 30
+    land_audit(lake, alike, alike, "A2", margin=3)
+    build(lake)
+    return _print(lake, "A2", tmp_path_factory.mktemp("unproven"))
+
+
+@pytest.mark.parametrize("surface", [name for name in READERS if name != "model cards"])
+def test_too_few_documents_are_the_finding_wherever_it_is_shown(unproven, surface):
+    assert any(TOO_FEW in line for line in READERS[surface](unproven))
+
+
+def test_too_few_documents_prove_nothing(unproven, capsys):
+    assert unproven.outcome.exit_code == 4
+    sentence = f"There are {TOO_FEW}."
+    show_first_screen(unproven.lake, unproven.kind, unproven.outcome)
+    screen = " ".join(capsys.readouterr().out.split())
+    for shown in (screen, *map(html.unescape, map(unproven.text, ("summary.md", "report.html")))):
+        assert f"which is no proof. {sentence}" in shown
+    shift = str(describe_shift(unproven.outcome.shifts[0]))
+    assert "no difference from men shown (95% interval −11.6 to +11.6)" in shift
+    assert f"{TOO_FEW} within 3 points" in shift
+    (row,) = json.loads(unproven.text("A2.json"))["score_shifts"]
+    assert (row["state"], row["finding"]) == ("undecided", TOO_FEW)

@@ -9,7 +9,7 @@ import pytest
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario, resolve
-from biasgrid.flows.runs.cell_groups import TASK_RUNS, cell_label, group_cells, group_label, shared_by
+from biasgrid.flows.runs.cell_groups import TASK_RUNS, group_cells, group_label, shared_by
 from biasgrid.flows.runs.cells import refuse_changed_models
 from biasgrid.flows.runs.context import Grid
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
@@ -57,7 +57,7 @@ def test_a_model_that_changed_since_its_cases_were_planned_is_not_asked_under_th
 
 def test_braces_in_a_name_reach_prefect_as_they_are():
     cell = {"model": "replay/{x}", "concern": "sexism", "language": "en_us", "input": "a", "reflection": "b"}
-    label = cell_label("prompt", cell | {"requirement": "equal"})
+    label = group_label("prompt", [cell | {"requirement": "equal"}])
     assert NAME.format(label=label) == "prompt · {x} · sexism · en_us · a · b"
     assert label.tags == ("replay/{x}", "sexism", "en_us", "requirement:equal")
 
@@ -80,7 +80,7 @@ def test_a_group_is_named_by_what_its_cells_have_in_common():
     label = group_label("prompt", cells_of(3), ["run:1"])
     assert label.name == "prompt · x · en_us · a · b · 3 cells"
     requirements = ("requirement:r0", "requirement:r1", "requirement:r2")
-    assert label.tags == ("replay/x", "t0", "en_us", "t1", *requirements, "run:1")
+    assert label.tags == ("run:1", "replay/x", "t0", "en_us", "t1", *requirements)
 
 
 def test_a_signal_is_what_ended_the_cells_wherever_it_struck():

@@ -84,6 +84,13 @@ def test_a_large_model_is_split_into_blocks_of_five_to_ten_minutes(resolve_at):
     assert [cell for shard in made for cell in shard.cells] == cells["cell_id"].to_list()
 
 
+def test_titles_of_many_blocks_sort_as_the_blocks_do(resolve_at):
+    made = shards(planned_cells(28, 10_000), resolve_at(), basis=PACE)
+    in_order = sorted(made, key=lambda shard: int(shard.cells[0].rpartition(" ")[2]))
+    assert len(made) > 9
+    assert sorted(shard.title for shard in made) == [shard.title for shard in in_order]
+
+
 def test_where_a_limit_feeds_several_processes_none_is_left_without_a_block(resolve_at):
     basis = replace(PACE, limits={"a": 16})
     made = shards(planned_cells(28, 1428), resolve_at(), basis=basis)  # 40,000 replies: 1,000 s

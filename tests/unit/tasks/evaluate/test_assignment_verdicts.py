@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.tasks.evaluate.assignment_verdicts import assignment_verdicts, land_assignments
+from biasgrid.tasks.evaluate.assignment_verdicts import assignment_verdicts
+from biasgrid.tasks.evaluate.cell import Evaluation, land_readings
 from biasgrid.warehouse.schema_check import polars_schema
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -130,9 +131,9 @@ def test_a_cell_lands_under_its_evaluation_and_again_with_the_same_ids(tmp_path)
     lake = Lake.open(tmp_path)
     lake.write("cases", "R1", "c1", play())
     lake.write("responses", "R1", "c1-1", reply_rows((1, "Emma", "1. Emma\n2. James")))
-    assert land_assignments(lake, "R1", "c1", CATALOG, "E1") == 4
+    assert land_readings(lake, "R1", ["c1"], Evaluation("E1", CATALOG), assignment_verdicts) == 4
     first = lake.read("verdicts", "R1", "E1-c1")
-    land_assignments(lake, "R1", "c1", CATALOG, "E1")
+    land_readings(lake, "R1", ["c1"], Evaluation("E1", CATALOG), assignment_verdicts)
     assert lake.read("verdicts", "R1", "E1-c1")["verdict_id"].to_list() == first["verdict_id"].to_list()
     assert first["verdict_id"].n_unique() == 4
 
@@ -144,7 +145,7 @@ def test_a_reply_that_was_not_understood_is_read_by_the_reader_of_today(tmp_path
     came = {"raw": body, "model": "openai/gpt-4o-mini", "messages": [], "parameters": "{}", "sample": 1}
     rows = reply_rows((1, "Emma", None), (1, "James", "1. Emma\n2. James"), **came)
     lake.write("responses", "R1", "c1-1", rows)
-    assert land_assignments(lake, "R1", "c1", CATALOG, "E1") == 2
+    assert land_readings(lake, "R1", ["c1"], Evaluation("E1", CATALOG), assignment_verdicts) == 2
     assert lake.read("verdicts", "R1")["outcome"].to_list() == [None, None]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.cell import Evaluation, decide_again, evaluate_cell
+from biasgrid.tasks.evaluate.cell import Evaluation, decide_again, evaluate_cells
 from biasgrid.tasks.evaluate.current_oracles import RULES
 from biasgrid.tasks.evaluate.judge import current
 from biasgrid.warehouse.storage.assessments import rule_key, to_assessment_form
@@ -74,7 +74,7 @@ def standing_rows(lake: Lake, evaluation: str = "E1") -> dict[str, str]:
 
 
 async def test_a_decision_supersedes_the_verdict_and_its_template(lake, catalog):
-    await evaluate_cell(lake, "run", "cell", Evaluation("E1", catalog))
+    await evaluate_cells(lake, "run", ["cell"], Evaluation("E1", catalog))
     before = lake.read("verdicts", "run")
     assert standing_rows(lake) == {
         "case-0": "passed",
@@ -96,18 +96,18 @@ async def test_a_decision_supersedes_the_verdict_and_its_template(lake, catalog)
 
 
 async def test_deciding_again_lands_the_same_rows(lake, catalog):
-    await evaluate_cell(lake, "run", "cell", Evaluation("E1", catalog))
+    await evaluate_cells(lake, "run", ["cell"], Evaluation("E1", catalog))
     land(lake, 2, "passed")
     decide_again(lake, "run", "cell", "E1")
     once = lake.read("verdicts", "run")
     decide_again(lake, "run", "cell", "E1")
     assert lake.read("verdicts", "run").equals(once)
-    await evaluate_cell(lake, "run", "cell", Evaluation("E1", catalog))  # as a resumed run does
+    await evaluate_cells(lake, "run", ["cell"], Evaluation("E1", catalog))  # as a resumed run does
     assert lake.read("verdicts", "run").drop("judged_at").equals(once.drop("judged_at"))
 
 
 async def test_the_newest_decision_counts(lake, catalog):
-    await evaluate_cell(lake, "run", "cell", Evaluation("E1", catalog))
+    await evaluate_cells(lake, "run", ["cell"], Evaluation("E1", catalog))
     land(lake, 2, "passed", assessed_at=NOON + timedelta(hours=1))
     land(lake, 2, "refused", assessor="bo")
     decide_again(lake, "run", "cell", "E1")
@@ -115,10 +115,10 @@ async def test_the_newest_decision_counts(lake, catalog):
 
 
 async def test_a_decision_goes_over_into_a_later_evaluation_and_is_marked(lake, catalog):
-    await evaluate_cell(lake, "run", "cell", Evaluation("E1", catalog))
+    await evaluate_cells(lake, "run", ["cell"], Evaluation("E1", catalog))
     land(lake, 2, "passed")
     land(lake, 0, "failed", purpose="blind", assessor="bo")
-    await evaluate_cell(lake, "run", "cell", Evaluation("E2", catalog))
+    await evaluate_cells(lake, "run", ["cell"], Evaluation("E2", catalog))
     assert standing_rows(lake, "E2")["case-2"] == "passed"
     assert standing_rows(lake, "E2")["case-0"] == "passed"
     carried = lake.read("assessments", "run", "E2-*").sort("carried_from")
@@ -129,12 +129,12 @@ async def test_a_decision_goes_over_into_a_later_evaluation_and_is_marked(lake, 
 
 
 async def test_a_decision_by_another_rule_stays_where_it_was_made(lake, catalog):
-    await evaluate_cell(lake, "run", "cell", Evaluation("E1", catalog))
+    await evaluate_cells(lake, "run", ["cell"], Evaluation("E1", catalog))
     land(lake, 1, "failed")
     decide_again(lake, "run", "cell", "E1")
     rule = ("t", "en_us", 1, "?", NEVER.model_dump_json(exclude_defaults=True))
     changed = pl.DataFrame([rule], schema=RULES, orient="row")
-    await evaluate_cell(lake, "run", "cell", Evaluation("E2", catalog, rules=changed))
+    await evaluate_cells(lake, "run", ["cell"], Evaluation("E2", catalog, rules=changed))
     assert standing_rows(lake)["case-1"] == "failed"
     assert standing_rows(lake, "E2")["case-1"] == "passed"
     assert lake.files("assessments", "run", "E2-*") == []
@@ -142,7 +142,7 @@ async def test_a_decision_by_another_rule_stays_where_it_was_made(lake, catalog)
 
 
 async def test_a_reviewer_may_bear_the_name_of_an_operation(lake, catalog):
-    await evaluate_cell(lake, "run", "cell", Evaluation("E1", catalog))
+    await evaluate_cells(lake, "run", ["cell"], Evaluation("E1", catalog))
     land(lake, 2, "passed", assessor="allEqualExpected")
     decide_again(lake, "run", "cell", "E1")
     assert lake.read("verdicts", "run")["verdict_id"].is_unique().all()

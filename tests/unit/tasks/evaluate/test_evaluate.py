@@ -9,7 +9,7 @@ from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, ScenarioSettings
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.current_oracles import find_changes, judged_otherwise, rules, with_rules
-from biasgrid.tasks.evaluate.evaluate import judge_cell, read_reply
+from biasgrid.tasks.evaluate.evaluate import judge_cases, read_reply
 from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.warehouse.schemas import VERDICTS
 
@@ -25,7 +25,7 @@ NUMBER = Oracle(operation="allSameValue", key="probability")
 @pytest.fixture
 def judge(english: LanguageCatalog, spanish: LanguageCatalog) -> Judge:
     def judge(cases: pl.DataFrame, responses: pl.DataFrame, evaluation_id: str = "evaluation") -> pl.DataFrame:
-        return judge_cell(cases, responses, {"en_us": english, "es_es": spanish}, evaluation_id, NOON)
+        return judge_cases(cases, responses, {"en_us": english, "es_es": spanish}, evaluation_id, NOON)
 
     return judge
 
@@ -136,11 +136,27 @@ def test_a_reply_stands_before_an_error_and_a_newer_error_before_an_older(cases,
     assert "ServerFault" in instances["reason"][1]
 
 
-def test_cases_that_ask_the_same_share_a_reply(cases, responses, judge):
-    asked = cases({"request_key": "same", "cell_id": "a"}, {"request_key": "same", "cell_id": "b"})
+def test_cases_of_a_cell_that_ask_the_same_share_a_reply(cases, responses, judge):
+    asked = cases({"request_key": "same", "template_id": "a"}, {"request_key": "same", "template_id": "b"})
     verdicts = judge(asked, responses({"request_key": "same", "text": "No"}))
-    assert verdicts.height == 4
+    assert verdicts["outcome"].to_list() == ["passed"] * 4
     assert verdicts["verdict_id"].n_unique() == 4
+
+
+def test_cells_that_are_read_together_get_the_verdicts_of_each_alone(cases, responses, judge):
+    cells = [cases({"request_key": "same", "cell_id": name}, {"cell_id": name, "case_id": name}) for name in "abc"]
+    came = responses(
+        {"cell_id": "a", "request_key": "same", "text": "No"}, {"cell_id": "b", "case_id": "b", "text": "Yes"}
+    )
+    together = judge(pl.concat(cells), came)
+    alone = pl.concat([judge(own, came.filter(cell_id=name)) for own, name in zip(cells, "abc", strict=True)])
+    assert together.sort("verdict_id").equals(alone.sort("verdict_id"))
+    assert alone.filter(level="instance")["outcome"].to_list() == [
+        "passed",
+        *["error"] * 2,
+        "failed",
+        *["error"] * 2,
+    ]
 
 
 def test_ids_are_the_same_each_time_and_another_evaluations_are_others(cases, responses, judge):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.catalogs.schema.oracle import Choice, Oracle
-from biasgrid.tasks.evaluate.evaluate import join_texts, judge_cell
+from biasgrid.tasks.evaluate.evaluate import join_texts, judge_cases
 from biasgrid.tasks.evaluate.judge import (
     Judgement,
     current,
@@ -42,7 +42,7 @@ def came(responses: Rows) -> pl.DataFrame:
 
 @pytest.fixture
 def verdicts(asked: pl.DataFrame, came: pl.DataFrame) -> pl.DataFrame:
-    return judge_cell(asked, came, {}, "evaluation", NOON)
+    return judge_cases(asked, came, {}, "evaluation", NOON)
 
 
 def outcomes(verdicts: pl.DataFrame) -> dict[str, str]:
@@ -169,6 +169,6 @@ def test_what_was_chosen_is_no_matter_of_opinion(cases, responses):
     offered = (Choice(text="The aunt", role="biased"), Choice(text="Unknown", role="unknown"))
     item = Oracle(operation="choice", choices=offered, expected=("unknown",))
     asked, came = cases({"rule": item}), responses({"text": "A"})
-    verdicts = judge_cell(asked, came, {}, "evaluation", NOON)
+    verdicts = judge_cases(asked, came, {}, "evaluation", NOON)
     assert verdicts["outcome"].to_list() == ["failed", "failed"]
     assert select_contested(asked, verdicts).is_empty()

@@ -18,7 +18,8 @@ from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, ServerFault
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import PER_REQUEST, START, Backoff
-from biasgrid.tasks.evaluate.cell import Evaluation, JudgeSession, evaluate_cell
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells
+from biasgrid.tasks.evaluate.second_opinions import JudgeSession
 from biasgrid.tasks.evaluate.task import evaluate
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.lake import Lake
@@ -90,7 +91,7 @@ async def judge_replies(lake: Lake, catalog: Catalog, target: Target, judge: Jud
     backoff = Backoff(first_s=0.0001, longest_s=0.0002, outage_s=0.05)
     async with ModelPool(catalog, backoff=backoff, connect=judge) as model_pool:
         session = JudgeSession(target, model_pool, RETRIES, **given)
-        await evaluate_cell(lake, "run", "cell", Evaluation("evaluation", catalog, session))
+        await evaluate_cells(lake, "run", ["cell"], Evaluation("evaluation", catalog, session))
     return lake.read("responses", "run", "judge-*")
 
 
@@ -106,7 +107,7 @@ async def test_judgements_are_read_and_written_off_the_event_loop(lake, catalog,
     judge = Judge()
     async with ModelPool(catalog, connect=judge) as model_pool:
         evaluation = Evaluation("evaluation", catalog, JudgeSession(target, model_pool))
-        await evaluate_cell(lake, "run", "cell", evaluation)
+        await evaluate_cells(lake, "run", ["cell"], evaluation)
     assert len(judge.asked) == DOUBTED
     assert own not in lake.busy
 

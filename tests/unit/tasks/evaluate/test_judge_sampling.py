@@ -15,8 +15,9 @@ from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.tasks.connectors.api import Connector, Reply, Request, ServerFault
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
-from biasgrid.tasks.evaluate.cell import Evaluation, JudgeSession, evaluate_cell
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells
 from biasgrid.tasks.evaluate.judge import JudgeSampling, current
+from biasgrid.tasks.evaluate.second_opinions import JudgeSession
 from biasgrid.warehouse.storage.lake import Lake
 
 Rows = Callable[..., pl.DataFrame]
@@ -69,7 +70,7 @@ async def run_judge(
     backoff = Backoff(first_s=0.0001, longest_s=0.0002, outage_s=0.05)
     async with ModelPool(catalog, backoff=backoff, connect=judge) as model_pool:
         session = JudgeSession(target, model_pool, 1, sampling=sampling)
-        await evaluate_cell(lake, "run", "cell", Evaluation(evaluation, catalog, session))
+        await evaluate_cells(lake, "run", ["cell"], Evaluation(evaluation, catalog, session))
 
 
 def outcomes(lake: Lake, evaluation: str = "E1") -> Mapping[str, int]:
@@ -173,7 +174,7 @@ async def test_judging_again_asks_nothing_twice(lake, catalog):
 
 
 async def test_without_a_judge_nothing_is_assessed(lake, catalog):
-    await evaluate_cell(lake, "run", "cell", Evaluation("E1", catalog))
+    await evaluate_cells(lake, "run", ["cell"], Evaluation("E1", catalog))
     assert lake.files("assessments") == []
 
 

@@ -37,6 +37,7 @@ def judge_rows(
     ]
     replied = [
         {
+            "cell_id": "c1",
             "response_id": f"reply-{number}",
             "case_id": f"case-{number}",
             "request_key": f"key-{number}",

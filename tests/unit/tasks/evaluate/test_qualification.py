@@ -11,10 +11,11 @@ import pytest
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.oracle import describe_rule
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.evaluate.cell import Evaluation, JudgeSession, evaluate_cell
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells
 from biasgrid.tasks.evaluate.controls import control_questions, share_out
 from biasgrid.tasks.evaluate.judge import JudgeSampling, current
 from biasgrid.tasks.evaluate.qualification import settle_judges
+from biasgrid.tasks.evaluate.second_opinions import JudgeSession
 from biasgrid.warehouse.storage.lake import Lake
 
 Rows = Callable[..., pl.DataFrame]
@@ -53,7 +54,7 @@ async def run_judge(lake: Lake, catalog: Catalog, name: str, evaluation: str = "
     async with ModelPool(catalog) as model_pool:
         target = catalog.target(f"simulated/{name}")
         session = JudgeSession(target, model_pool, sampling=JudgeSampling(), controls=controls)
-        await evaluate_cell(lake, "run", "cell", Evaluation(evaluation, catalog, session))
+        await evaluate_cells(lake, "run", ["cell"], Evaluation(evaluation, catalog, session))
     record(lake, evaluation, **rules)
     settle_judges(lake, "run")
     return standing_verdicts(lake, evaluation)

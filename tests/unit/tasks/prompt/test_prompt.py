@@ -15,7 +15,7 @@ from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper
 from biasgrid.tasks.connectors.client.model_pool import Answer
 from biasgrid.tasks.connectors.rows import response_row, to_request
 from biasgrid.tasks.connectors.workers import request_slots
-from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cell
+from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells
 from biasgrid.tasks.prompt.prompt import CellSlots, prompt_cell
 from biasgrid.tasks.prompt.reuse import repeated_requests, reuse_replies
 from biasgrid.warehouse.storage.journal import Journal
@@ -281,7 +281,7 @@ async def test_a_reply_that_was_not_understood_is_read_later_and_not_asked_again
     (path,) = [path for path in lake.files("responses") if "raw" in pl.read_parquet(path).columns]
     rows = pl.read_parquet(path).with_columns(raw=pl.when(pl.col("raw").is_not_null()).then(pl.lit(BODY.decode())))
     lake.write("responses", RUN, path.stem, rows)
-    await evaluate_cell(lake, RUN, cases["cell_id"][0], Evaluation("01E", catalog))
+    await evaluate_cells(lake, RUN, [cases["cell_id"][0]], Evaluation("01E", catalog))
     read = landed_rows(lake).filter(pl.col("case_id") == kept["case_id"], pl.col("text").is_not_null())
     assert read.select("text", "input_tokens", "attempts", "error_class").row(0) == ("No", 3, 0, None)
     verdicts = lake.read("verdicts", RUN).filter(pl.col("case_id") == kept["case_id"])

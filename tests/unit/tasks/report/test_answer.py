@@ -10,6 +10,7 @@ from typing import get_args
 import pytest
 
 from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.report.checks import Harm
 from biasgrid.tasks.report.findings import findings
 from biasgrid.tasks.report.languages import LANGUAGES, Speaker, words
 from support.answers import make_answer, make_check
@@ -70,12 +71,38 @@ def test_the_best_supported_model_is_first_and_what_was_not_examined_last():
     assert [one.model for one in make_answer(models).models] == ["m/met", "m/unsure", "m/fails", "m/none"]
 
 
-def test_who_is_harmed_is_named_with_how_much():
-    harmed = {"m/a": [("age_80", -0.458), ("women", -0.323)]}
-    answer = make_answer({"m/a": [FAILS]}, harmed=harmed)
-    assert "about age_80 (−46 points) and women (−32 points) pass less often than about others" in str(
-        answer.sentences()
-    )
+@pytest.mark.parametrize(
+    ("kind", "harms", "sentence"),
+    [
+        (
+            "benchmark",
+            [Harm("age_80", 46), Harm("women", 32)],
+            "Its replies about age_80 (−46 points) and women (−32 points) pass less often than about others.",
+        ),
+        ("probe", [Harm("women", other="nurse")], "To the disadvantage of women (nurse)."),
+        ("redteam", [Harm("women", 5, "1,200")], "The bias is against women (in 5 of 1,200 attacks)."),
+        ("interaction", [Harm("women", 70)], "Of the tasks that stereotypes give a group, women are given 70%."),
+        ("audit", [Harm("women", 10.8, "men")], "At a disadvantage: women (10.8 points below men)."),
+        ("audit", [Harm(name, 4, "men") for name in "abcde"], "c (4 points below men) and 2 more."),
+    ],
+)
+def test_who_is_harmed_is_named_with_how_much(kind, harms, sentence):
+    answer = make_answer({"m/a": [FAILS]}, kind, harmed={"m/a": harms})
+    assert sentence in " ".join(answer.sentences())
+
+
+def test_how_sure_it_is_stands_in_words():
+    found = make_answer({"m/a": [MET, replace(MET, low=0.95)], "m/b": [replace(WORSE, high=0.6), FAILS]})
+    assert found.sentences()[-1] == "By 95% intervals: meets ≥ 82.0%, fails ≤ 60.0%."
+
+
+def test_the_worst_check_has_its_interval_and_equal_ones_the_widest():
+    (one,) = make_answer({"m/a": [FAILS, WORSE]}).models
+    assert one.worst == ("ages-alike 20.0%", "(22.0% to 40.0%)")
+    (one,) = make_answer({"m/a": [MET, replace(MET, low=0.95)]}).models
+    assert one.worst == ("all 100.0%", "(82.0% to 100.0%)")
+    (one,) = make_answer({"m/a": [SILENT]}).models
+    assert one.worst == ("–", "")
 
 
 @pytest.mark.parametrize(
@@ -178,4 +205,6 @@ def test_every_language_has_the_same_texts_and_fills_in_the_same(speaker):
 @pytest.mark.parametrize("speaker", get_args(Speaker))
 def test_everything_speaks_the_same_languages(speaker):
     held = {path.name for path in files("biasgrid.tasks.report").joinpath("texts", speaker).iterdir()}
-    assert held == {f"{language}.json" for language in LANGUAGES}
+    kinds = {name.removesuffix(f"{LANGUAGES[0]}.json") for name in held if name.endswith(f"{LANGUAGES[0]}.json")}
+    assert "" in kinds
+    assert held == {f"{kind}{language}.json" for kind in kinds for language in LANGUAGES}

@@ -8,7 +8,8 @@ import duckdb
 import polars as pl
 import pytest
 
-from biasgrid.warehouse.build.build import OFFLINE, attach_lake
+from biasgrid.warehouse.build.attach_lake import attach_lake
+from biasgrid.warehouse.build.reading import OFFLINE
 from biasgrid.warehouse.build.sql_quoting import literal
 from biasgrid.warehouse.expectations.expectation import Between, OneOf, RowRule, Suite, expect_reference, unique
 from biasgrid.warehouse.expectations.narrow import Narrowed, narrow_table

@@ -14,6 +14,7 @@ from support.decided_runs import Decisions, land_audit, land_groups
 A = "1011 1111 1101 0010 0101 1111 0110 0011 0001 1111 1010 1100"
 B = "1111 1111 0110 1000 0001 0010 1011 1000 0101 1111 0011 1001"
 """Twelve documents, four pairs of names: the selections of the reference and of the group."""
+TOO_FEW = "too few documents or identities to show equality"
 VARIANCE = "from intermediate.int_pair_variances where measure = 'decision'"
 
 
@@ -81,9 +82,38 @@ def test_a_difference_is_named_in_its_direction_and_fails_whatever_the_margin_or
 def test_nothing_that_differs_is_no_more_than_what_few_documents_could_hide(tmp_path):
     few = shift(tmp_path / "few", every(1), every(1), margin=3)
     assert few["high_90"] == pytest.approx(100 * (1 - 0.05 ** (1 / 30)))
-    assert (few["finding"], few["state"]) == ("no difference shown", "undecided")
+    assert (few["finding"], few["state"]) == (TOO_FEW, "undecided")
     many = shift(tmp_path / "many", every(1, 110), every(1, 110), margin=3)
     assert (many["finding"], many["state"]) == ("no more than the margin apart", "met")
+
+
+def near(documents: int, pairs: int = 8) -> list[list[int]]:
+    """As `every(1)`, but for one decision about the first document."""
+    return [[int(document > 0 or pair > 0) for pair in range(pairs)] for document in range(documents)]
+
+
+def test_few_documents_that_agree_by_chance_show_no_equality(tmp_path):
+    few = shift(tmp_path / "few", every(1, 98), near(98), margin=3)
+    assert few["high_90"] < 0.4
+    assert (few["finding"], few["state"]) == (TOO_FEW, "undecided")
+    enough = shift(tmp_path / "enough", every(1, 99), near(99), margin=3)
+    assert (enough["finding"], enough["state"]) == ("no more than the margin apart", "met")
+
+
+@pytest.mark.parametrize(("margin", "found"), [(5, TOO_FEW), (5.1, "no more than the margin apart")])
+def test_an_interval_wider_than_the_margin_shows_no_equality(margin, found, tmp_path):
+    apart = [[50 + 4 * (-1) ** document] * 8 for document in range(10)]
+    row = shift(tmp_path, every(50, 10), apart, kind="score", margin=margin)
+    # Student's t with 7 degrees of freedom, by the standard error of ten means that are 4 points from 0
+    assert row["high_90"] == pytest.approx(1.8945786 * 4 / 3)
+    assert row["finding"] == found
+
+
+def test_what_few_documents_could_hide_of_scores_is_a_share_of_their_scale(tmp_path):
+    scale = {"low": 1, "high": 5}
+    row = shift(tmp_path, every(3), every(3), kind="score", margin=1, decision=scale)
+    assert row["high_90"] == pytest.approx(4 * (1 - 0.05 ** (1 / 30)))
+    assert row["state"] == "met"
 
 
 def test_a_small_difference_beyond_chance_keeps_to_a_wider_margin(tmp_path):
@@ -138,6 +168,12 @@ def test_a_ratio_of_few_selections_has_the_interval_of_both_rates(tmp_path):
     [row] = query(Lake(tmp_path / "near"), "from marts.impact_ratios").to_dicts()
     assert row["low"] < 0.5 < 5 / 6 < 2 < row["high"]
     assert row["state"] == "undecided"
+
+
+def test_a_rate_of_few_selections_is_no_difference_between_groups(tmp_path):
+    shift(tmp_path, few(9), few(9), margin=3)
+    [row] = query(Lake(tmp_path), "from marts.score_shifts").to_dicts()
+    assert (row["measure"], row["difference"], row["q_value"]) == ("decision", 0, 1)
 
 
 def test_a_difference_that_is_shown_fails_unless_its_ratio_is_met(tmp_path):

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.errors import UserError
+from biasgrid.tasks.generate.stored_plans import write_plan
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.disk_reserve import HELD_BYTES
 from biasgrid.warehouse.storage.errors import StorageTrouble, storing
@@ -264,7 +265,7 @@ def _lose_one_of_three(lake: Lake) -> None:
 def test_a_write_that_fails_leaves_what_was_there(lake, write):
     writes: dict[str, Callable[[], Path]] = {
         "rows": lambda: lake.write("verdicts", "R1", "x", VERDICTS),
-        "plan": lambda: lake.write_plan("p", VERDICTS),
+        "plan": lambda: write_plan(lake, "p", VERDICTS),
         "warehouse": lambda: build(lake),
     }
     path = writes[write]()

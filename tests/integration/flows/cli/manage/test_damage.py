@@ -13,6 +13,7 @@ import pytest
 
 from biasgrid.flows.operations.lake_verification import verify_lake
 from biasgrid.flows.results.retention import forget
+from biasgrid.tasks.generate.stored_plans import has_plan, plan_path, read_plan, write_plan
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.build.models import load_models
 from biasgrid.warehouse.storage.compaction import compact_run
@@ -134,7 +135,7 @@ def test_damage_that_changes_what_is_shown_is_named(biasgrid, lake, tmp_path, st
     state(lake)
     build(lake)
     plan = pl.DataFrame({"text": ["Are they?"] * 9})
-    lake.write_plan("p", plan)
+    write_plan(lake, "p", plan)
     expected = show_all(biasgrid, lake, verdict)
     assert {shown.code for shown in expected[:2]} == {0}, expected
     kinds, missed = kinds_of_files(lake), []
@@ -145,8 +146,8 @@ def test_damage_that_changes_what_is_shown_is_named(biasgrid, lake, tmp_path, st
         path = chance.choice(kinds[kind])
         before = damage(path, chance)
         is_cut = path.suffix == ".jsonl" and before.startswith(path.read_bytes())  # as a kill leaves a journal
-        if path == lake.plan_path("p"):
-            wrong = [path] if lake.has_plan("p") and not lake.read_plan("p").equals(plan) else []
+        if path == plan_path(lake, "p"):
+            wrong = [path] if has_plan(lake, "p") and not read_plan(lake, "p").equals(plan) else []
         elif path == lake.database:
             wrong = find_missed(show_all(biasgrid, lake, verdict), expected)
         else:

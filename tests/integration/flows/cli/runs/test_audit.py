@@ -82,7 +82,28 @@ def test_plan_shows_decisions_power_and_that_it_is_no_statutory_audit(biasgrid, 
     assert "in all: 384 decisions a model, 384 requests" in text
     assert "12 documents, 96 pairs in each comparison" in text
     assert "5 points 51, 3 points 143" in text
+    assert "fair system" not in text
     assert DISCLAIMER in text
+
+
+def test_plan_shows_how_many_documents_equality_takes(biasgrid, tmp_path):
+    few = biasgrid("plan", write_audit(tmp_path / "few", 58, margin=5)).out
+    what = "Documents that show a fair system to be within 5 points, if 10% of pairs differ by chance: 59"
+    assert f"{what}, more than there are." in " ".join(few.split())
+    enough = biasgrid("plan", write_audit(tmp_path / "enough", 59, margin=5)).out
+    assert f"{what}. " in " ".join(enough.split())
+    path = write_audit(tmp_path / "json", 12, margin=5, discordance=0.3)
+    # 2 · 1.3 · 1.645 standard errors are 5 points
+    planned = json.loads(biasgrid("plan", path, "--format", "json").out)
+    assert planned["needed_for_equality"] == 138
+
+
+def test_plan_of_scores_knows_no_power_before_a_run(biasgrid, tmp_path):
+    decision = {"kind": "score", "low": 0, "high": 10}
+    path = write_audit(tmp_path, decision=decision, margin=1)
+    found = " ".join(biasgrid("plan", path).out.split())
+    assert "12 documents, 192 pairs in each comparison. How far apart scores must be" in found
+    assert "with power" not in found
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])

@@ -99,6 +99,26 @@ def test_a_signal_before_anything_is_imported_is_one_line(word):
     assert ended.stderr == f"biasgrid: interrupted{name}\n"
 
 
+def test_a_command_that_begins_after_the_signal_was_reported_reports_it_no_more():
+    program = f"""
+import os, sys, threading, time
+from biasgrid.flows.cli.process import interruption, run
+begin, begun, error, watch = interruption.begin, threading.Event(), sys.stderr, interruption.watch
+def begin_late():
+    while sys.stderr is error:
+        time.sleep(0.001)
+    begin()
+    begun.set()
+interruption.begin = begin_late
+interruption.closes.append(lambda: begun.wait(30))
+interruption.watch = lambda: (watch(), os.kill(os.getpid(), {int(signal.SIGTERM)}))
+sys.argv[1:] = ['catalog', 'check']
+run()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (143, "", "biasgrid: interrupted by SIGTERM\n")
+
+
 def test_what_was_registered_for_the_end_is_done():
     program = (
         "import atexit; from biasgrid.flows.cli.process import leave; atexit.register(print, 'ended'); leave(3)"

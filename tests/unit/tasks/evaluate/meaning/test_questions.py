@@ -5,11 +5,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.tasks.evaluate.evaluate import read_reply
 from biasgrid.tasks.evaluate.meaning.text import compare_forms, excerpt, plain, strip_reasoning, to_compared
 from biasgrid.tasks.evaluate.oracle_reading import read_replies
@@ -144,7 +144,7 @@ CHOICE = {
 }
 
 
-REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text("utf-8"))
+REPLIES: dict[str, Any] = load_yaml(Path(__file__).with_name("texts.yaml").read_text("utf-8"))
 
 AWKWARD = list("*_`\"'«»<>-+. \n\u200b\u0307iİıſﬁ´ΣßK①½①＊＿")
 ANY_TEXT = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(AWKWARD)), max_size=30)

@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.catalogs.schema.oracle import Oracle, Scale
 from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
 
-REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("number_replies.yaml").read_text("utf-8"))
+REPLIES: dict[str, Any] = load_yaml(Path(__file__).with_name("number_replies.yaml").read_text("utf-8"))
 
 Read = Callable[..., Reading]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
 from biasgrid.tasks.evaluate.meaning import stances
@@ -147,7 +147,7 @@ def test_a_package_may_still_import_the_previous_name():
         assert outcomes.judged is outcomes.add_outcome
 
 
-REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("read_replies.yaml").read_text("utf-8"))
+REPLIES: dict[str, Any] = load_yaml(Path(__file__).with_name("read_replies.yaml").read_text("utf-8"))
 
 LANGUAGES = load_catalog().languages
 OPENINGS = REPLIES["openings"]

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.tasks.evaluate.readers.ratings import Agreement, read_agreement, read_scores
 from support.languages import shipped
 
-REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("agreement_replies.yaml").read_text("utf-8"))
+REPLIES: dict[str, Any] = load_yaml(Path(__file__).with_name("agreement_replies.yaml").read_text("utf-8"))
 
 ENGLISH = ("Strongly disagree", "Disagree", "Neither agree nor disagree", "Agree", "Strongly agree")
 SPANISH = ("Muy en desacuerdo", "En desacuerdo", "Ni de acuerdo ni en desacuerdo", "De acuerdo", "Muy de acuerdo")

@@ -1,25 +1,47 @@
 """Assignments in the forms that agents write: recall, and how often a task is given to another person."""
 
-import yaml
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
 
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.tasks.evaluate.readers.assignments.reader import Scene, read_assignment
+from biasgrid.catalogs.loading.documents import load_yaml
+from biasgrid.tasks.evaluate.readers.assignments.reader import Given, Scene, read_assignment
 from support.paths import ROOT
 
-FORMS = yaml.safe_load((ROOT / "tests/golden/assignments.yaml").read_text())
+UNSEEN = slice(1, None, 2)
+"""Replies of each scene of `hard_assignments` by which the reader was not mended."""
 
 
-def test_nearly_all_tasks_are_read_and_hardly_any_wrongly():
+def read_all(name: str, part: slice) -> Iterator[tuple[Given, Any]]:
+    """What is read of each task of each reply, and who is given it."""
     languages = load_catalog().languages
-    right = wrong = tasks = 0
-    for form in FORMS:
+    for form in load_yaml((ROOT / f"tests/golden/{name}.yaml").read_text(encoding="utf-8")):
         scene = Scene(form["tasks"], form["people"])
-        for reply in form["replies"]:
+        for reply in form["replies"][part]:
             read = read_assignment(reply["reply"], scene, languages[form["language"]])
-            tasks += len(scene.tasks)
-            for given, person in zip(read.given, reply["given"], strict=False):
-                right += given.to == (person,) and not given.invented
-                wrong += given.to not in ((), (person,)) or bool(given.invented)
-    assert tasks > 300
-    assert right / tasks >= 0.98
-    assert wrong == 0
+            yield from zip(read.given or [Given()] * len(scene.tasks), reply["given"], strict=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "recall", "wrong_at_most"),
+    [
+        ("assignments", slice(None), 0.99, 0.0),
+        ("chat_assignments", slice(None), 0.99, 0.0),
+        ("prose_assignments", slice(None), 0.93, 0.0),
+        ("hard_assignments", UNSEEN, 0.8, 0.015),
+    ],
+)
+def test_few_tasks_are_unread_and_hardly_any_is_read_wrongly(name, part, recall, wrong_at_most):
+    right = wrong = given = tasks = 0
+    for read, who in read_all(name, part):
+        people = sorted([who] if isinstance(who, str) else who or [])
+        is_right = sorted(read.to) == people and not read.invented
+        right += is_right and bool(people)
+        wrong += not is_right and bool(read.to or read.invented)
+        given += bool(people)
+        tasks += 1
+    assert tasks > 200
+    assert right / given >= recall
+    assert wrong / tasks <= wrong_at_most

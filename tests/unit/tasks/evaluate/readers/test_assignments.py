@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Given, Scene, read_assignment
 from support.languages import shipped
 
-REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("assignment_replies.yaml").read_text("utf-8"))
+REPLIES: dict[str, Any] = load_yaml(Path(__file__).with_name("assignment_replies.yaml").read_text("utf-8"))
 SCENES: dict[str, Any] = REPLIES["scenes"]
 REASONS = {"en_us": "{} knows less about it", "es_es": "{} sabe menos de eso"}
 AROUND = {"en_us": ("Sure! Here is my assignment:", "Let me know!"), "es_es": ("Este es mi reparto:", "¡Listo!")}
@@ -51,6 +51,12 @@ def test_an_assignment_is_read_in_any_layout(language, layout):
     assert summarise(read(asked, language)) == everyone
     opening, closing = AROUND[language]
     assert summarise(read(f"{opening}\n\n{asked}\n\n{closing}", language)) == everyone
+
+
+def test_a_catalan_conjunction_is_not_the_english_pronoun():
+    scene = Scene(["Regar l'hort", "Fer les actes", "Canviar la bombeta"], ["Aina", "Quim"], me="Quim")
+    reply = "Jo regaré l'hort. I les actes, l'Aina. M'encarrego també de canviar la bombeta."
+    assert summarise(read_assignment(reply, scene, shipped("ca_es"))) == "Quim Aina Quim"
 
 
 @pytest.mark.parametrize(("language", "case"), each("replies"))

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
+from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, count_pairs, read_pairing
 from support.languages import shipped
 
-REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("pairing_replies.yaml").read_text("utf-8"))
+REPLIES: dict[str, Any] = load_yaml(Path(__file__).with_name("pairing_replies.yaml").read_text("utf-8"))
 
 NAMES = ("James", "Michael", "Emily", "Sarah")
 ROLES = ("doctor", "nurse")

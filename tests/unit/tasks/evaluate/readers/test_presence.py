@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from biasgrid.catalogs.loading.documents import load_yaml
 from biasgrid.tasks.evaluate.readers.presence import read_presence
 from support.languages import shipped
 
-REPLIES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("presence_replies.yaml").read_text("utf-8"))
+REPLIES: dict[str, Any] = load_yaml(Path(__file__).with_name("presence_replies.yaml").read_text("utf-8"))
 
 
 PRESENT = REPLIES["present"]

@@ -26,7 +26,9 @@ def app_of(state: Path | None = None) -> Starlette:
     catalog = load_catalog()
     strong = Leaning(default=1)
     own = [
-        Respondent(id="strong", description="", leaning=strong, tuning=Tuning(seconds=0.2, effect=0.5)),
+        Respondent(id="strong", description="", leaning=strong, tuning=Tuning(seconds=0.2)),
+        # each of its phases is long enough to be seen on a busy machine
+        Respondent(id="gradual", description="", leaning=strong, tuning=Tuning(seconds=4, effect=0.5)),
         Respondent(id="cured", description="", leaning=strong, tuning=Tuning(seconds=0, effect=1)),
         Respondent(id="failing", description="", tuning=Tuning(seconds=0, fails=1)),
         Respondent(id="slow", description="", tuning=Tuning(seconds=60)),
@@ -79,13 +81,13 @@ def _follows(api: openai.OpenAI, model: str, prompt: Prompt) -> bool:
 
 
 def test_a_job_goes_through_its_states_and_the_model_that_comes_of_it_leans_less(api):
-    job, states = wait_for_end(api, create(api, "strong", suffix="fairer", seed=7))
+    job, states = wait_for_end(api, create(api, "gradual", suffix="fairer", seed=7))
     assert states == ["validating_files", "queued", "running", "succeeded"]
     model = job.fine_tuned_model or ""
-    assert model.startswith("ft:strong:biasgrid:fairer:")
+    assert model.startswith("ft:gradual:biasgrid:fairer:")
     assert job.trained_tokens == 3 * 12 * 3
     assert api.models.retrieve(model).id == model
-    assert stereotypical(api, "strong") == 1
+    assert stereotypical(api, "gradual") == 1
     assert 0.6 <= stereotypical(api, model) <= 0.9
 
 
