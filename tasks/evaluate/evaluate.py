@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -97,7 +98,7 @@ def _join_parts(rows: pl.DataFrame, parts: Sequence[pl.LazyFrame]) -> Iterator[p
     held: list[pl.DataFrame] = []
     size = 0
     for part in parts:
-        own = join_texts(rows, part).with_columns(_cut("text"))
+        own = join_texts(rows, part, _cut("text"))
         rows = rows.join(own, on="response_id", how="anti", maintain_order="left")
         held += [own] if own.height else []
         size += int(own["text"].str.len_bytes().sum())
@@ -121,10 +122,13 @@ def split(responses: pl.DataFrame | Sequence[pl.LazyFrame]) -> Sequence[pl.LazyF
     return [responses.lazy()] if isinstance(responses, pl.DataFrame) else responses
 
 
-def join_texts(rows: pl.DataFrame, part: pl.LazyFrame) -> pl.DataFrame:
+TEXT = pl.col("text")
+
+
+def join_texts(rows: pl.DataFrame, part: pl.LazyFrame, text: pl.Expr = TEXT) -> pl.DataFrame:
     """Those of `rows` whose `response_id` is in a part of the replies, with the `text`."""
     wanted = pl.col("response_id").is_in(rows["response_id"].unique().implode())
-    texts = part.filter(wanted).select("response_id", "text").collect().unique("response_id")
+    texts = part.filter(wanted).select("response_id", text).collect().unique("response_id")
     return rows.join(texts, on="response_id", maintain_order="left")
 
 
@@ -160,6 +164,8 @@ def _without_reply(replies: pl.DataFrame) -> pl.DataFrame:
 
 LONG_BYTES, READ_AT_ONCE = 20_000, 300_000
 """Bytes: of a reply that is read with few others, and of what is read at once of these."""
+_ONE_AT_A_TIME = threading.Lock()
+"""Of threads that read long replies: Polars uses all cores for one, and memory is that of one."""
 MOST_READ = 200_000
 """Characters that oracles read of a reply: half of them at its start, half at its end."""
 
@@ -183,7 +189,8 @@ def _read_in_parts(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalo
         return read_replies(replies, languages)
     part = pl.when(size > LONG_BYTES).then(1 + size.cum_sum() // READ_AT_ONCE).otherwise(0).alias("part")
     parts = replies.with_columns(part).with_row_index("row").partition_by("part", maintain_order=True)
-    read = [read_replies(own, languages).with_columns(own["row"]) for own in parts]
+    with _ONE_AT_A_TIME:
+        read = [read_replies(own, languages).with_columns(own["row"]) for own in parts]
     return pl.concat(read).sort("row").drop("row")
 
 

@@ -12,8 +12,9 @@ object; a start on any machine converts all segments to Parquet.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import polars as pl
@@ -201,6 +202,11 @@ def _remove_segments(lake: Lake, run_id: str, cells: Iterable[str]) -> None:
             lake.shared.bucket.remove_all(f"{lake.shared.name(lake.journal_folder(run_id))}/{cell_id}")
 
 
+LARGE_BYTES = 4_000_000
+_LARGE = threading.Lock()
+"""Large journals land one at a time: each takes several times its size in memory."""
+
+
 def _land(lake: Lake, run_id: str, journal: Path, *, left_over: bool = False) -> Path | None:
     if not journal.exists():
         return None
@@ -208,12 +214,15 @@ def _land(lake: Lake, run_id: str, journal: Path, *, left_over: bool = False) ->
     # a kill between writing Parquet and removing the journal leaves a journal whose rows are already stored
     landed = lake.scan("responses", run_id, f"{cell_id}-*")
     ids = landed.select("response_id").collect()
-    lines = read_lines(journal)
-    _keep_damaged(journal, lines.damaged)
-    rows = lines.rows.join(ids, on="response_id", how="anti", maintain_order="left")
-    if left_over and lake.shared:
-        rows = rows.join(_find_answered(landed), on=UNIT, how="anti", maintain_order="left", nulls_equal=True)
-    path = lake.write("responses", run_id, f"{cell_id}-{ULID()}", rows) if rows.height else None
+    with _LARGE if journal.stat().st_size > LARGE_BYTES else nullcontext():
+        lines = read_lines(journal)
+        _keep_damaged(journal, lines.damaged)
+        rows = lines.rows
+        if ids.height:
+            rows = rows.join(ids, on="response_id", how="anti", maintain_order="left")
+        if left_over and lake.shared:
+            rows = rows.join(_find_answered(landed), on=UNIT, how="anti", maintain_order="left", nulls_equal=True)
+        path = lake.write("responses", run_id, f"{cell_id}-{ULID()}", rows) if rows.height else None
     with storing(journal):
         journal.unlink()
     return path

@@ -56,8 +56,10 @@ def read_lines(journal: Path) -> Lines:
     sound, damaged = _check_lines(journal.read_bytes())
     frame = pl.from_arrow(_parse(sound))
     assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
-    rows = frame.drop_nulls(KEYS["responses"]).unique("response_id", keep="first", maintain_order=True)
-    return Lines(rows, damaged)
+    keys = frame.select(KEYS["responses"])
+    if keys.null_count().sum_horizontal().item() or keys["response_id"].is_duplicated().any():  # else no copy
+        frame = frame.drop_nulls(keys.columns).unique("response_id", keep="first", maintain_order=True)
+    return Lines(frame, damaged)
 
 
 def _check_lines(text: bytes) -> tuple[list[bytes], list[bytes]]:
