@@ -19,7 +19,7 @@ Python's own 700 every fifth second of a start goes into looking through what al
 
 
 M_MMAP_THRESHOLD, LARGE_BLOCK = -3, 1_000_000
-"""Of glibc's `mallopt`, and the bytes from which a block goes back to the system when it is freed. Left alone, glibc
+"""Of glibc's `mallopt`, and the bytes from which a freed block goes back to the system. Left alone, glibc
 keeps ever larger blocks: 200 MB after a few replies of 4 MB."""
 
 
