@@ -27,7 +27,6 @@ _QUOTED: Final = r'"[^"\s]+(?:\s+[^"\s]+){3,}\s*"'
 _WHOLLY_QUOTED: Final = r'^\W*"([^"]*)"\W*$'
 _SENTENCE_END: Final = r"""([.!?…]+)["')\]]*(?:\s+|$)"""
 _CLAUSE_END: Final = r"\s*[,;:()\[\]]+\s*|\s+-+\s+|-{2,}|\s*[{}|]+\s*|\s*…\s*"
-_JOINED: Final = r"(?:(?:y|i|pero|però)\s+)?"
 _TITLE: Final = r"^\s*#{1,6}\s+[^\s:]+\s+[^:]+$"
 """A heading of two words and more that announces no answer."""
 _EDGE: Final = r"^[^\w+#]+|[^\w%]+$"
@@ -43,7 +42,8 @@ def split_clauses(plain: pl.Series, words: Stances, labels: tuple[str, ...]) -> 
     text = pl.col("text")
     replies = pl.DataFrame({"text": plain}).with_row_index("reply")
     whole = replies.with_columns(text=_answer_of_json(text, labels)).with_columns(text=_without_quotations(text))
-    rhetorical = rf"¿\s*({_JOINED}(?:{join_alternatives(words.rhetorical) or NEVER})\b[^?]*\?+)"
+    joined, asking = (join_alternatives(phrases) or NEVER for phrases in (words.fillers, words.rhetorical))
+    rhetorical = rf"¿\s*((?:(?:{joined})\s+)?(?:{asking})\b[^?]*\?+)"
     asked = text.str.replace_all(rhetorical, "\n$1\n").str.replace_all(r"¿[^?]*\?+", " ? \n")
     marked = asked.str.replace_all(_SENTENCE_END, "$1\n")
     sentences = (
