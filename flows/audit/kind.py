@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.schema.choices import Reuse
 from biasgrid.flows.runs.kinds import RunKind, Source
-from biasgrid.flows.runs.options import RunOptions, option, replace_option
+from biasgrid.flows.runs.options import RunOptions, option, replace_option, seed_option
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.audit import ResolvedAudit
@@ -66,14 +66,7 @@ class AuditOptions(RunOptions):
         "Points that groups may be apart; else nothing is met.",
         "points that groups may be apart; None: as the file has it",
     )
-    seed: int | None = option(
-        None,
-        "--seed",
-        "Draws identities and spreads them over documents.",
-        "draws identities and spreads them over documents; None: the file's",
-        section="asking",
-        min=0,
-    )
+    seed: int | None = seed_option("draws identities and spreads them over documents", "the file's")
     reuse: Reuse | None = option(None, "--reuse", "Which earlier replies stand in for asking.", section="asking")
     batch: bool | None = option(
         None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.choices import Mitigation, Setting
 from biasgrid.flows.runs.kinds import RunKind
-from biasgrid.flows.runs.options import RunOptions, number_or_names, option
+from biasgrid.flows.runs.options import RunOptions, number_or_names, option, seed_option
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
@@ -115,14 +115,7 @@ class InteractionOptions(RunOptions):
         "Distance from chance that scores must stay below; else nothing is met.",
         "bound of the scores' distance from chance; None: as the file has it",
     )
-    seed: int | None = option(
-        None,
-        "--seed",
-        "Chooses scenes, names, and orders.",
-        "chooses scenes, names, and orders; None: the file's",
-        section="asking",
-        min=0,
-    )
+    seed: int | None = seed_option("chooses scenes, names, and orders", "the file's")
     run_id: str | None = option(None, doc="resumes this unfinished interaction and ignores `interaction`")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.schema.choices import ProbeTest, Reuse
 from biasgrid.flows.runs.kinds import TargetKind
-from biasgrid.flows.runs.options import TargetOptions, option, replace_option
+from biasgrid.flows.runs.options import TargetOptions, option, replace_option, seed_option
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.targets import ResolvedProbe
@@ -75,14 +75,7 @@ class ProbeOptions(TargetOptions):
         "Share of trials one way that the upper end must stay below; else nothing is met.",
         "bound of the share of trials that fall one way; None: as the file has it",
     )
-    seed: int | None = option(
-        None,
-        "--seed",
-        "Chooses pairs and names.",
-        "chooses pairs and names; None: the target's",
-        section="asking",
-        min=0,
-    )
+    seed: int | None = seed_option("chooses pairs and names", "the target's")
     reuse: Reuse | None = option(None, "--reuse", "Which earlier replies stand in for asking.", section="asking")
     run_id: str | None = option(None, doc="resumes this unfinished probe and ignores `target`")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.flows.runs.kinds import Review, TargetKind
-from biasgrid.flows.runs.options import TargetOptions, option, replace_option
+from biasgrid.flows.runs.options import TargetOptions, option, replace_option, seed_option
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.targets import ResolvedAttack
@@ -75,14 +75,7 @@ class AttackOptions(TargetOptions):
         "Success rate that the upper end must stay below; else nothing is met.",
         "bound of the success rate's upper end; None: as the file has it",
     )
-    seed: int | None = option(
-        None,
-        "--seed",
-        "Chooses pairs, names and openings.",
-        "chooses pairs, names and openings; None: the target's",
-        section="asking",
-        min=0,
-    )
+    seed: int | None = seed_option("chooses pairs, names and openings", "the target's")
     run_id: str | None = option(None, doc="resumes this unfinished red team and ignores `target`")
 
 

@@ -64,6 +64,12 @@ def replace_option(options: type, name: str, **changes: Any) -> Any:
     return field(default=default, metadata={"option": replace(own, **changes)})
 
 
+def seed_option(chooses: str, given: str) -> Any:
+    """`chooses`: what the seed does; `given`: where it stands otherwise."""
+    begins = chooses[0].upper() + chooses[1:]
+    return option(None, "--seed", f"{begins}.", f"{chooses}; None: {given}", section="asking", min=0)
+
+
 class Options:
     """A class of options: a frozen dataclass whose fields are each an `option`."""
 

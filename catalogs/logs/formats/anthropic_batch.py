@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from biasgrid.catalogs.logs.files import Record, Tree, join_by_id
+from biasgrid.catalogs.logs.formats.openai_batch import BATCH_FIELDS
 from biasgrid.catalogs.logs.tools import Score, Tool
 
 BEYOND: Final = ("model", "messages", "system")
@@ -54,17 +55,9 @@ def scores(tree: Tree) -> Mapping[str, Score]:
 
 TOOL: Final = Tool(
     assessor="anthropic-batch",
-    fields={
-        "prompt": "messages",
-        "reply": "reply",
-        "model": "model",
-        "item": "custom_id",
-        "concern": "concern",
-        "cluster": "cluster",
-        "target": "target",
-        "error": "fault",
+    fields=BATCH_FIELDS
+    | {
         "finish_reason": "message.stop_reason",
-        "parameters": "parameters",
         "input_tokens": "message.usage.input_tokens",
         "output_tokens": "message.usage.output_tokens",
     },

@@ -62,19 +62,24 @@ def scores(tree: Tree) -> Mapping[str, Score]:
     return {"score": ("refused" if tree["withheld"] else tree.get("score"), tree["withheld"])}
 
 
+BATCH_FIELDS: Final = {
+    "prompt": "messages",
+    "reply": "reply",
+    "model": "model",
+    "item": "custom_id",
+    "concern": "concern",
+    "cluster": "cluster",
+    "target": "target",
+    "error": "fault",
+    "parameters": "parameters",
+}
+"""Of the batches of any provider."""
+
 TOOL: Final = Tool(
     assessor="openai-batch",
-    fields={
-        "prompt": "messages",
-        "reply": "reply",
-        "model": "model",
-        "item": "custom_id",
-        "concern": "concern",
-        "cluster": "cluster",
-        "target": "target",
-        "error": "fault",
+    fields=BATCH_FIELDS
+    | {
         "finish_reason": "answered.choices.0.finish_reason",
-        "parameters": "parameters",
         "input_tokens": "tokens.input_tokens",
         "output_tokens": "tokens.output_tokens",
     },
