@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """Of the tables below, in the metadata of each file. It rises with every column or table that is added, and when
 one comes to mean something else: an older biasgrid then refuses the file. Since 5 there are compacted files."""
 
@@ -201,6 +201,8 @@ VERDICTS = pa.schema(
         ("langbite_outcome", TEXT),  # passed, failed, error by LangBiTe's rule; null unless it was asked for
         ("langbite_value", pa.float64()),  # the number that LangBiTe compares
         ("langbite_difference", TEXT),  # why its reading of this reply differs from ours
+        # JSON: each group's share that was given the favoured group's attribute; null where there are two groups
+        ("by_group", TEXT),
     ]
 )
 

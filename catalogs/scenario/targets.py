@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,6 +21,7 @@ from biasgrid.catalogs.schema.base import slug
 from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target, endpoint_target, patient
+from biasgrid.catalogs.schema.probes import ProbeAxis, axes_among
 from biasgrid.catalogs.schema.target_file import Pair, Probing, RedTeam, TargetFile, drawn_pairs
 
 
@@ -44,7 +46,9 @@ class ResolvedTarget(Resolved):
         """Catalog pairs that the run asks about, the same in each language."""
         target = self.file.target
         named = {"of_axes": self.aim.axes, "sectors": target.sectors, "languages": target.languages}
-        return drawn_pairs(self.catalog.probes, self.aim.pairs, self.file.asking.seed, **named)
+        groups = self.aim.groups if isinstance(self.aim, Probing) else ()
+        axes = axes_among(self.catalog.probes, groups)
+        return drawn_pairs(axes, self.aim.pairs, self.file.asking.seed, **named)
 
     @property
     def concerns(self) -> set[str]:
@@ -107,6 +111,8 @@ def resolve_probe(
     draft.check_names(unknown, file.target.languages, catalog.probing, "target", "languages")
     if probe.generator is not None:
         _check_generator(draft, file)
+    if probe.groups:
+        _check_groups(draft, file)
     draft.stop_at_problems()
     generator = patient(catalog.target(probe.generator)) if probe.generator else None
     resolved = ResolvedProbe(**_common(draft, file), judge=None, generator=generator)
@@ -197,6 +203,36 @@ def _check_generator(draft: Draft, file: TargetFile) -> None:
         if wording is not None and wording.loader is None:
             what = f"no generator can be asked in `{language}`: probing/{language}.yaml has no `loader`"
             draft.add(what, "add it, or leave `generator` out", "target", "languages", index)
+
+
+def _check_groups(draft: Draft, file: TargetFile) -> None:
+    """Adds errors of groups that no axis has together, and of a generator, which compares two."""
+    own, where = file.probe, ("probe", "groups")
+    axes = list(draft.catalog.probes.values())
+    known = {group.id for axis in axes for group in axis.groups}
+    draft.check_names("group {} is unknown to the probe", own.groups, known, *where)
+    axis = next((axis for axis in axes if set(own.groups) <= {group.id for group in axis.groups}), None)
+    if axis is not None:
+        _check_groups_of(axis, draft, file)
+    elif set(own.groups) <= known:
+        draft.add(f"`{'`, `'.join(own.groups)}` are of several axes", "name groups of one axis", *where)
+    if own.generator is not None:
+        draft.add("a generator proposes pairs of two groups", "leave `groups` or `generator` out", *where)
+
+
+def _check_groups_of(axis: ProbeAxis, draft: Draft, file: TargetFile) -> None:
+    """Adds errors of groups without names in a language, and of named pairs of other groups."""
+    own = file.probe
+    for name, language in product(own.groups, file.target.languages):
+        words = axis.group(name).words.get(language)
+        if words is None or not words.names:
+            what = f"group `{name}` has no names in `{language}`"
+            remedy = "leave the group or the language out, or add names to a catalog"
+            draft.add(what, remedy, "probe", "groups")
+    if not isinstance(own.pairs, int):
+        among = [pair.id for pair in axes_among({axis.id: axis}, own.groups)[axis.id].pairs]
+        what = "attribute pair {} is of other groups than `probe.groups`"
+        draft.check_names(what, own.pairs, among, "probe", "pairs")
 
 
 def _check_roles(draft: Draft, own: RedTeam) -> None:

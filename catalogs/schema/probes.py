@@ -1,6 +1,6 @@
 """Defines bias probes: groups with typical names, attributes of stereotypes, and the wording of questions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -154,6 +154,19 @@ class ProbeWording(Frozen):
 def every_pair(axes: Mapping[str, ProbeAxis]) -> Iterator[tuple[ProbeAxis, AttributePair]]:
     """The pairs of all axes, in file order."""
     return ((axis, pair) for axis in axes.values() for pair in axis.pairs)
+
+
+def axes_among(axes: Mapping[str, ProbeAxis], groups: Collection[str]) -> Mapping[str, ProbeAxis]:
+    """The axes with their pairs of these groups alone; all pairs if no group is named."""
+
+    def keep(pair: AttributePair) -> bool:
+        return {pair.favoured, pair.stigmatised} <= set(groups)
+
+    if not groups:
+        return axes
+    return {
+        name: axis.model_copy(update={"pairs": tuple(filter(keep, axis.pairs))}) for name, axis in axes.items()
+    }
 
 
 def tally(axes: Mapping[str, ProbeAxis], language: str) -> dict[str, int]:

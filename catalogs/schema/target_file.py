@@ -95,6 +95,9 @@ class Probing(Frozen):
     """How many attribute pairs, drawn by `seed` over all axes, or which ones."""
     axes: tuple[Identifier, ...] = ()
     """Only pairs of these, such as `gender`; none: of all."""
+    groups: Annotated[tuple[Identifier, ...], unique("names one twice")] = ()
+    """Three or more groups of one axis, such as `[young, middle_aged, old]`: only pairs of two of them, whose
+    implicit and counterfactual prompts then have people of all; none: of the pair's two."""
     tests: tuple[ProbeTest, ...] = Field(default=("implicit", "explicit"), min_length=1)
     """implicit: names to attributes; explicit: agreement with statements; decision: who gets the good thing, who
     the bad; counterfactual: the same message for people of either group."""
@@ -121,6 +124,13 @@ class Probing(Frozen):
         if not (1 <= pairs <= MOST_PAIRS if isinstance(pairs, int) else pairs):
             raise ValueError(f"must be a number from 1 to {MOST_PAIRS}, or names of pairs")
         return tuple(dict.fromkeys(pairs)) if isinstance(pairs, tuple) else pairs
+
+    @field_validator("groups")
+    @classmethod
+    def _are_three(cls, groups: tuple[str, ...]) -> tuple[str, ...]:
+        if len(groups) in {1, 2}:
+            raise ValueError("must name three groups or more; without it, the two of each pair are compared")
+        return groups
 
 
 class TargetFile(Frozen):

@@ -15,7 +15,7 @@ from biasgrid.flows.runs.outcome import (
     places_of,
     read_rows,
 )
-from biasgrid.tasks.report.findings import FINDINGS, RULES
+from biasgrid.tasks.report.findings import FINDINGS, GROUP_PAIRS, RULES
 from biasgrid.warehouse.storage.lake import Lake
 
 NOT_EVALUATED = "not evaluated"
@@ -23,12 +23,14 @@ NOT_EVALUATED = "not evaluated"
 
 @dataclass(frozen=True)
 class ProbeOutcome(EndedByBound):
-    """A finished probe: rows of marts.probe_findings, worst first, and of marts.probe_outcomes."""
+    """A finished probe: rows of marts.probe_findings, worst first, of marts.probe_outcomes, and of
+    marts.probe_group_pairs with the test over all groups."""
 
     title = "probe"
     run_id: str
     findings: list[dict[str, Any]]
     rules: list[dict[str, Any]]
+    group_pairs: list[dict[str, Any]]
     incomplete: bool
     failures: list[tuple[str, int]]
     places: dict[str, Path | str]
@@ -50,9 +52,11 @@ class ProbeOutcome(EndedByBound):
 
 def read_outcome(lake: Lake, run_id: str) -> ProbeOutcome:
     """Findings of a probe; raises UserError if there is no warehouse."""
-    findings, rules, covered, failed = read_rows(lake, run_id, FINDINGS, RULES, COVERED, FAILURES)
+    findings, rules, pairs, covered, failed = read_rows(
+        lake, run_id, FINDINGS, RULES, GROUP_PAIRS, COVERED, FAILURES
+    )
     incomplete = not findings or not all(row["is_covered"] for row in covered)
-    return ProbeOutcome(run_id, findings, rules, incomplete, counted_failures(failed), places_of(lake))
+    return ProbeOutcome(run_id, findings, rules, pairs, incomplete, counted_failures(failed), places_of(lake))
 
 
 COVERED = coverage_query(

@@ -10,7 +10,7 @@ from biasgrid.catalogs.scenario.targets import ResolvedProbe
 from biasgrid.catalogs.schema.choices import ProbeTest
 from biasgrid.tasks.probe.cases import Asked
 from biasgrid.tasks.probe.prompts import Prompt, prompts
-from biasgrid.tasks.probe.stereotype import Stereotype, of_catalog
+from biasgrid.tasks.probe.stereotype import Stereotype, of_catalog, with_groups
 from biasgrid.warehouse.build.run_scope import Side
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -28,7 +28,8 @@ def catalog_stereotypes(resolved: ResolvedProbe) -> list[Stereotype]:
         for own in of_catalog(resolved.catalog, language)
     }
     keys = ((language, pair) for language in file.target.languages for pair in wanted)
-    return [known[key] for key in keys if key in known]
+    groups = file.probe.groups
+    return [with_groups(known[key], resolved.catalog, groups) for key in keys if key in known]
 
 
 def first_tests(resolved: ResolvedProbe) -> tuple[ProbeTest, ...]:

@@ -103,13 +103,21 @@ HEADINGS: Final = (
     *lost_headings(LOST.values()),
 )
 BIASED: Final = ("model", "test", "pair", "direction", "with it", "95% interval", "q")
-DIRECTIONS: Final = ("biased with the stereotype", "biased against the stereotype")
+DIRECTIONS: Final = ("biased with the stereotype", "biased against the stereotype", "biased between groups")
+GROUPS: Final = (Heading("groups"), Heading("finding"), *numbers("first", "second", "more often", "p"))
+GROUPS_NOTE: Final = (
+    "first, second: share given the favoured group's attribute, or rating; more often: trials of each. One test "
+    "over all groups (Cochran's Q), then pairs of groups (sign test, Holm), shown only where the first one is."
+)
 RULES: Final = ("model", "prompts", "implicit", "and explicit", "share", "attack")
 
 
 def sections(found: ProbeOutcome) -> Iterator[Section]:
     """Findings by pair, then the published rule and the location of the results."""
     yield Section(table=Table(HEADINGS, [_row(row) for row in found.findings]))
+    if found.group_pairs:
+        rows = [_group_row(row) for row in found.group_pairs]
+        yield Section("Groups", Table(GROUPS, rows), notes=(GROUPS_NOTE,))
     lack = incomplete_lines(found.run_id, found.failures, "coverage below the floor") if found.incomplete else ()
     yield Section(
         lines=[*_verdict_lines(found), *_proof(found), *lack, *place_lines(found.places, "marts.probe_findings")]
@@ -131,6 +139,27 @@ def _row(row: dict[str, Any]) -> Row:
     return Row((*cells, *lost), " · ".join((row["model"], row["language"], row["test"])), below)
 
 
+def _group_row(row: dict[str, Any]) -> Row:
+    about = (row["pair"], row["model"], row["language"], row["test"])
+    over_all = f"{row['over_all']}, q {p_value(row['q_value'])}"
+    return Row(_group_cells(row), f"{' · '.join(about)}: {over_all}")
+
+
+def _group_cells(row: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        f"{row['first_group']}, {row['second_group']}",
+        _direction(row),
+        *(share(row["first_rate"]), share(row["second_rate"])),
+        *(f"{row['first_more']} : {row['second_more']}", p_value(row["p_adjusted"])),
+    )
+
+
+def _direction(row: dict[str, Any]) -> str:
+    """Which group gets more, by name."""
+    more = {"first more": "first_group", "second more": "second_group"}.get(row["finding"])
+    return f"{row[more]} more" if more else str(row["finding"])
+
+
 def _pair(row: dict[str, Any]) -> str:
     """The pair, marked where an implicit test states the groups because names do not indicate them."""
     return (
@@ -140,7 +169,7 @@ def _pair(row: dict[str, Any]) -> str:
 
 def _finding(finding: str) -> str:
     """In few words, next to the counts `with : against`."""
-    return f"biased ({finding.split()[1]})" if finding in DIRECTIONS else finding
+    return f"biased ({finding.split()[1]})" if finding in DIRECTIONS[:2] else finding
 
 
 def _proof(found: ProbeOutcome) -> list[str]:
@@ -185,9 +214,20 @@ def page(found: ProbeOutcome, target: str) -> str:
     lack = () if rules else ("No implicit test was asked.",)
     shown = [
         Section("Biased beyond chance", biased, [*([] if biased else [none]), *_proof(found)], (note,)),
+        *_group_sections(found),
         Section("For comparison: the published rule", rules, lack, (RULE,)),
     ]
     return as_page(target, plain(str(found)), shown)
+
+
+def _group_sections(found: ProbeOutcome) -> Iterator[Section]:
+    headings = ("model", "test", "pair", "over all groups", *(heading.name for heading in GROUPS))
+    rows = [
+        (*(f"{row['model']} · {row['language']}", row["test"], row["pair"], row["over_all"]), *_group_cells(row))
+        for row in found.group_pairs
+    ]
+    if rows:
+        yield Section("Groups", text_table(headings, rows), (), (GROUPS_NOTE,))
 
 
 def _rule_cells(row: dict[str, Any]) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ def _case(run_id: str, prompt: Prompt, asked: Asked) -> dict[str, Any]:
         "facets": orjson.dumps(_facets(prompt)).decode(),
         "wording": 1,
         "instance_id": instance,
-        "communities": [own.favoured.group, own.stigmatised.group],
+        "communities": [side.group for side in own.sides],
         "sample": prompt.sample,
         "messages": messages,
         "parameters": sent,
@@ -99,6 +99,7 @@ def _facets(prompt: Prompt) -> dict[str, Any]:
         "stigmatised_attribute": own.stigmatised.attribute,
         "block": prompt.block,
         "part": prompt.part,
+        **({"groups": own.order} if own.order else {}),
         **({"why": own.why} if own.why else {}),
         **prompt.details,
     }
@@ -113,4 +114,12 @@ def _oracle(prompt: Prompt) -> dict[str, Any]:
         "stigmatised": prompt.cast.stigmatised,
         "attributes": prompt.offered if decides else own.attributes,
         "scale": prompt.offered if prompt.test == "explicit" else (),
+        **({"groups": _people(prompt)} if own.order else {}),
     }
+
+
+def _people(prompt: Prompt) -> dict[str, tuple[str, ...]]:
+    """The people of each group, where there are more than two."""
+    own, cast = prompt.stereotype, prompt.cast
+    names = (cast.favoured, cast.stigmatised, *cast.others)
+    return {side.group: people for side, people in zip(own.sides, names, strict=True)}

@@ -2,12 +2,13 @@
 
 Implicit and decision test: Bai et al. 2024, "Measuring Implicit Bias in Explicitly Unbiased Large Language
 Models", with people in place of words. The group mentioned first changes with every prompt, the attribute named
-first with every second, the form with every fourth."""
+first with every second, the form with every fourth. With more groups, in one prompt of the implicit test and one
+block of the counterfactual, every group comes first before the attributes change places."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from random import Random
 
@@ -25,21 +26,23 @@ class Cast:
     favoured: tuple[str, ...]
     stigmatised: tuple[str, ...]
     shown: tuple[str, ...]
+    others: tuple[tuple[str, ...], ...] = ()
+    """By further group of the stereotype."""
 
     def people(self, stereotype: Stereotype) -> list[str]:
         """The people as the prompt describes them."""
-        own = set(self.favoured)
-        sides = ((stereotype.favoured if name in own else stereotype.stigmatised, name) for name in self.shown)
-        return [side.person(name) for side, name in sides]
+        groups = zip(stereotype.sides, (self.favoured, self.stigmatised, *self.others), strict=True)
+        side_of = {name: side for side, names in groups for name in names}
+        return [side_of[name].person(name) for name in self.shown]
 
 
 def casts(stereotype: Stereotype, count: int, of_each: int, seed: int, test: str) -> list[Cast]:
     """The people of `count` prompts, at most `of_each` per group: names repeat only after all were used, and the
-    favoured group comes first in every other prompt."""
-    of_each = min(of_each, *(len(side.words.names) for side in (stereotype.favoured, stereotype.stigmatised)))
+    groups come first in turn."""
+    of_each = min(of_each, *(len(side.words.names) for side in stereotype.sides))
     draw = Random(f"{test}/{stereotype.pair}/{stereotype.language}/{seed}")  # noqa: S311 - no secret
-    favoured, stigmatised = (_endless_names(side, draw) for side in (stereotype.favoured, stereotype.stigmatised))
-    return [_cast(favoured, stigmatised, of_each, draw, favoured_first=number % 2 == 0) for number in range(count)]
+    names = [_endless_names(side, draw) for side in stereotype.sides]
+    return [_cast(names, of_each, draw, number % len(names)) for number in range(count)]
 
 
 def _endless_names(side: Side, draw: Random) -> Iterator[str]:
@@ -47,14 +50,13 @@ def _endless_names(side: Side, draw: Random) -> Iterator[str]:
         yield from draw.sample(side.words.names, len(side.words.names))
 
 
-def _cast(
-    favoured: Iterator[str], stigmatised: Iterator[str], of_each: int, draw: Random, *, favoured_first: bool
-) -> Cast:
-    own, other = (_take_different(names, of_each) for names in (favoured, stigmatised))
-    first, *rest = own if favoured_first else other
-    behind = [*rest, *(other if favoured_first else own)]
+def _cast(names: Sequence[Iterator[str]], of_each: int, draw: Random, turn: int) -> Cast:
+    """The people of one prompt, of whom the first is of group number `turn`."""
+    favoured, stigmatised, *others = groups = [_take_different(own, of_each) for own in names]
+    first, *rest = groups[turn]
+    behind = [*rest, *(name for number, own in enumerate(groups) if number != turn for name in own)]
     draw.shuffle(behind)
-    return Cast(own, other, (first, *behind))
+    return Cast(favoured, stigmatised, (first, *behind), tuple(others))
 
 
 def _take_different(names: Iterator[str], count: int) -> tuple[str, ...]:
@@ -84,7 +86,8 @@ class Prompt:
     text: str
     cast: Cast
     part: str = ""
-    """Role within its block: kind of a statement, or group of the person described."""
+    """Role within its block: kind of a statement, or group of the person described, by its id if the stereotype
+    gives it nothing."""
     offered: tuple[str, ...] = ()
     """The choices for the reply, in the order of the prompt."""
     details: Mapping[str, str] = field(default_factory=dict)
@@ -93,12 +96,17 @@ class Prompt:
     """Number of the repetition of the same prompt, from 1."""
 
 
+OF_GROUPS: frozenset[ProbeTest] = frozenset({"implicit", "counterfactual"})
+"""Tests that compare more than two groups. Statements and decisions are about the two of the stereotype."""
+
+
 def prompts(
     stereotype: Stereotype, test: ProbeTest, wording: ProbeWording, probe: Probing, seed: int
 ) -> list[Prompt]:
     """The prompts of one test of one stereotype, block by block; deterministic in its arguments."""
     made = {"implicit": _implicit, "explicit": _explicit, "decision": _decision, "counterfactual": _counterfactual}
-    return list(made[test](stereotype, wording, probe, seed))
+    own = stereotype if test in OF_GROUPS else replace(stereotype, others=(), order=())
+    return list(made[test](own, wording, probe, seed))
 
 
 def lay_out(text: str, place: str, several: Sequence[str], separator: str) -> str:
@@ -110,8 +118,9 @@ def lay_out(text: str, place: str, several: Sequence[str], separator: str) -> st
 def _implicit(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int) -> Iterator[Prompt]:
     forms = wording.implicit[own.kind]
     for block, cast in enumerate(casts(own, probe.cases, probe.names, seed, "implicit")):
-        form = block // 4 % len(forms)
-        offered = own.attributes if block // 2 % 2 == 0 else own.attributes[::-1]
+        form, turn = divmod(block // len(own.sides), 2)
+        form %= len(forms)
+        offered = own.attributes if turn == 0 else own.attributes[::-1]
         listed = lay_out(forms[form], "people", cast.people(own), wording.separator)
         text = fill_placeholders(forms[form], {"people": listed, "first": offered[0], "second": offered[1]})
         yield Prompt(own, "implicit", block, f"{own.kind}-{form + 1}", forms[form], text, cast, offered=offered)
@@ -130,9 +139,10 @@ def _decision(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int)
 def _counterfactual(own: Stereotype, wording: ProbeWording, probe: Probing, seed: int) -> Iterator[Prompt]:
     for block, cast in enumerate(casts(own, probe.cases, 1, seed, "counterfactual")):
         form = wording.counterfactuals[block % len(wording.counterfactuals)]
-        people = {"favoured": own.favoured.person(cast.favoured[0])}
-        people |= {"stigmatised": own.stigmatised.person(cast.stigmatised[0])}
-        for part, person in people.items():
+        parts = ("favoured", "stigmatised", *(side.group for side in own.others))
+        names = (cast.favoured, cast.stigmatised, *cast.others)
+        people = (side.person(name) for side, (name, *_) in zip(own.sides, names, strict=True))
+        for part, person in zip(parts, people, strict=True):
             text = fill_placeholders(form.prompt, {"person": person})
             yield Prompt(
                 own,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from biasgrid.catalogs.loading.catalog import Catalog
@@ -16,7 +16,7 @@ FEWEST_NAMES = 4
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A group with its words, and the attribute that the stereotype assigns to it."""
+    """A group with its words, and the attribute that the stereotype assigns to it, if any."""
 
     group: str
     words: GroupWords
@@ -29,7 +29,8 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Stereotype:
-    """Two groups in one language with the two attributes that prejudice assigns to them."""
+    """Two groups in one language with the two attributes that prejudice assigns to them, and further groups with
+    which they are compared."""
 
     pair: str
     axis: str
@@ -40,11 +41,18 @@ class Stereotype:
     stigmatised: Side
     why: str = ""
     """Context in which a chatbot meets it, given by the generator; empty if drawn by the seed."""
+    others: tuple[Side, ...] = ()
+    order: tuple[str, ...] = ()
+    """All groups as the file lists them; empty where there are two."""
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return (self.favoured, self.stigmatised, *self.others)
 
     @property
     def signal(self) -> Literal["name", "stated"]:
         """How a prompt shows who belongs to which group: by the names alone, or in words next to them."""
-        stated = any(side.words.told != PERSON for side in (self.favoured, self.stigmatised))
+        stated = any(side.words.told != PERSON for side in self.sides)
         return "stated" if stated else "name"
 
     @property
@@ -67,6 +75,13 @@ def _stereotype(axis: ProbeAxis, pair: AttributePair, language: str) -> Stereoty
         for name, attribute in zip((pair.favoured, pair.stigmatised), pair.attributes[language], strict=True)
     )
     return Stereotype(pair.id, axis.id, axis.concern, language, pair.kind, favoured, stigmatised)
+
+
+def with_groups(stereotype: Stereotype, catalog: Catalog, groups: Sequence[str]) -> Stereotype:
+    """The stereotype among all of these groups of its axis, if any are named."""
+    axis, pair = catalog.probes[stereotype.axis], (stereotype.favoured.group, stereotype.stigmatised.group)
+    others = (Side(name, axis.group(name).words[stereotype.language], "") for name in groups if name not in pair)
+    return replace(stereotype, others=tuple(others), order=tuple(groups))
 
 
 def draw_pairs(catalog: Catalog, target: Described, probe: Probing, seed: int) -> list[str]:

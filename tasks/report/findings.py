@@ -121,6 +121,13 @@ FINDINGS = f"""
         starts_with(finding, 'biased') desc, q_value nulls last, pair
 """  # noqa: S608 - words of ours
 RULES = "from marts.probe_outcomes where run_id = ? order by model, language"
+GROUP_PAIRS = f"""
+    select pairs.*, groups.differing, groups.q_value, groups.finding as over_all
+    from marts.probe_group_pairs as pairs
+    inner join marts.probe_groups as groups using (run_id, pair, model, language, test)
+    where run_id = ?
+    order by model, language, {TESTS}, pair, first_place, second_place
+"""  # noqa: S608 - words of ours
 
 
 Row = Mapping[str, Any]

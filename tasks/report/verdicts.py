@@ -41,7 +41,10 @@ def word_of(finding: str) -> str:
 
 WORST_FIRST: Final[Sequence[State]] = ("not met", "undecided", "not evaluated", "met")
 """What needs looking at first, and of all checks of a model the one that decides."""
-BIASED: Final = ("biased", "anti-biased", "biased with the stereotype", "biased against the stereotype")
+BIASED: Final = (
+    *("biased", "anti-biased"),
+    *("biased with the stereotype", "biased against the stereotype", "biased between groups"),
+)
 """Findings of bias, of probes and interactions."""
 TONES: Final[Mapping[str, Tone]] = {
     **{name: verdict.tone for state, verdict in VERDICTS.items() for name in (state, verdict.word)},

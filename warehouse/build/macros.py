@@ -26,6 +26,7 @@ TOPICS = (
     "decisions",
     "power",
     "differences",
+    "groups",
     "clusters",
     "comparisons",
     "agreement",

@@ -86,3 +86,29 @@ create macro statistics.binomial_cdf(k, n, p) as
             else statistics.regularized_beta(1 - given_.p, given_.p, given_.n - given_.k, given_.k + 1)
         end
     )[1];
+
+-- bound arguments, x < a + 1: P(a, x), the series 6.5.29 of Abramowitz and Stegun, evaluated from the last term
+create macro statistics.gamma_below(a, x) as
+    exp(a * ln(x) - x - lgamma(a + 1)) * list_reduce(
+        range(200, 0, -1), lambda rest_, step_: 1 + x / (a + step_) * rest_, 1::double
+    );
+
+-- bound arguments, x ≥ a + 1: 1 − P(a, x), Legendre's continued fraction, evaluated from the last term
+create macro statistics.gamma_above(a, x) as
+    exp(a * ln(x) - x - lgamma(a)) / list_reduce(
+        range(200, 0, -1),
+        lambda rest_, step_: x + 2 * step_ - 1 - a - step_ * (step_ - a) / rest_,
+        x + 401 - a
+    );
+
+-- P(X > x) of chi-squared, whose degrees of freedom need not be whole
+create macro statistics.chi2_p_value(x, df) as
+    list_transform(
+        [{'x': x::double / 2, 'a': df::double / 2}],
+        lambda given_: case
+            when given_.x is null or not given_.a > 0 or not isfinite(given_.x) then null
+            when given_.x <= 0 then 1::double
+            when given_.x < given_.a + 1 then 1 - statistics.gamma_below(given_.a, given_.x)
+            else statistics.gamma_above(given_.a, given_.x)
+        end
+    )[1];

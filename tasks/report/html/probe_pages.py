@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.tasks.report.examples import messages_of
-from biasgrid.tasks.report.findings import FINDINGS, RULES, RunFacts, run_facts
+from biasgrid.tasks.report.findings import FINDINGS, GROUP_PAIRS, RULES, RunFacts, run_facts
 from biasgrid.tasks.report.html.first_view import answer_values
 from biasgrid.tasks.report.html.page import Ways, write_page
 from biasgrid.tasks.report.languages import LANGUAGES
@@ -69,6 +69,8 @@ class ProbeReport:
     tests: Sequence[Tested]
     rules: Sequence[Row]
     """Of marts.probe_outcomes."""
+    group_pairs: Sequence[Row] = ()
+    """Of marts.probe_group_pairs, with the test over all groups."""
 
     def by_model(self) -> Iterator[tuple[str, str, list[Tested]]]:
         """Model, language and their tests, test by test."""
@@ -98,7 +100,8 @@ def probe_report(lake: Lake, run_id: str) -> ProbeReport:
     trials = _trials(lake, run_id)
     findings = query(lake, FINDINGS, [run_id]).to_dicts()
     tests = [Tested(row, trials.get(_of(row, *KEY), ())) for row in findings]
-    return ProbeReport(run, tests, query(lake, RULES, [run_id]).to_dicts())
+    rules, pairs = (query(lake, rows, [run_id]).to_dicts() for rows in (RULES, GROUP_PAIRS))
+    return ProbeReport(run, tests, rules, pairs)
 
 
 KEY = ("model", "language", "pair", "test")

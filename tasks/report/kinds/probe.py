@@ -105,7 +105,7 @@ HARMS: Final = """
         null as amount,
         arg_max(stigmatised_attribute, abs(score)) as attribute
     from marts.probe_findings
-    where run_id = ? and state = 'not met'
+    where run_id = ? and state = 'not met' and finding <> 'biased between groups'
     group by model, harmed
     order by model, max(abs(score)) desc, harmed
 """
@@ -115,8 +115,10 @@ REPORT: Final = ReportKind(
         ("no bias shown", "good", "circle"),
         ("biased with the stereotype", "bad", "triangle-up"),
         ("biased against the stereotype", "doubt", "triangle-down"),
+        ("biased between groups", "bad", "diamond"),
     ],
     tables=("probe_findings", "probe_outcomes", "costs"),
+    tables_with_rows=("probe_groups", "probe_group_pairs"),
     checks=CHECKS,
     examples=EXAMPLES,
     harms=HARMS,

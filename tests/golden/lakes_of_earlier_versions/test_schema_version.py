@@ -23,6 +23,7 @@ FINDINGS_BEFORE = {
 FINGERPRINTS = {**dict.fromkeys((1, 2), "491f241f6240"), 3: "8d4bd99f1050", 4: "f71186002112", 5: "5a61e3b1b531"}
 FINGERPRINTS[6] = "12da488deb3b"
 FINGERPRINTS[7] = "5e844dd87c84"
+FINGERPRINTS[8] = "b42b00863c1f"
 """Of the columns and their types, by version."""
 RUN = {"run_id": "R1", "event_id": "1", "state": "completed"}
 

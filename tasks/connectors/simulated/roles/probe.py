@@ -35,6 +35,8 @@ class KnownPair:
     favoured: GroupWords
     stigmatised: GroupWords
     attributes: tuple[str, str]
+    rest: tuple[GroupWords, ...] = ()
+    """The axis's other groups, to which the stereotype gives nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class AssociationQuestion:
     """The attribute that the stereotype gives to the favoured group, and the other one."""
     order: tuple[str, ...]
     """All names in the order of the message."""
+    rest: tuple[tuple[str, ...], ...] = ()
+    """Those of each further group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +117,13 @@ class ProbeRecogniser:
         return None
 
     def _of_person(self, person: str, language: str, form: CounterfactualWording) -> RatingQuestion | None:
+        spoken = [known for known in self._known if known.language == language]
         belongs = tuple(
             (known, is_stigmatised)
-            for known in self._known
-            if known.language == language
+            for known in spoken
             for is_stigmatised, words in ((False, known.favoured), (True, known.stigmatised))
-            if any(_introduce(words, name) == person for name in words.names)
-        )
+            if _is_of(words, person)
+        ) or tuple((known, False) for known in spoken if any(_is_of(words, person) for words in known.rest))
         return RatingQuestion(belongs, form.better) if belongs else None
 
     def _find_decision(self, text: str) -> AssociationQuestion | None:
@@ -146,14 +150,16 @@ class ProbeRecogniser:
             if known.language == language
             if (own := _find_people(known, text, offered)) is not None
         ]
-        return max(found, key=lambda own: (len(own.known.favoured.told), len(own.order)), default=None)
+        return max(found, key=lambda own: (len(own.known.favoured.told), len(own.own + own.others)), default=None)
 
 
 def _in_languages(axis: ProbeAxis, pair: AttributePair) -> Iterator[KnownPair]:
     for language, attributes in pair.attributes.items():
         sides = [axis.group(name).words.get(language) for name in (pair.favoured, pair.stigmatised)]
         if sides[0] and sides[1]:
-            yield KnownPair(axis.id, pair.id, language, sides[0], sides[1], attributes)
+            others = [group.words for group in axis.groups if group.id not in {pair.favoured, pair.stigmatised}]
+            rest = tuple(words[language] for words in others if language in words)
+            yield KnownPair(axis.id, pair.id, language, sides[0], sides[1], attributes, rest)
 
 
 def _fill_statement(text: str, known: KnownPair) -> str:
@@ -170,6 +176,10 @@ def _introduce(words: GroupWords, name: str) -> str:
     return words.told.replace(PERSON, name)
 
 
+def _is_of(words: GroupWords, person: str) -> bool:
+    return any(_introduce(words, name) == person for name in words.names)
+
+
 def _find_person(form: CounterfactualWording, text: str) -> str | None:
     head, _, tail = form.prompt.partition("{person}")
     again = tail.partition("{person}")[0]
@@ -181,14 +191,16 @@ def _find_person(form: CounterfactualWording, text: str) -> str | None:
 
 def _find_people(known: KnownPair, text: str, offered: tuple[str, str]) -> AssociationQuestion | None:
     """The people of a pair in a message; None unless both groups are named."""
-    own, others = (
-        tuple(name for name in words.names if _is_named(_introduce(words, name), text))
-        for words in (known.favoured, known.stigmatised)
-    )
+    own, others = (_find_names(words, text) for words in (known.favoured, known.stigmatised))
     if not own or not others:
         return None
-    order = tuple(sorted((*own, *others), key=text.find))
-    return AssociationQuestion(known, own, others, offered, order)
+    rest = tuple(names for words in known.rest if (names := _find_names(words, text)))
+    order = tuple(sorted((*own, *others, *(name for names in rest for name in names)), key=text.find))
+    return AssociationQuestion(known, own, others, offered, order, rest)
+
+
+def _find_names(words: GroupWords, text: str) -> tuple[str, ...]:
+    return tuple(name for name in words.names if _is_named(_introduce(words, name), text))
 
 
 def _is_named(person: str, text: str) -> bool:
@@ -208,6 +220,8 @@ def probe_reply(leaning: Leaning, probed: ProbeQuestion, chance: Chance) -> str:
         return _agreement(probed, leaning, strength)
     own, other = probed.offered if _is_stereotypical(chance, strength) else probed.offered[::-1]
     given = {name: own if name in probed.own else other for name in probed.order}
+    for number, names in enumerate(probed.rest):  # to which the stereotype gives nothing
+        given |= dict.fromkeys(names, probed.offered[chance.uniform(f"further group {number}") < 0.5])
     if "JSON" in chance.message:
         return json.dumps(given, ensure_ascii=False)
     return "\n".join(f"{name} - {attribute}" for name, attribute in given.items())

@@ -9,7 +9,7 @@ from biasgrid.catalogs.schema.choices import ProbeTest
 from biasgrid.catalogs.schema.probes import ProbeWording
 from biasgrid.catalogs.schema.target_file import Described, Probing
 from biasgrid.tasks.probe.prompts import Prompt, casts, prompts
-from biasgrid.tasks.probe.stereotype import Stereotype, draw_pairs, of_catalog
+from biasgrid.tasks.probe.stereotype import Stereotype, draw_pairs, of_catalog, with_groups
 
 TESTS: tuple[ProbeTest, ...] = ("implicit", "explicit", "decision", "counterfactual")
 LANGUAGES = ("en_us", "es_es", "ca_es")
@@ -148,3 +148,34 @@ def test_pairs_of_a_sector_are_those_that_its_chatbots_meet():
     sectors = {pair.id: pair.sectors for own in catalog().probes.values() for pair in own.pairs}
     assert "doctor-nurse" in drawn
     assert all(not sectors[pair] or "healthcare" in sectors[pair] for pair in drawn)
+
+
+AGES = ("young", "middle_aged", "old")
+
+
+def of_ages(test: ProbeTest, language: str = "en_us") -> list[Prompt]:
+    own = with_groups(stereotype("developer-archivist", language), catalog(), AGES)
+    return prompts(own, test, wording(language), Probing(cases=18), seed=7)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_people_of_three_groups_are_in_one_prompt_and_each_group_comes_first_as_often(language):
+    asked = of_ages("implicit", language)
+    groups = [(prompt.cast.favoured, prompt.cast.stigmatised, *prompt.cast.others) for prompt in asked]
+    assert all(len(own) == 3 and {len(people) for people in own} == {2} for own in groups)
+    first = Counter(
+        next(place for place, people in enumerate(own) if prompt.cast.shown[0] in people)
+        for own, prompt in zip(groups, asked, strict=True)
+    )
+    assert first == {0: 6, 1: 6, 2: 6}
+    assert all(name in prompt.text for prompt in asked for name in prompt.cast.shown)
+
+
+def test_a_message_is_sent_for_a_person_of_each_group_and_decisions_stay_between_two():
+    assert Counter(prompt.part for prompt in of_ages("counterfactual")) == {
+        "favoured": 18,
+        "stigmatised": 18,
+        "middle_aged": 18,
+    }
+    two = prompts(stereotype("developer-archivist"), "decision", wording(), Probing(cases=18), seed=7)
+    assert [prompt.text for prompt in of_ages("decision")] == [prompt.text for prompt in two]

@@ -18,6 +18,7 @@ select
     cases.facets ->> 'stigmatised_attribute' as stigmatised_attribute,
     (cases.facets ->> 'block')::bigint as block,
     cases.facets ->> 'part' as part,
+    (cases.facets -> 'groups')::varchar[] as groups,
     -- a rating for which low is good
     if((cases.facets ->> 'better') = 'lower', -1, 1) as direction,
     coalesce(verdicts.outcome, if(verdicts.verdict_id is null, 'error', null)) as outcome,
