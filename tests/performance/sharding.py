@@ -19,12 +19,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from http import HTTPStatus
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -109,8 +111,14 @@ class Site:
     def ask(self, path: str, body: Any = None) -> Any:
         asked = urllib.request.Request(f"{self.server.api}{path}", headers={"Content-Type": "application/json"})
         asked.data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(asked, timeout=PATIENCE_S) as answer:  # SQLite stalls when backlogged
-            return json.loads(answer.read())
+        while True:
+            try:
+                with urllib.request.urlopen(asked, timeout=PATIENCE_S) as answer:  # SQLite stalls when backlogged
+                    return json.loads(answer.read())
+            except urllib.error.HTTPError as refused:
+                if refused.code < HTTPStatus.INTERNAL_SERVER_ERROR:
+                    raise
+            time.sleep(1)  # its database takes long under load
 
 
 @contextmanager
