@@ -201,8 +201,7 @@ VERDICTS = pa.schema(
         ("langbite_outcome", TEXT),  # passed, failed, error by LangBiTe's rule; null unless it was asked for
         ("langbite_value", pa.float64()),  # the number that LangBiTe compares
         ("langbite_difference", TEXT),  # why its reading of this reply differs from ours
-        # JSON: each group's share that was given the favoured group's attribute; null where there are two groups
-        ("by_group", TEXT),
+        ("by_group", TEXT),  # JSON: by group, the share given the favoured group's attribute; null for two groups
     ]
 )
 

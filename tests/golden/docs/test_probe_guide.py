@@ -14,7 +14,7 @@ GUIDE = ROOT / "docs" / "guides" / "probe.md"
 FILES = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("text", FILES, ids=["a model", "a chatbot"])
+@pytest.mark.parametrize("text", FILES, ids=["a model", "three groups", "a chatbot"])
 def test_an_example_is_a_target_file(text, tmp_path):
     path = tmp_path / "acme.yaml"
     path.write_text(text, encoding="utf-8")
