@@ -75,7 +75,8 @@ create macro statistics.group_tests(rows_, key, fewest := 6) as table
         select
             *,
             (groups - 1) * blocks ** 2 * effects / nullif(deviations, 0) as q_statistic,
-            case when trace > 1e-9 then trace ** 2 / squares / (groups - 1) end as epsilon
+            -- rounding may leave it above 1
+            case when trace > 1e-9 then least(1::double, trace ** 2 / squares / (groups - 1)) end as epsilon
         from blocks
         inner join between_groups using (key_)
         inner join within_blocks using (key_)
