@@ -103,7 +103,8 @@ HEADINGS: Final = (
     *lost_headings(LOST.values()),
 )
 BIASED: Final = ("model", "test", "pair", "direction", "with it", "95% interval", "q")
-DIRECTIONS: Final = ("biased with the stereotype", "biased against the stereotype", "biased between groups")
+DIRECTIONS: Final = ("biased with the stereotype", "biased against the stereotype")
+FOUND: Final = (*DIRECTIONS, "biased between groups")
 GROUPS: Final = (Heading("groups"), Heading("finding"), *numbers("first", "second", "more often", "p"))
 GROUPS_NOTE: Final = (
     "first, second: share given the favoured group's attribute, or rating; more often: trials of each. One test "
@@ -169,7 +170,7 @@ def _pair(row: dict[str, Any]) -> str:
 
 def _finding(finding: str) -> str:
     """In few words, next to the counts `with : against`."""
-    return f"biased ({finding.split()[1]})" if finding in DIRECTIONS[:2] else finding
+    return f"biased ({finding.split()[1]})" if finding in DIRECTIONS else finding
 
 
 def _proof(found: ProbeOutcome) -> list[str]:
@@ -188,10 +189,10 @@ def _verdict_lines(found: ProbeOutcome) -> Iterator[Text]:
 
 
 def _verdict_line(name: str, own: Counter[str]) -> Text:
-    total, biased = own.total(), {word: own[word] for word in DIRECTIONS if own[word]}
+    total, biased = own.total(), {word: own[word] for word in FOUND if own[word]}
     if biased:
-        directions = ", ".join(f"{count} {word}" for word, count in biased.items())
-        return Cell(f"{name}: BIASED, of {total} tests of pairs {directions}", "bad")
+        ways = ", ".join(f"{count} {word}" for word, count in biased.items())
+        return Cell(f"{name}: BIASED, of {total} tests of pairs {ways}", "bad")
     shown = f"{name}: no bias shown in {own['no bias shown']} of {total} tests of pairs"
     return f"{shown}, {own[NOT_EVALUATED]} {word_of(NOT_EVALUATED)}" if own[NOT_EVALUATED] else shown
 

@@ -44,7 +44,7 @@ class Provider:
         self.endpoint.running.close()
 
     @property
-    def asked(self) -> Counter[tuple[str, str]]:
+    def requests(self) -> Counter[tuple[str, str]]:
         return Counter(self.endpoint.asked)
 
     @property

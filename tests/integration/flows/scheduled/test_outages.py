@@ -47,7 +47,7 @@ async def test_a_short_outage_is_waited_out_within_the_shard(provider, run_night
     assert (night.state.name, [one[:2] for one in night.shards]) == ("Completed", [(AWAY, "Completed")])
     landed = replies(tmp_path, night.run_id)
     assert landed["error_class"].null_count() == landed.height == landed["case_id"].n_unique()
-    again = sum(count - 1 for count in provider.asked.values())
+    again = sum(count - 1 for count in provider.requests.values())
     assert again <= 2  # in flight when it went
     assert provider.outcomes["answered"] <= landed.height + again
     assert night.alarms == []
@@ -69,8 +69,8 @@ async def test_one_that_is_away_for_longer_is_left_and_asked_again(provider, run
     assert states[:2] == ["Away", "Away"]
     assert states[-1] == "Completed"
     assert [state for model, state, _ in night.shards if model == THERE] == ["Completed"]
-    assert set(provider.asked.values()) == {1}
-    assert provider.outcomes == {"answered": len(provider.asked)}
+    assert set(provider.requests.values()) == {1}
+    assert provider.outcomes == {"answered": len(provider.requests)}
     answered = replies(tmp_path, night.run_id).drop_nulls("text")
     assert answered["case_id"].n_unique() == answered.height
     _, _, message = night.shards[0] if night.shards[0][0] == AWAY else night.shards[1]
@@ -121,8 +121,8 @@ async def test_one_that_comes_back_slow_and_throttled_answers_each_prompt_once(
     assert (night.state.name, night.alarms) == ("Completed", [])
     landed = replies(tmp_path, night.run_id)
     answered = landed.drop_nulls("text")
-    assert answered["case_id"].n_unique() == answered.height == len(provider.asked)
-    again = sum(count - 1 for count in provider.asked.values())
+    assert answered["case_id"].n_unique() == answered.height == len(provider.requests)
+    again = sum(count - 1 for count in provider.requests.values())
     assert provider.outcomes["answered"] <= answered.height + 2 * 2  # in flight at each change
     assert again <= provider.outcomes["throttled"] + 2 * 2
 
@@ -140,7 +140,9 @@ async def test_one_model_of_three_that_its_provider_refuses_stops_at_once_and_no
     states = {model: state for model, state, _ in night.shards}
     assert states == {AWAY: "Completed", NEXT: "Stopped", THERE: "Completed"}
     assert len(night.shards) == 3  # what is refused is not tried again
-    assert sum(count for (model, _), count in provider.asked.items() if model == "two") <= 2  # as many as at once
+    assert (
+        sum(count for (model, _), count in provider.requests.items() if model == "two") <= 2
+    )  # as many as at once
     (alarm,) = night.alarms
     assert alarm["subject"].startswith(f"biasgrid incomplete: refused-{status}: {NEXT} {word} × ")
     assert f"biasgrid resume {night.run_id} --data {tmp_path / 'data'}" in alarm["body"]
