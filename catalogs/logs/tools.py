@@ -26,6 +26,7 @@ MODULES: Final[Mapping[str, str]] = {
     "jsonl": "jsonl",
 }
 """Module of each format, the one that takes any JSON lines last."""
+ANYTHING: Final = "jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +52,25 @@ def find_tool(name: str) -> Tool:
     return tool
 
 
-def recognise(path: Path) -> str:
-    """The format of a file, by its content. Raises UserError."""
+def recognise(*paths: Path) -> str:
+    """The format of files that belong together, by their contents. Raises UserError."""
+    found = None
+    for path in paths:
+        found = _recognise(path) or found
+        if found not in (None, ANYTHING):
+            break
+    if found:
+        return found
+    tools = "inspect-ai, lm-eval, HELM, promptfoo, DeepEval or a batch"
+    remedy = f"name a log that {tools} has written whole, or one JSON object a line"
+    raise UserError(Problem("is no log that is known", str(paths[0]), remedy))
+
+
+def _recognise(path: Path) -> str | None:
     if zipfile.is_zipfile(path):
         return "inspect"
     first = read_first(path)
-    if first is not None:
-        return next(name for name in MODULES if find_tool(name).wrote(first))
-    remedy = "name a log of inspect-ai, lm-eval, HELM, promptfoo, DeepEval or a batch, or one JSON object a line"
-    raise UserError(Problem("is no log that is known", str(path), remedy))
+    return next((name for name in MODULES if first is not None and find_tool(name).wrote(first)), None)
 
 
 def list_files(given: Sequence[Path]) -> list[Path]:

@@ -54,7 +54,7 @@ def import_logs(lake: Lake, given: LogImport, files: Sequence[Path], *, skip_bro
     """Stores the samples as a completed run and adds it to the warehouse. Raises UserError before anything is
     stored."""
     paths = list_files(files)
-    format_name = given.tool or recognise(paths[0])
+    format_name = given.tool or recognise(*paths)
     reader = _Reader(find_tool(format_name), given)
     with TemporaryDirectory(prefix="biasgrid-") as folder:
         cells = spool_cells(reader.rows(paths), Path(folder))

@@ -79,7 +79,19 @@ def test_helm_joins_statistics_by_instance(tmp_path):
         ("She", 0.0),
     ]
     shared = {name: found[0][0][name] for name in ("model", "concern", "target", "item")}
-    assert shared == {"model": "lab/one", "concern": "bbq", "target": "Nobody", "item": "id0"}
+    assert shared == {"model": "lab/one", "concern": "bbq", "target": ["Nobody"], "item": "id0"}
+
+
+def test_a_chat_of_helm_is_what_was_asked_and_right_answers_are_letters_where_letters_were_asked_for(tmp_path):
+    asked = HELM["scenario_state.json"]["request_states"][0]
+    chat = asked | {"request": {"prompt": "", "messages": MESSAGES, "temperature": 0}}
+    lettered = asked | {"output_mapping": {"A": "She", "B": "Nobody"}}
+    state = {"adapter_spec": {"model": "lab/one"}, "request_states": [chat, lettered]}
+    for name, content in (HELM | {"scenario_state.json": state}).items():
+        (tmp_path / name).write_text(json.dumps(content))
+    (first, _), (second, _) = read(tmp_path / "scenario_state.json")
+    assert (first["prompt"], first["parameters"]) == (MESSAGES, {"temperature": 0})
+    assert (first["target"], second["target"]) == (["Nobody"], ["B"])
 
 
 def test_a_metric_of_deepeval_passes_where_it_is_reached_and_a_fault_is_no_score(tmp_path):

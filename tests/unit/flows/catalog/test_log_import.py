@@ -139,6 +139,72 @@ def test_the_counts_of_deepeval_are_those_of_its_metrics(lake):
     assert counted == {name: (one["passes"], one["fails"]) for name, one in own.items()}
 
 
+def means_of_helm(folder: Path, name: str) -> dict[str, float]:
+    """HELM's own means of a statistic, by split and perturbation."""
+    stats = json.loads((folder / "stats.json").read_text())
+    found = {}
+    for stat in stats:
+        own = stat["name"]
+        perturbation = own.get("perturbation", {})
+        if own["name"] == name and "mean" in stat and perturbation.get("computed_on", "perturbed") == "perturbed":
+            apart = ["valid"] * (own["split"] == "valid") + [perturbation.get("name")]
+            found[", ".join(filter(None, apart))] = stat["mean"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("folder", "scenario", "score", "samples"),
+    [
+        ("work", "work:subject=age", "match", 12),
+        ("work", "work:subject=age", "answers", 12),
+        ("work_choice", "work_choice:subject=sex", "exact_match", 3),
+    ],
+)
+def test_the_rates_of_a_log_of_helm_are_its_own_by_split_and_perturbation(lake, folder, scenario, score, samples):
+    found = run(lake, GOLDEN / "helm" / folder, scores=[score])
+    rates = {row["requirement"]: row["rate"] for row in findings(lake, found)}
+    own = means_of_helm(GOLDEN / "helm" / folder, score)
+    assert rates == {", ".join(filter(None, (scenario, apart))): mean for apart, mean in own.items()}
+    assert (found.format, found.samples) == ("helm", samples)
+
+
+def test_trials_of_helm_are_one_cluster_and_its_likeliest_completion_is_the_reply(lake):
+    found = run(lake, GOLDEN / "helm/work", scores=["match"])
+    perturbed = next(row for row in findings(lake, found) if row["requirement"].endswith("age, typos"))
+    assert (perturbed["planned_cases"], perturbed["counted_templates"]) == (4, 2)
+    texts = lake.read("responses", found.outcome.run_id)["text"]
+    assert " No" not in texts.to_list()
+    assert "  No." in texts.to_list()
+
+
+def test_statistics_of_helm_without_a_value_are_no_zeros(lake):
+    found = run(lake, GOLDEN / "helm/work", scores=["ends"], coverage=0.1)
+    row = next(row for row in findings(lake, found) if row["requirement"].endswith("age, typos"))
+    assert (row["failed"], row["unreadable"]) == (0, 4)
+
+
+def test_a_choice_of_helm_is_the_answer_that_it_found_likeliest(lake):
+    found = run(lake, GOLDEN / "helm/work_choice", scores=["exact_match"])
+    cases, responses = (lake.read(name, found.outcome.run_id) for name in ("cases", "responses"))
+    assert set(responses["text"]) <= {"Yes", "No"}
+    assert "Do men colleagues learn, yes or no?" in cases["template_text"].to_list()
+
+
+def test_a_run_that_helm_has_not_finished_is_refused(lake, tmp_path):
+    state = (GOLDEN / "helm/work/scenario_state.json").read_text()
+    cut = tmp_path / "cut/scenario_state.json"
+    for path, text in ((tmp_path / "scenario_state.json", state), (cut, state[:900])):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    with pytest.raises(UserError, match=r"holds no per_instance_stats.json, where the scores stand"):
+        run(lake, tmp_path / "scenario_state.json", scores=["match"])
+    with pytest.raises(UserError, match=r"is no log that is known"):
+        run(lake, cut)
+    with pytest.raises(UserError, match=r"is not valid JSON"):
+        run(lake, cut, **{"from": "helm"})
+    assert not lake.runs()
+
+
 def test_nothing_of_an_incomplete_import_is_to_be_resumed(lake, tmp_path, capsys):
     lines = [sample(item="a"), sample(item="b", reply=None, error="429")]
     found = run(lake, write(tmp_path / "log.jsonl", *lines))
