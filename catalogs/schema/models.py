@@ -141,11 +141,11 @@ class Target(Frozen):
     @property
     def has_batch_api(self) -> bool:
         """Whether its connector supports its batch API."""
-        return self.batch is not None and self.connector == BATCH_CONNECTOR
+        return self.batch is not None and self.connector in BATCH_CONNECTORS
 
 
-BATCH_CONNECTOR = "openai"
-"""The connector with a supported batch API."""
+BATCH_CONNECTORS = ("openai", "anthropic")
+"""Connectors with a supported batch API."""
 ENDPOINT = "endpoint"
 """The provider of chatbots behind HTTP."""
 HTTP = "http"

@@ -127,7 +127,8 @@ def batching_mistakes(targets: Collection[Target], settings: ScenarioSettings) -
         return []
     what = f"no batch API is known for {_model_names(targets)}"
     remedy = (
-        "leave `--batch` out, or name `batch` at their provider in models.yaml if it speaks OpenAI's Batch API"
+        "leave `--batch` out, or name `batch` at their provider in models.yaml if it speaks OpenAI's Batch API; "
+        "Claude has one as `anthropic-sdk/…`"
     )
     return [Problem(what, "--batch or the scenario's `batch`", remedy)]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, cast
 
@@ -41,8 +43,15 @@ def is_checked(target: Target) -> bool:
 
 
 def factory(name: str) -> ConnectorFactory:
-    try:
+    with loading_sdk(name):
         return cast(ConnectorFactory, _entry_point(name).load())
+
+
+@contextmanager
+def loading_sdk(name: str) -> Iterator[None]:
+    """Raises UserError if a connector's SDK is not installed, or if it cannot be loaded."""
+    try:
+        yield
     except ModuleNotFoundError as missing:
         remedy = "install it into biasgrid's environment"
         what = f"connector `{name}` needs the package `{missing.name}`, which is not installed"

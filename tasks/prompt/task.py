@@ -85,8 +85,8 @@ async def batch(
     label: Label = Label("batch"),  # noqa: B008 - frozen
 ) -> dict[str, Tally] | State[dict[str, Tally]]:
     """Prompts a model's cells through its provider's batch API; a repeated call collects earlier batches."""
-    # imports OpenAI's SDK
-    from biasgrid.tasks.connectors.batch import batches
+    # imports a provider's SDK
+    from biasgrid.tasks.connectors.batch import api
     from biasgrid.tasks.prompt.batch.model import BatchOptions, batch_cells
 
     label.attach()
@@ -99,7 +99,7 @@ async def batch(
         report=_ProgressArtifact(reports.escaped),
         patience=replace(PollPolicy.from_environment(), notify=reports.waiting or get_run_logger().warning),
     )
-    connected = model_pool.open_api(target, batches.connect)
+    connected = model_pool.open_api(target, api.connect)
     return _as_state(await batch_cells(lake, run_id, cell_ids, target, connected, options))
 
 

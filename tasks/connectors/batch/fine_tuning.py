@@ -10,7 +10,8 @@ from typing import Any
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import RequestRejected
-from biasgrid.tasks.connectors.batch.batches import JOB, NO_REASON, PAGE, Document, JobApi
+from biasgrid.tasks.connectors.batch.job_api import PAGE, Document
+from biasgrid.tasks.connectors.batch.openai_batches import JOB, NO_REASON, OpenAiJobs
 from biasgrid.tasks.connectors.client.error_mapping import redact
 from biasgrid.tasks.connectors.providers.chat import check_address
 from biasgrid.tasks.connectors.side_fields import read_count, read_label, read_object
@@ -79,7 +80,7 @@ def connect(target: Target, key: str | None) -> TuningApi:
     return TuningApi(target, key)
 
 
-class TuningApi(JobApi):
+class TuningApi(OpenAiJobs):
     """The fine-tuning jobs of one model."""
 
     purpose = "fine-tune"

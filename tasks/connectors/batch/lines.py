@@ -1,11 +1,12 @@
-"""Lines of a batch's input and output files, without an SDK."""
+"""Batches, and lines of their input and output files, without an SDK."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, BinaryIO, Final
 
 import orjson
@@ -16,16 +17,13 @@ from biasgrid.tasks.connectors.api import (
     ModelStopped,
     Reply,
     Request,
-    RequestRejected,
     Terminal,
     TimedOut,
     withheld_reply,
 )
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, Withheld
 from biasgrid.tasks.connectors.json_objects import Body, parse_body
-from biasgrid.tasks.connectors.providers.chat import NEW, OLD, chat_body, read_completion
 
-ENDPOINT: Final = "/v1/chat/completions"
 QUEUE_FULL = "token_limit_exceeded"
 ENDED = ("completed", "failed", "expired", "cancelled")
 """States in which a batch has ended."""
@@ -49,6 +47,10 @@ class BatchUnknown(ModelStopped):
 
 class OutputTooLong(ModelStopped):
     """A batch's file is longer than the replies to its requests may be."""
+
+
+class OtherBatch(Exception):
+    """A batch that was taken for a job's is another's."""
 
 
 class BatchCancelled(Terminal):
@@ -78,26 +80,42 @@ class Batch:
         return self.state == "failed" and any(code == QUEUE_FULL for code, _ in self.errors)
 
 
-class BatchLines:
-    """Reads and writes lines of one model's batches; `spelling` is the name of the token limit."""
+@dataclass(frozen=True, slots=True)
+class SoughtBatch:
+    """What is known of a batch whose id is not."""
 
-    def __init__(self, target: Target, faults: ErrorMapper, spelling: str) -> None:
+    job_id: str
+    began_at: datetime
+    requests: int
+    known: frozenset[str] = frozenset()
+    """Ids of batches of other jobs."""
+
+
+class BatchLines:
+    """Reads and writes lines of one model's batches."""
+
+    def __init__(self, target: Target, faults: ErrorMapper) -> None:
         self._name = target.name
         self._accepted = frozenset(target.parameters)
         self._faults = faults
-        self._spelling = spelling
-        self._learnt = False
         self._most_mb = target.limits.max_reply_mb
         self._longest = int(self._most_mb * 1_000_000) + FRAME
 
     def of(self, request: Request) -> bytes:
         """A request as a line of an input file, with the same body as a single request."""
-        body = chat_body(request, self._name, self._accepted, self._spelling)
-        line = {"custom_id": request.request_key, "method": "POST", "url": ENDPOINT, "body": body}
-        try:
-            return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
-        except orjson.JSONEncodeError:  # a lone surrogate
-            return f"{json.dumps(line)}\n".encode()
+        raise NotImplementedError
+
+    def keys_by_name(self, job_id: str, keys: Iterable[str]) -> Mapping[str, str]:
+        """The keys of a job's requests by their custom_id."""
+        return {key: key for key in keys}
+
+    def is_of(self, job_id: str, custom_id: str) -> bool:
+        """Whether a batch with such a request can be the job's."""
+        return True
+
+    def learn_from(self, outcome: Outcome) -> bool:
+        """Whether a request was rejected only for something that later lines spell right."""
+        return False
 
     def most_bytes(self, requests: int) -> int:
         """The longest file with the replies to so many requests."""
@@ -126,13 +144,10 @@ class BatchLines:
             found = parse_body(line)
         except ValueError:
             return None
-        key = found.get("custom_id") if isinstance(found, dict) else None
-        if not isinstance(found, dict) or not isinstance(key, str):
+        name = found.get("custom_id") if isinstance(found, dict) else None
+        if not isinstance(found, dict) or not isinstance(name, str):
             return None
-        response, error = found.get("response"), found.get("error")
-        if isinstance(response, dict) and isinstance(response.get("status_code"), int):
-            return key, self._read_response(response["status_code"], response.get("body"))
-        return key, self._describe_missing(error if isinstance(error, dict) else {})
+        return name, self._read_outcome(found)
 
     def error_without_line(self, state: str) -> ConnectorError:
         """The error of a request without a line in a batch that ended in `state`."""
@@ -152,23 +167,22 @@ class BatchLines:
         unknown = self._faults.reject(f"the provider knows no batch {batch_id} under this key")
         return BatchUnknown(f"{unknown}; set the key it was submitted with, or `biasgrid resume` asks again")
 
-    def learn_from(self, outcome: Outcome) -> bool:
-        """Whether a request was rejected only for the token limit's name; later lines use the right one."""
-        if not isinstance(outcome, RequestRejected) or NEW not in str(outcome):
-            return False
-        if self._spelling == OLD:
-            self._spelling, self._learnt = NEW, True
-        return self._learnt
+    def _read_outcome(self, line: Mapping[str, Any]) -> Outcome:
+        """The outcome in a line."""
+        raise NotImplementedError
 
-    def _read_response(self, status: int, body: object) -> Outcome:
+    def _read_reply(self, body: object, read: Callable[[Body, ErrorMapper], Reply]) -> Outcome:
+        """The reply in the body of a success, or why it cannot be read."""
+        raw = json.dumps(body).encode()
+        if not isinstance(body, dict):
+            return self._faults.no_object(raw, "a batch's line")
         try:
-            if status < 300:
-                raw = json.dumps(body).encode()
-                if isinstance(body, dict):
-                    return read_completion(Body(body, raw), self._faults)
-                return self._faults.no_object(raw, "a batch's line")
+            return read(Body(body, raw), self._faults)
         except ConnectorError as unreadable:
             return unreadable.with_traceback(None)
+
+    def _read_error(self, status: int, body: object) -> Outcome:
+        """The error of a request; one that a filter withheld has a reply without text."""
         error = self._faults.status(status, {}, json.dumps(body).encode())
         return withheld_reply() if isinstance(error, Withheld) else error
 
@@ -186,3 +200,11 @@ UNANSWERED = {
     "batch_expired": "not answered within the batch's window",
     "batch_cancelled": "the batch was cancelled at the provider",
 }
+
+
+def dump_line(line: Mapping[str, Any]) -> bytes:
+    """A line of an input file."""
+    try:
+        return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:  # a lone surrogate
+        return f"{json.dumps(line, separators=(',', ':'))}\n".encode()

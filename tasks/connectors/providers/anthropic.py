@@ -28,6 +28,16 @@ def connect(target: Target, key: str | None, catalog: Catalog) -> Connector:
     return Messages(target, key)
 
 
+def open_client(target: Target, key: str | None, transport: Any) -> anthropic.AsyncAnthropic:
+    """The SDK's client, without its own retries. Raises UserError if the base URL is no http address."""
+    return anthropic.AsyncAnthropic(
+        api_key=key or NO_KEY,
+        base_url=base_address(target, OWN),
+        max_retries=0,
+        http_client=httpx2.AsyncClient(transport=transport, timeout=None),
+    )
+
+
 class Messages(SdkConnector):
     """Messages of one model."""
 
@@ -35,12 +45,7 @@ class Messages(SdkConnector):
 
     def __init__(self, target: Target, key: str | None) -> None:
         super().__init__(target, key, httpx2)
-        self._client = anthropic.AsyncAnthropic(
-            api_key=key or NO_KEY,
-            base_url=base_address(target, OWN),
-            max_retries=0,
-            http_client=httpx2.AsyncClient(transport=self._wire, timeout=None),
-        )
+        self._client = open_client(target, key, self._wire)
 
     async def close(self) -> None:
         await self._client.close()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Answer, ConnectorError, ModelStopped, ModelUnknown, Reply, Transient
-from biasgrid.tasks.connectors.batch.lines import Batch, Outcome
+from biasgrid.tasks.connectors.batch.lines import Batch, OtherBatch, Outcome
 from biasgrid.tasks.connectors.client.retry import PollPolicy
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.prompt.batch.cells import BatchCells
@@ -28,7 +28,7 @@ from biasgrid.warehouse.storage.errors import storing
 from biasgrid.warehouse.storage.lake import Lake
 
 if TYPE_CHECKING:
-    from biasgrid.tasks.connectors.batch.batches import BatchApi
+    from biasgrid.tasks.connectors.batch.api import BatchApi
 
 READ_AT_ONCE = 5_000
 """Failed cases that are landed together."""
@@ -60,7 +60,9 @@ class BatchCollection:
         return []
 
     async def collect(self, job: Job) -> float:
-        """Lands the replies of an ended batch, settles its job, and returns their cost in US dollars."""
+        """Lands the replies of an ended batch, settles its job, and returns their cost in US dollars.
+
+        Raises OtherBatch, with nothing landed, if the batch is another job's."""
         before = self._desk.spent_usd
         self._pool.batches_taken.update(job.request_keys)
         again = await self._land(job)
@@ -89,7 +91,7 @@ class BatchCollection:
             batch = await self._patience.call(partial(self._batches.retrieve, job.provider_job_id or ""))
         except ModelUnknown:
             # any wrong address reports a batch as unknown; only a list without it proves that it is gone
-            found = await self._patience.call(partial(self._batches.find, job.job_id, job.began_at))
+            found = await self._patience.call(partial(self._batches.find, self._pool.seek(job)))
             if found is None:
                 await self._end_lost(job)
                 return None
@@ -118,20 +120,31 @@ class BatchCollection:
         return again
 
     async def _outcomes(self, job: Job, keys: Collection[str]) -> AsyncIterator[tuple[str, Outcome]]:
-        """Each of a job's requests once, with its result."""
-        lines, missing = self._batches.lines, dict.fromkeys(keys)
+        """Each of a job's requests once, with its result. Raises OtherBatch if all results are of another job."""
+        lines, missing, is_ours = self._batches.lines, dict.fromkeys(keys), True
+        named = lines.keys_by_name(job.job_id, keys)
         for file_id in filter(None, (job.output_file_id, job.error_file_id)):
-            with self._pool.scratch() as path:
-                await self._patience.call(partial(self._batches.download, file_id, path, len(job.request_keys)))
-                with storing(path), path.open("rb") as file:
-                    for number, found in enumerate(lines.outcomes(file)):
-                        if found is not None and found[0] in missing:
-                            del missing[found[0]]
-                            yield found
-                        if number % AT_ONCE == 0:
-                            await asyncio.sleep(0)
+            async for name, outcome in self._results(job, file_id):
+                key = named.get(name, "")
+                if key in missing:
+                    del missing[key]
+                    yield key, outcome
+                is_ours = is_ours and lines.is_of(job.job_id, name)
+        if not is_ours and len(missing) == len(keys):
+            raise OtherBatch(job.provider_job_id)
         for key in missing:
             yield key, lines.error_without_line(job.state)
+
+    async def _results(self, job: Job, file_id: str) -> AsyncIterator[tuple[str, Outcome]]:
+        """The custom_id and the result in each line of a file."""
+        with self._pool.scratch() as path:
+            await self._patience.call(partial(self._batches.download, file_id, path, len(job.request_keys)))
+            with storing(path), path.open("rb") as file:
+                for number, found in enumerate(self._batches.lines.outcomes(file)):
+                    if found is not None:
+                        yield found
+                    if number % AT_ONCE == 0:
+                        await asyncio.sleep(0)
 
     def _goes_again(self, key: str, outcome: Outcome) -> bool:
         if isinstance(outcome, ModelStopped):
@@ -150,7 +163,7 @@ class BatchCollection:
 
 
 if TYPE_CHECKING:
-    from biasgrid.tasks.connectors.batch.batches import BatchApi
+    from biasgrid.tasks.connectors.batch.api import BatchApi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,11 +212,15 @@ async def _run_batches(
         while pool.is_busy:
             await submission.submit()
             for job, batch in await collecting.wait_for_end(report):
-                if batch.state == "failed":
-                    await submission.requeue(job, batch)
+                try:
+                    if batch.state == "failed":
+                        await submission.requeue(job, batch)
+                    else:
+                        submission.settle_job(job, await collecting.collect(job))
+                except OtherBatch:
+                    await submission.seek_again(job)
                 else:
-                    submission.settle_job(job, await collecting.collect(job))
-                await collecting.tidy(job)
+                    await collecting.tidy(job)
     except ModelStopped as stopped:
         pool.stop(stopped)
     if pool.stopped is not None:

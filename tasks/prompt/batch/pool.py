@@ -13,6 +13,7 @@ from ulid import ULID
 
 from biasgrid.catalogs.schema.models import Batching, Target
 from biasgrid.tasks.connectors.api import ModelStopped
+from biasgrid.tasks.connectors.batch.lines import SoughtBatch
 from biasgrid.tasks.prompt.batch.jobs import Job, unsettled_jobs
 from biasgrid.warehouse.storage.errors import storing
 from biasgrid.warehouse.storage.lake import Lake
@@ -66,6 +67,12 @@ class Pool:
         await asyncio.to_thread(replace(job, state=state, error_message=why).record, self.lake)
         self.jobs.pop(job.job_id, None)
         self.waiting = dict.fromkeys(again) | self.waiting
+
+    def seek(self, job: Job) -> SoughtBatch:
+        """What is known of a job's batch."""
+        others = {other.provider_job_id for other in self.jobs.values() if other.job_id != job.job_id}
+        known = frozenset(filter(None, others))
+        return SoughtBatch(job.job_id, job.began_at, len(job.request_keys), known)
 
     def stop(self, why: ModelStopped) -> None:
         self.stopped = self.stopped or why

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -20,7 +22,7 @@ from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.tasks.prompt.batch.pool import Pool
 
 if TYPE_CHECKING:
-    from biasgrid.tasks.connectors.batch.batches import BatchApi
+    from biasgrid.tasks.connectors.batch.api import BatchApi
 
 
 class Submission:
@@ -100,6 +102,12 @@ class Submission:
         self._run_budget.record_length(job.model, self._desk.longest)
         self._end(job, cost_usd)
 
+    async def seek_again(self, job: Job) -> None:
+        """Searches for the batch of a job that another's was taken for, or creates it."""
+        self._pool.batches_taken.subtract(job.request_keys)
+        sought = replace(job, state=SUBMITTING, provider_job_id=None, output_file_id=None, error_file_id=None)
+        await self._submit_job(await self._pool.record(sought), None)
+
     def settle(self) -> None:
         """Charges landed replies of jobs that were not fully collected."""
         self._run_budget.count(0, self._desk.spent_usd - self._charged_usd, self._model)
@@ -149,23 +157,31 @@ class Submission:
         """The job as accepted by the provider.
 
         Raises JobRefused, or ModelStopped if it is unknown whether the job was accepted."""
-        find = partial(self._batches.find, job.job_id, job.began_at)
+        find = partial(self._batches.find, self._pool.seek(job))
         # an earlier process may already have created the batch of this job
         found = await self._patience.call(find) if written is None else None
         if found is None:
-            if job.input_file_id is None:
-                job = await self._upload(job, written)
-            create = partial(self._batches.create, job.input_file_id or "", job.run_id, job.job_id)
-            found = await self._patience.call(CreateOnce(find, create))
+            async with self._input_file(job, written) as path:
+                if job.input_file_id is None:
+                    job = await self._upload(job, path)
+                create = partial(self._batches.create, job, path)
+                found = await self._patience.call(CreateOnce(find, create))
         return await asyncio.to_thread(job.update_from(found).record, self._pool.lake)
 
-    async def _upload(self, job: Job, written: Path | None) -> Job:
+    @asynccontextmanager
+    async def _input_file(self, job: Job, written: Path | None) -> AsyncIterator[Path]:
+        """The file with the job's requests, written anew if an earlier process wrote it."""
+        if written is not None:
+            yield written
+            return
         with self._pool.scratch() as path:
-            if written is None:
-                lines = self._batches.lines
-                await asyncio.to_thread(self._desk.write_input, lines, job.request_keys, path, InputRoom())
-            upload = partial(self._batches.upload, written or path, f"biasgrid-{job.job_id}.jsonl")
-            file_id = await detect_refusal(self._patience.call(upload))
+            lines = self._batches.lines
+            await asyncio.to_thread(self._desk.write_input, lines, job.request_keys, path, InputRoom())
+            yield path
+
+    async def _upload(self, job: Job, path: Path) -> Job:
+        upload = partial(self._batches.upload, path, f"biasgrid-{job.job_id}.jsonl")
+        file_id = await detect_refusal(self._patience.call(upload))
         return await asyncio.to_thread(replace(job, input_file_id=file_id).record, self._pool.lake)
 
     async def _not_taken(self, job: Job, why: Terminal, *, seen_before: bool) -> None:

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.models import Batching, Limits, Prices, Target
-from biasgrid.tasks.connectors.batch import batches as api
+from biasgrid.tasks.connectors.batch import api
 from biasgrid.tasks.connectors.client.retry import Backoff, PollPolicy
 from biasgrid.tasks.connectors.client.run_budget import RunBudget, most_usd
 from biasgrid.tasks.connectors.rows import to_request

@@ -32,13 +32,16 @@ from biasgrid.tasks.connectors.api import (
     ServerFault,
     TimedOut,
 )
-from biasgrid.tasks.connectors.batch.batches import BatchApi, connect
-from biasgrid.tasks.connectors.batch.lines import Batch, BatchCancelled, BatchLines, BatchRejected, OutputTooLong
+from biasgrid.tasks.connectors.batch.api import BatchApi, connect
+from biasgrid.tasks.connectors.batch.lines import Batch, BatchCancelled, BatchRejected, OutputTooLong, SoughtBatch
+from biasgrid.tasks.connectors.batch.openai_batches import ChatLines
+from biasgrid.tasks.connectors.batch.recorded_job import RecordedJob
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, ReplyTooLong
 from biasgrid.warehouse.storage.errors import StorageTrouble
 
 KEY = "sk-notakey5Wq9rT3v"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+JOB = RecordedJob("RUN", "JOB", "hub", "hub/m", NOW, input_file_id="file-in")
 MEGABYTE = 1_000_000
 Behaviour = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -169,8 +172,8 @@ async def batches(hub: Hub) -> AsyncIterator[BatchApi]:
 
 
 @pytest.fixture
-def lines() -> BatchLines:
-    return BatchLines(model(), ErrorMapper(model(), KEY), "max_tokens")
+def lines() -> ChatLines:
+    return ChatLines(model(), ErrorMapper(model(), KEY), "max_tokens")
 
 
 async def test_an_input_file_is_sent_whole_under_its_name(hub, batches, tmp_path):
@@ -208,7 +211,7 @@ async def test_a_file_of_more_than_its_requests_replies_is_not_read_on(hub, batc
 
 def test_a_line_that_is_too_long_is_that_requests_outcome_alone(tmp_path):
     small = model(limits=Limits(max_reply_mb=0.1))
-    lines = BatchLines(small, ErrorMapper(small, KEY), "max_tokens")
+    lines = ChatLines(small, ErrorMapper(small, KEY), "max_tokens")
     sound = {"status_code": 200, "body": {"choices": [{"message": {"content": "No"}}]}}
     ends = b'", "response": {"status_code": 200, "body": "' + b"x" * 300_000 + b'"}}\n'
     whole = json.dumps({"custom_id": "b", "response": sound}).encode()
@@ -223,7 +226,7 @@ def test_a_line_that_is_too_long_is_that_requests_outcome_alone(tmp_path):
 
 
 async def test_a_batch_is_created_for_a_day_and_names_its_run_and_job(hub, batches):
-    made = await batches.create("file-in", "RUN", "JOB")
+    made = await batches.create(JOB, Path("unused"))
     assert hub.created == {
         "input_file_id": "file-in",
         "endpoint": "/v1/chat/completions",
@@ -246,16 +249,16 @@ async def test_a_batch_reports_its_state_its_files_and_why_it_was_rejected(hub, 
 
 async def test_the_batch_of_a_job_is_found_among_hundreds_and_none_for_another(hub, batches):
     hub.batches = [described(number) for number in range(250)]
-    found = await batches.find("job-217", NOW)
+    found = await batches.find(SoughtBatch("job-217", NOW, 9))
     assert found is not None
     assert found.id == "batch_217"
-    assert await batches.find("job-999", NOW) is None
+    assert await batches.find(SoughtBatch("job-999", NOW, 9)) is None
     assert [request.query.get("after") for request in hub.received[-3:]] == [None, "batch_99", "batch_199"]
 
 
 async def test_batches_from_long_before_the_job_are_not_gone_through(hub, batches):
     hub.batches = [described(number) for number in range(250)]
-    assert await batches.find("job-249", NOW + timedelta(days=1)) is None
+    assert await batches.find(SoughtBatch("job-249", NOW + timedelta(days=1), 9)) is None
     assert len(hub.received) == 1
 
 
@@ -276,9 +279,9 @@ async def test_every_call_fails_in_the_words_of_the_connectors(hub, batches, tmp
     (tmp_path / "in").write_bytes(b"{}\n" * 100)
     calls: list[Callable[[], Awaitable[object]]] = [
         lambda: batches.upload(tmp_path / "in", "in.jsonl"),
-        lambda: batches.create("file-in", "R", "J"),
+        lambda: batches.create(JOB, Path("unused")),
         lambda: batches.retrieve("batch_1"),
-        lambda: batches.find("J", NOW),
+        lambda: batches.find(SoughtBatch("J", NOW, 9)),
         lambda: batches.download("file-out", tmp_path / "out", 3),
         lambda: batches.delete("file-in"),
     ]
@@ -383,7 +386,7 @@ PARTS = st.recursive(
 @given(part=PARTS, noise=st.binary(max_size=40), cut=st.integers(0, 200))
 def test_any_line_has_one_outcome_and_takes_none_from_its_neighbours(part, noise, cut):
     """A sound line after anything at all is read as if it stood alone."""
-    read = BatchLines(model(), ErrorMapper(model()), "max_tokens")
+    read = ChatLines(model(), ErrorMapper(model()), "max_tokens")
     strange = json.dumps({"custom_id": "s", **(part if isinstance(part, dict) else {"response": part})}).encode()
     torn = (strange[:cut] + noise).replace(b"\n", b"")
     file = io.BytesIO(b"\n".join([strange, torn, response_line(200, COMPLETION)]))
