@@ -159,7 +159,7 @@ class Benchmark(
 class Probe(
     _Run,
     kind=PROBE,
-    options="data models pairs tests cases detailed continue_on_refusal seed max_cost max_requests",
+    options="data models pairs groups tests cases detailed continue_on_refusal seed max_cost max_requests",
 ):
     """A target file that is probed for stereotypes."""
 

@@ -109,7 +109,7 @@ CORRECT = "correct the value"
 
 def _with_meaning(advice: str, model: type[BaseModel], location: Location) -> str:
     """Advice on a key, with its meaning."""
-    about = _describe(model, location)
+    about = " ".join(_describe(model, location).split())
     return f"{advice}: {about[0].lower()}{about[1:].rstrip('.')}" if about else advice
 
 

@@ -208,31 +208,48 @@ def _check_generator(draft: Draft, file: TargetFile) -> None:
 def _check_groups(draft: Draft, file: TargetFile) -> None:
     """Adds errors of groups that no axis has together, and of a generator, which compares two."""
     own, where = file.probe, ("probe", "groups")
-    axes = list(draft.catalog.probes.values())
-    known = {group.id for axis in axes for group in axis.groups}
+    groups = {name: {one.id for one in axis.groups} for name, axis in draft.catalog.probes.items()}
+    named = set(own.groups)
+    near = [ids for ids in groups.values() if ids & named] or [ids for ids in groups.values() if len(ids) > 2]
+    known = set[str]().union(*near)
     draft.check_names("group {} is unknown to the probe", own.groups, known, *where)
-    axis = next((axis for axis in axes if set(own.groups) <= {group.id for group in axis.groups}), None)
+    axis = next((axis for axis, ids in groups.items() if named <= ids), None)
     if axis is not None:
-        _check_groups_of(axis, draft, file)
-    elif set(own.groups) <= known:
+        _check_groups_of(draft.catalog.probes[axis], draft, file)
+    elif named <= known:
         draft.add(f"`{'`, `'.join(own.groups)}` are of several axes", "name groups of one axis", *where)
     if own.generator is not None:
         draft.add("a generator proposes pairs of two groups", "leave `groups` or `generator` out", *where)
 
 
 def _check_groups_of(axis: ProbeAxis, draft: Draft, file: TargetFile) -> None:
-    """Adds errors of groups without names in a language, and of named pairs of other groups."""
+    """Adds errors of groups without names in a language, of groups that no stereotype is about, and of other axes
+    or pairs that are named."""
     own = file.probe
+    _check_stereotypes(axis, draft, own)
     for name, language in product(own.groups, file.target.languages):
         words = axis.group(name).words.get(language)
         if words is None or not words.names:
             what = f"group `{name}` has no names in `{language}`"
             remedy = "leave the group or the language out, or add names to a catalog"
             draft.add(what, remedy, "probe", "groups")
+    if own.axes and axis.id not in own.axes:
+        what = f"`groups` are of axis `{axis.id}`, and `axes` names others"
+        draft.add(what, "leave `axes` out, or name groups of that axis", "probe", "axes")
     if not isinstance(own.pairs, int):
         among = [pair.id for pair in axes_among({axis.id: axis}, own.groups)[axis.id].pairs]
         what = "attribute pair {} is of other groups than `probe.groups`"
         draft.check_names(what, own.pairs, among, "probe", "pairs")
+
+
+def _check_stereotypes(axis: ProbeAxis, draft: Draft, own: Probing) -> None:
+    """Adds an error where no stereotype is about two of the groups."""
+    of_pairs = [{pair.favoured, pair.stigmatised} for pair in axis.pairs]
+    if any(two <= set(own.groups) for two in of_pairs):
+        return
+    lacking = sorted(set().union(*(two for two in of_pairs if two & set(own.groups))) - set(own.groups))
+    what = f"no attribute pair is about two of `{'`, `'.join(own.groups)}`"
+    draft.add(what, f"add {' or '.join(f'`{name}`' for name in lacking)}", "probe", "groups")
 
 
 def _check_roles(draft: Draft, own: RedTeam) -> None:

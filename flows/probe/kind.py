@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.schema.choices import ProbeTest, Reuse
 from biasgrid.flows.runs.kinds import TargetKind
-from biasgrid.flows.runs.options import TargetOptions, option, replace_option, seed_option
+from biasgrid.flows.runs.options import TargetOptions, names_in_one, option, replace_option, seed_option
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.targets import ResolvedProbe
@@ -35,6 +35,15 @@ class ProbeOptions(TargetOptions):
     )
     pairs: int | list[str] | None = replace_option(TargetOptions, "pairs", section="probe")
     axes: list[str] | None = replace_option(TargetOptions, "axes", section="probe")
+    groups: list[str] | None = file_option(
+        None,
+        "--groups",
+        "Three or more groups of one axis, such as `young,middle_aged,old`; all are compared.",
+        "three or more groups of one axis, such as `young`, `middle_aged`, `old`; None: as the target has it",
+        metavar="GROUP,GROUP,GROUP",
+        cli=str | None,
+        read=names_in_one,
+    )
     tests: list[ProbeTest] | None = file_option(
         None,
         "--test",
@@ -93,11 +102,11 @@ class ProbeKind(Base):
     table = ("probe-findings", "findings")
     pages = ("biasgrid.tasks.report.html.probe_pages:write_probe_page", "report.html")
     words = (
-        "target models pairs axes tests languages cases detailed continue_on_refusal generator bound seed reuse "
-        "max_age patience max_cost max_requests data expectations yes"
+        "target models pairs axes groups tests languages cases detailed continue_on_refusal generator bound "
+        "seed reuse max_age patience max_cost max_requests data expectations yes"
     )
     parameters = (
-        "target models pairs tests cases detailed continue_on_refusal generator max_cost max_requests seed "
+        "target models pairs groups tests cases detailed continue_on_refusal generator max_cost max_requests seed "
         "patience expectations data run_id"
     )
     help = """Look for stereotypes that a model acts on, even where it denies them when asked directly.
@@ -116,8 +125,9 @@ class ProbeKind(Base):
         from biasgrid.flows.probe.prepare import catalog_stereotypes
 
         if not catalog_stereotypes(resolved):
-            what = "no attribute pair fits the target's axes and sectors"
-            yield Problem(what, "probe.axes, target.sectors", "name other ones, or none")
+            keys = "groups" if resolved.aim.groups else "axes"
+            what = f"no attribute pair fits the target's {keys} and sectors"
+            yield Problem(what, f"probe.{keys}, target.sectors", "name other ones, or none")
 
     def is_upper_bound(self, expected: ProbeForecast, resolved: ResolvedProbe, lake: Lake | None) -> bool:
         return expected.conditional > 0

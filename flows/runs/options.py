@@ -296,6 +296,11 @@ def number_or_names(given: list[str] | None) -> int | list[str] | None:
     return given or None
 
 
+def names_in_one(given: str | None) -> list[str] | None:
+    """The names that commas separate."""
+    return None if given is None else [name.strip() for name in given.split(",")]
+
+
 @dataclass(frozen=True, kw_only=True)
 class TargetOptions(RunOptions):
     """What may be given with a target file."""

@@ -105,6 +105,36 @@ def test_what_is_given_next_to_the_file_is_reported_by_its_option(desk):
     assert result.is_a_mistake("--model", "--axis", "--pairs", "3 errors")
 
 
+@pytest.mark.parametrize(
+    ("groups", "options", "parts"),
+    [
+        ("young,midle_aged,old", (), ("`midle_aged` is unknown", "did you mean `middle_aged`?")),
+        ("white,black,hispanic", (), ("`hispanic` is unknown", "`asian`, `black`, `latin`")),
+        ("young,old", (), ("must name three groups or more",)),
+        ("young,old,old", (), ("names one twice",)),
+        ("young,,old", (), ("entry 2", "is ``, which is no id")),
+        ("young,women,old", (), ("`young`, `women`, `old` are of several axes", "groups of one axis")),
+        ("black,asian,latin", (), ("no attribute pair is about two of `black`, `asian`, `latin`", "add `white`")),
+        ("local,mexican,moroccan", ("--language", "es_es"), ("group `mexican` has no names in `es_es`",)),
+        ("young,middle_aged,old", ("--axis", "gender"), ("--axis", "groups` are of axis `age`")),
+        ("young,middle_aged,old", ("--pairs", "doctor-nurse"), ("--pairs", "`doctor-nurse` is of other groups")),
+        (
+            "young,middle_aged,old",
+            ("--generator", "simulated/fair"),
+            ("a generator proposes pairs of two groups",),
+        ),
+    ],
+)
+def test_groups_that_cannot_be_compared_are_reported_by_their_option(desk, groups, options, parts):
+    assert desk.probe("--groups", groups, *options).is_a_mistake("1 error", *parts)
+    assert not desk.data.exists()
+
+
+def test_groups_that_cannot_be_compared_are_reported_with_their_line(desk):
+    result = desk.probe(probe={"groups": ["young", "middle_aged", "old"], "axes": ["gender"]})
+    assert result.is_a_mistake("mine.yaml:21:", "`groups` are of axis `age`, and `axes` names others")
+
+
 def test_a_plan_reports_what_is_sure_and_what_follows(desk):
     result = desk.plan()
     assert result.code == 0, result
