@@ -41,6 +41,11 @@ class ProbeOutcome(EndedByBound):
         return [row for row in self.findings if row["finding"].startswith("biased")]
 
     @property
+    def between_groups(self) -> list[dict[str, Any]]:
+        """Those in which the stereotype's two groups are not shown to differ."""
+        return [row for row in self.findings if row["finding"] == "biased between groups"]
+
+    @property
     def rows(self) -> list[dict[str, Any]]:
         return self.findings
 

@@ -17,7 +17,7 @@ from biasgrid.flows.probe.outcome import NOT_EVALUATED, ProbeOutcome
 from biasgrid.flows.runs.outcome import proof_lines
 from biasgrid.flows.terminal.markdown import as_page, cell, plain, text_table
 from biasgrid.flows.terminal.tables import show_sections
-from biasgrid.tasks.report.figures import share
+from biasgrid.tasks.report.figures import describe_worst, share
 from biasgrid.tasks.report.model import (
     Cell,
     Heading,
@@ -128,16 +128,13 @@ def sections(found: ProbeOutcome) -> Iterator[Section]:
 def _row(row: dict[str, Any]) -> Row:
     """Row of a finding; neutral and incomparable trials are extra columns."""
     lost, below = lost_cells([(row[name], word) for name, word in LOST.items()])
+    finding = mark_state(_finding(row["finding"]), row["state"])
     cells: tuple[Text, ...] = (
-        *(
-            _pair(row),
-            mark_state(_finding(row["finding"]), row["state"]),
-            f"{row['stereotypical']} : {row['counter']}",
-        ),
-        share(row["stereotypical_share"]),
+        *(_pair(row), finding, f"{row['stereotypical']} : {row['counter']}", share(row["stereotypical_share"])),
         *(format_interval(row["low"], row["high"]), p_value(row["q_value"])),
     )
-    return Row((*cells, *lost), " · ".join((row["model"], row["language"], row["test"])), below)
+    under = Cell("; ".join(part for part in (_worst(row), below.text) if part), below.tone)
+    return Row((*cells, *lost), " · ".join((row["model"], row["language"], row["test"])), under)
 
 
 def _group_row(row: dict[str, Any]) -> Row:
@@ -173,6 +170,12 @@ def _finding(finding: str) -> str:
     return f"biased ({finding.split()[1]})" if finding in DIRECTIONS else finding
 
 
+def _worst(row: dict[str, Any]) -> str:
+    """The group at the greatest disadvantage where the stereotype's two are not shown to differ."""
+    worst = "" if row["finding"] in DIRECTIONS else describe_worst(row)
+    return f"worst off: {worst}" if worst else ""
+
+
 def _proof(found: ProbeOutcome) -> list[str]:
     return proof_lines(found.findings, "probe.bound", "tests of pairs")
 
@@ -184,6 +187,7 @@ def _verdict_lines(found: ProbeOutcome) -> Iterator[Text]:
     for key, rows in groupby(found.findings, key=who):
         own = Counter(row["finding"] for row in rows)
         yield _verdict_line(" · ".join(key), own)
+        yield from (f"  {_describe_between(row)}" for row in found.between_groups if who(row) == key)
         if key in rules:
             yield Cell(_rule_line(rules[key]), "faint")
 
@@ -195,6 +199,12 @@ def _verdict_line(name: str, own: Counter[str]) -> Text:
         return Cell(f"{name}: BIASED, of {total} tests of pairs {ways}", "bad")
     shown = f"{name}: no bias shown in {own['no bias shown']} of {total} tests of pairs"
     return f"{shown}, {own[NOT_EVALUATED]} {word_of(NOT_EVALUATED)}" if own[NOT_EVALUATED] else shown
+
+
+def _describe_between(row: dict[str, Any]) -> str:
+    """Which group is worst off, and by which test."""
+    worst = _worst(row) or "no two groups are shown to differ, all together are"
+    return f"{_pair(row)} · {row['test']}: {worst}"
 
 
 def _rule_line(row: dict[str, Any]) -> str:
@@ -239,17 +249,18 @@ def _rule_cells(row: dict[str, Any]) -> tuple[str, ...]:
 def _biased_cells(row: dict[str, Any]) -> tuple[str, ...]:
     of = f"{row['stereotypical']} of {row['stereotypical'] + row['counter']}"
     interval = format_interval(row["low"], row["high"])
-    direction = row["finding"].removeprefix("biased ")
+    ways = (row["finding"].removeprefix("biased "), _worst(row))
+    direction = ", ".join(part for part in ways if part)
     about = (f"{row['model']} · {row['language']}", row["test"], _pair(row), direction)
     return (*about, of, interval, f"{row['q_value']:.2g}")
 
 
 def records(found: ProbeOutcome) -> list[dict[str, Any]]:
     """Rows of the artifact with all findings."""
-    return [_record(row) for row in found.findings]
+    return [_record(row, of_groups=bool(found.group_pairs)) for row in found.findings]
 
 
-def _record(row: dict[str, Any]) -> dict[str, Any]:
+def _record(row: dict[str, Any], *, of_groups: bool) -> dict[str, Any]:
     counts = {name.replace("one_", "one-"): row[name] for name in ("stereotypical", "counter", *LOST)}
     return {
         "model": cell(row["model"]),
@@ -262,4 +273,5 @@ def _record(row: dict[str, Any]) -> dict[str, Any]:
         "share": share(row["stereotypical_share"]),
         "95% interval": f"{share(row['low'])} to {share(row['high'])}",
         "q": "–" if row["q_value"] is None else f"{row['q_value']:.2g}",
+        **({"worst group": cell(describe_worst(row) or "–")} if of_groups else {}),
     }

@@ -17,7 +17,7 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.documents import read_document
 from biasgrid.catalogs.scenario.scenario import resolve, scenario_file
 from biasgrid.tasks.report.checks import Check, Harm, by_model, find_harms, headline_checks
-from biasgrid.tasks.report.figures import MOST_TEMPLATES, format_measure
+from biasgrid.tasks.report.figures import MOST_TEMPLATES, format_measure, share, small
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.tasks.report.phrases import NAMED, Phrases, caution
 from biasgrid.tasks.report.verdicts import VERDICTS, WORST_FIRST, State
@@ -78,8 +78,13 @@ class ModelAnswer:
         if is_all and known:
             low, high = min(other.low or 0.0 for other in known), max(other.high or 0.0 for other in known)
             check = replace(check, low=low, high=high)
-        name = say.say("worst.all") if is_all else check.name
+        name = say.say("worst.all") if is_all else self.name_of(check)
         return f"{name} {say.measure(check)}", "" if check.low is None else f"({say.interval(check)})"
+
+    def name_of(self, check: Check) -> str:
+        """With its language where a check in another one has the same name."""
+        same = {other.language for other in self.checks if other.name == check.name}
+        return check.title if len(same) > 1 else check.name
 
     @property
     def refused(self) -> float | None:
@@ -95,6 +100,17 @@ class ModelAnswer:
         rank = VERDICTS[self.state].rank if self.is_examined else 9
         farthest = max((_gap(check) for check in self.ordered), default=0.0)
         return rank, self.counts["not met"], -share_met, farthest, self.model
+
+
+def _describe_groups(one: ModelAnswer) -> Iterator[str]:
+    """Of a check of three groups or more, in which the stereotype's two do not differ, who fares worst."""
+    say = one.phrases
+    for check in one.ordered:
+        if check.finding == "biased between groups" and check.among and check.among["worst_group"]:
+            rates = {name: say.figures(share(check.among[name])) for name in ("worst_rate", "better_rate")}
+            p = say.figures(small(check.among["p_adjusted"]))
+            yield say.own("worst", name=one.name_of(check), **{**check.among, **rates, "p_adjusted": p})
+            return
 
 
 def _gap(check: Check) -> float:
@@ -181,21 +197,36 @@ class Answer:
         say, failing = self.phrases, [one for one in self.models if one.state == "not met"]
         for one in failing[:most]:
             count = one.counts["not met"]
-            listed = say.join_names([f"{check.name} ({say.measure(check)})" for check in one.ordered[:2]][:count])
+            worst = one.ordered[: min(count, 2)]
+            listed = say.join_names([f"{one.name_of(check)} ({say.measure(check)})" for check in worst])
             of = say.say(
                 f"{say.kind}.of.{'one' if len(one.checks) == 1 else 'other'}", n=count, all=len(one.checks)
             )
             yield f"{say.own('fails', model=one.model, of=of, listed=listed)}{self._harm(one.model)}"
+            yield from _describe_groups(one)
         if (more := len(failing) - most) > 0:
             yield say.count("more.fail", more)
 
     def _harm(self, model: str) -> str:
-        say, worse = self.phrases, self.harmed.get(model, ())
+        say = self.phrases
         groups = [
-            say.own("group", name=one.group, n=say.figures(f"{one.amount or 0:,.6g}"), other=one.other)
-            for one in worse
+            say.own("group", name=one.group, n=say.figures(f"{one.amount or 0:,.6g}"), other=self._name_other(one))
+            for one in self._harms(model)
         ]
         return f" {say.own('harmed', groups=say.list_names(groups))}" if groups else ""
+
+    def _harms(self, model: str) -> list[Harm]:
+        """Each harm once: of attributes by language, the one in this language, else the first."""
+        found: dict[tuple[str, str | None], Harm] = {}
+        for one in self.harmed.get(model, ()):
+            key = (one.group, None if one.language else one.other)
+            if key not in found or one.language == self.language:
+                found[key] = one
+        return [*found.values()]
+
+    def _name_other(self, one: Harm) -> str | None:
+        is_foreign = one.language not in (None, self.language)
+        return f"{one.other}, {one.language}" if is_foreign else one.other
 
     def _describe_unproven(self, most: int) -> Iterator[str]:
         say, unsure = self.phrases, [one for one in self.models if one.state == "undecided"]

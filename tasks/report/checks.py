@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
-from biasgrid.tasks.report.figures import describe_needed, format_measure, join_parts
+from biasgrid.tasks.report.figures import (
+    describe_needed,
+    describe_worst,
+    escape_name,
+    format_measure,
+    join_parts,
+    share,
+)
 from biasgrid.tasks.report.kinds.report_kind import report_kind
 from biasgrid.tasks.report.verdicts import VERDICTS, State
 from biasgrid.warehouse.build.build import query
@@ -59,6 +66,8 @@ class Check:
     replies: int = 0
     why: str | None = None
     """Why it was not evaluated."""
+    among: Mapping[str, Any] | None = None
+    """Of three groups or more: `rates` by group in the file's order, and what `describe_worst` takes."""
 
     def state(self, gate: Gate) -> State:
         return self.by_point if gate == "point" else self.decided
@@ -82,10 +91,20 @@ class Check:
             f"{self.measure} {format_measure(self.value, self.unit)} (95% interval {self.interval})",
             f"{self.bar_name} {format_measure(self.bar, self.unit)}" if self.bar_name else "",
             ", ".join(f"{count:,} {what}" for what, count in self.lost.items() if count),
+            self.groups,
             describe_needed(self.needed),
             self.proof,
         ]
         return join_parts(summary)
+
+    @property
+    def groups(self) -> str:
+        """Each group's share, where there are three or more, and the one at the greatest disadvantage."""
+        if self.among is None:
+            return ""
+        rates = ", ".join(f"{escape_name(one['name'])} {share(one['rate'])}" for one in self.among["rates"])
+        worst = describe_worst(self.among)
+        return join_parts([f"by group {rates}", f"worst off: {worst}" if worst else ""])
 
     @property
     def proof(self) -> str:
@@ -111,13 +130,15 @@ class Harm:
     """How much, as the text of the kind has it: points, a share in percent, or a count."""
     other: str | None = None
     """The attribute, the group it is compared with, or how many attacks there are."""
+    language: str | None = None
+    """Of the attribute, where each language has its own."""
 
 
 def find_harms(lake: Lake, run: Run) -> dict[str, list[Harm]]:
     """By model, the largest first."""
     found: dict[str, list[Harm]] = {}
-    for model, group, amount, other in query(lake, report_kind(run.kind).harms, [run.run_id]).iter_rows():
-        found.setdefault(model, []).append(Harm(group, amount, other))
+    for model, *harm in query(lake, report_kind(run.kind).harms, [run.run_id]).iter_rows():
+        found.setdefault(model, []).append(Harm(*harm))
     return found
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from biasgrid.catalogs.text_safety import excerpt
 
@@ -40,6 +40,16 @@ def coefficient(value: float | None) -> str:
 def moment(when: datetime | None) -> str:
     """To the minute."""
     return "–" if when is None else f"{when:%Y-%m-%d %H:%M} UTC"
+
+
+def describe_worst(row: Mapping[str, Any]) -> str:
+    """Of three groups or more the one at the greatest disadvantage, and the test that shows it, of a row of
+    marts.probe_findings; empty where none is shown."""
+    if row["worst_group"] is None:
+        return ""
+    worst, better = (escape_name(row[f"{name}_group"]) for name in ("worst", "better"))
+    rates = [share(row[f"{name}_rate"]) for name in ("worst", "better")]
+    return f"{worst} {rates[0]}, {better} {rates[1]}, p {small(row['p_adjusted'])}"
 
 
 LONGEST = 300

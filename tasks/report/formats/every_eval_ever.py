@@ -86,7 +86,9 @@ def _details(check: Check) -> dict[str, str]:
     bar = {} if check.bar is None else {(check.bar_name or "bar").replace(" ", "_"): str(check.bar)}
     counts = {check.counts.replace(" ", "_"): str(check.counted), "of": str(check.total)}
     lost = {what.replace(" ", "_"): str(count) for what, count in check.lost.items() if count}
-    return {"finding": word_of(check.finding), "decision": word_of(check.decided)} | bar | counts | lost
+    groups = {"groups": check.groups} if check.groups else {}
+    found = {"finding": word_of(check.finding), "decision": word_of(check.decided)}
+    return found | bar | counts | lost | groups
 
 
 def _uncertainty(check: Check) -> dict[str, Any]:

@@ -80,11 +80,12 @@ def _result(check: Check, run: Run) -> EvalResult:
 
 def _arguments(check: Check) -> Iterator[tuple[str, Any]]:
     yield from {"finding": word_of(check.finding), "decision": word_of(check.decided)}.items()
+    yield from _skip_missing({"groups": check.groups or None})
     yield from _skip_missing({"interval_95_low": check.low, "interval_95_high": check.high})
     yield from _skip_missing({(check.bar_name or "bar").replace(" ", "_"): check.bar})
     yield from {check.counts.replace(" ", "_"): check.counted, "of": check.total}.items()
     yield from ((what.replace(" ", "_"), count) for what, count in check.lost.items() if count)
 
 
-def _skip_missing(numbers: Mapping[str, float | None]) -> Iterator[tuple[str, float]]:
-    yield from ((key, number) for key, number in numbers.items() if number is not None)
+def _skip_missing(values: Mapping[str, float | str | None]) -> Iterator[tuple[str, float | str]]:
+    yield from ((key, value) for key, value in values.items() if value is not None)

@@ -98,7 +98,8 @@ def _cells(check: Check) -> Iterator[str]:
     yield format_measure(check.value, check.unit)
     yield check.interval
     yield f"{check.bar_name} {format_measure(check.bar, check.unit)}" if check.bar_name else "–"
-    yield join_parts([f"{check.counted:,} of {check.total:,} {check.counts}", describe_needed(check.needed)])
+    counts = f"{check.counted:,} of {check.total:,} {check.counts}"
+    yield join_parts([counts, escape_markdown(check.groups), describe_needed(check.needed)])
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -9,6 +9,31 @@ from biasgrid.tasks.report.findings import TESTS
 from biasgrid.tasks.report.kinds.report_kind import ReportKind
 
 CHECKS: Final = f"""
+    with groups as (
+        select
+            *,
+            unnest(
+                [
+                    {{'name': first_group, 'place': first_place, 'rate': first_rate}},
+                    {{'name': second_group, 'place': second_place, 'rate': second_rate}}
+                ],
+                recursive := true
+            )
+        from marts.probe_group_pairs
+    ),
+
+    rates as (
+        select
+            run_id,
+            model,
+            language,
+            pair,
+            test,
+            list(distinct {{'place': place, 'name': name, 'rate': rate}}) as rates
+        from groups
+        group by all
+    )
+
     select
         model,
         test as topic,
@@ -33,8 +58,17 @@ CHECKS: Final = f"""
         ) as lost,
         null::bigint as needed,
         bound,
-        upper_end
+        upper_end,
+        if(
+            rates is not null,
+            struct_pack(
+                worst_group := worst_group, worst_rate := worst_rate, better_group := better_group,
+                better_rate := better_rate, p_adjusted := p_adjusted, rates := list_sort(rates)
+            ),
+            null
+        ) as among
     from marts.probe_findings
+    left join rates using (run_id, model, language, pair, test)
     where run_id = ?
     order by
         model,
@@ -99,15 +133,26 @@ RATES: Final = """
     where run_id = $1 and test = 'decision'
 """
 HARMS: Final = """
-    select
-        model,
-        if(finding = 'biased against the stereotype', favoured, stigmatised) as harmed,
-        null as amount,
-        arg_max(stigmatised_attribute, abs(score)) as attribute
-    from marts.probe_findings
-    where run_id = ? and state = 'not met' and finding <> 'biased between groups'
-    group by model, harmed
-    order by model, max(abs(score)) desc, harmed
+    with harms as (
+        select
+            *,
+            coalesce(worst_group, if(finding = 'biased against the stereotype', favoured, stigmatised)) as harmed,
+            coalesce(abs(better_rate - worst_rate), abs(score)) as size
+        from marts.probe_findings
+        where run_id = ? and state = 'not met' and (finding <> 'biased between groups' or worst_group is not null)
+    ),
+
+    worst as (
+        select run_id, model, harmed, arg_max(pair, size) as pair, max(size) as size
+        from harms
+        group by all
+    )
+
+    select worst.model, harmed, null as amount, any_value(stigmatised_attribute) as attribute, language
+    from worst
+    inner join marts.probe_findings using (run_id, model, pair)
+    group by worst.model, harmed, size, language
+    order by worst.model, size desc, harmed, language
 """
 REPORT: Final = ReportKind(
     title="Stereotypes",

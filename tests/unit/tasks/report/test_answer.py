@@ -91,6 +91,19 @@ def test_who_is_harmed_is_named_with_how_much(kind, harms, sentence):
     assert sentence in " ".join(answer.sentences())
 
 
+def test_a_check_of_several_languages_is_named_with_its_own():
+    checks = [FAILS, replace(WORSE, name=FAILS.name, language="es_es")]
+    found = " ".join(make_answer({"m/a": checks}, "probe").sentences())
+    assert "most in genders-alike · es_es (20.0%) and genders-alike · en_us (40.0%)." in found
+
+
+def test_an_attribute_is_in_the_language_of_the_answer_where_it_is_known():
+    harms = [Harm("old", None, word, own) for own, word in (("ca_es", "rutina"), ("en_us", "routine"))]
+    found = make_answer({"m/a": [FAILS]}, "probe", harmed={"m/a": harms})
+    assert "To the disadvantage of old (routine)." in " ".join(found.sentences())
+    assert "En perjuicio de old (rutina, ca_es)." in " ".join(found.in_language("es_es").sentences())
+
+
 def test_how_sure_it_is_stands_in_words():
     found = make_answer({"m/a": [MET, replace(MET, low=0.95)], "m/b": [replace(WORSE, high=0.6), FAILS]})
     assert found.sentences()[-1] == "By 95% intervals: meets ≥ 82.0%, fails ≤ 60.0%."

@@ -28,7 +28,8 @@ with counted as (
     group by run_id, pair, model, language, test
 ),
 
--- three groups or more: the direction is that of the stereotype's two, where these are shown to differ
+-- three groups or more: the direction is that of the stereotype's two, where these are shown to differ. The worst
+-- group is of those that get less in a pair that is shown
 pairs_of_groups as (
     select
         run_id,
@@ -37,7 +38,15 @@ pairs_of_groups as (
         language,
         test,
         max(upper_end) as upper_end,
-        bool_or(is_of_stereotype and finding <> 'no difference shown') as is_directed
+        bool_or(is_of_stereotype and finding <> 'no difference shown') as is_directed,
+        arg_min(
+            if(
+                finding = 'first more',
+                (second_group, second_rate, first_group, first_rate, p_adjusted),
+                (first_group, first_rate, second_group, second_rate, p_adjusted)
+            ),
+            (if(finding = 'first more', second_rate, first_rate), p_adjusted, first_place, second_place)
+        ) filter (where finding <> 'no difference shown') as worst
     from marts.probe_group_pairs
     group by run_id, pair, model, language, test
 ),
@@ -49,6 +58,7 @@ tested as (
         counted.*,
         groups.groups,
         pairs_of_groups.is_directed,
+        pairs_of_groups.worst,
         pairs_of_groups.upper_end as upper_end_of_groups,
         stereotypical + counter + balanced as compared,
         stereotypical / nullif(stereotypical + counter, 0) as stereotypical_share,
@@ -78,6 +88,11 @@ select
     *,
     of_share.low as low,
     of_share.high as high,
+    worst[1] as worst_group,
+    worst[2] as worst_rate,
+    worst[3] as better_group,
+    worst[4] as better_rate,
+    worst[5] as p_adjusted,
     -- trials that fell neither way count against no direction
     coalesce(
         upper_end_of_groups,
