@@ -21,6 +21,8 @@ DECIDED: Final = "q: its p adjusted for all tests here; –: no difference shown
 SHOWN: Final = 20
 NAMED: Final = 3
 """Names in one line."""
+BETWEEN: Final = "biased between groups"
+"""The finding that needs the name of a group."""
 
 
 def section(
@@ -80,15 +82,19 @@ def by_importance(rows: Iterable[Record], group: Key, findings: Sequence[str]) -
 
 
 def difference(
-    row: Record, measure: str, text: Callable[[float | None], str], moved: Callable[[float], str]
+    row: Record,
+    measure: str,
+    text: Callable[[float | None], str],
+    moved: Callable[[float], str],
+    p: str = "q_value",
 ) -> tuple[str, ...]:
-    """Before, after, difference, its interval, q and what it shows."""
+    """Before, after, difference, its interval, the probability in column `p` and what it shows."""
     change = "–" if row["change"] in ("no difference shown", "not compared") else row["change"]
     sides = (text(row[f"{side}_{measure}"]) for side in ("earlier", "later"))
     low, high = row["low"], row["high"]
     interval = "–" if low is None or high is None else f"{moved(low)} to {moved(high)}"
     apart = "–" if row["difference"] is None else moved(row["difference"])
-    return (*sides, apart, interval, p_value(row["q_value"]), change)
+    return (*sides, apart, interval, p_value(row[p]), change)
 
 
 def points(value: float) -> str:
@@ -100,10 +106,15 @@ def format_points(value: float) -> str:
     return f"{round(value, 1) or 0.0:+.1f}".replace("-", "−")
 
 
-def from_to(row: Record, name: str) -> str:
-    """The finding, followed by the new finding if it changed."""
-    before, after = (word_of(str(row[f"{side}_{name}"])) for side in ("earlier", "later"))
+def from_to(row: Record, name: str, whom: str = "") -> str:
+    """The finding, with the name in column `whom` if it has any, followed by the new finding if it changed."""
+    before, after = (_say_finding(row, f"{side}_{name}", f"{side}_{whom}") for side in ("earlier", "later"))
     return before if before == after else f"{before} → {after}"
+
+
+def _say_finding(row: Record, name: str, whom: str) -> str:
+    found = word_of(str(row[name]))
+    return f"{found} (worst off: {row[whom]})" if row.get(whom) and found == BETWEEN else found
 
 
 def findings(rows: Iterable[Record], group: Key, key: str, names: Sequence[str]) -> list[Row]:

@@ -94,7 +94,7 @@ AS_CIRCUMSTANCES = ("criteria", "answering")
 """Tables whose rows are circumstances."""
 TESTED = (
     *("templates", "earlier_rate", "later_rate", "difference", "standard_error", "low", "high"),
-    *("only_earlier", "only_later", "test", "p_value", "q_value", "change", "why_not_compared"),
+    *("only_earlier", "only_later", "test", "p_value", "p_adjusted", "q_value", "change", "why_not_compared"),
 )
 """Columns of a test that are left out when two evaluations of the same replies are compared."""
 
@@ -293,4 +293,4 @@ def _without_tests(found: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]
 
 def _of_tests(table: str) -> list[str]:
     """What a probe calls a test is how it asks."""
-    return [column for column in TESTED if (table, column) != ("probe_findings", "test")]
+    return [column for column in TESTED if column != "test" or not table.startswith("probe_")]

@@ -1,5 +1,19 @@
+-- of three groups or more all are compared, in probe_group_pairs
 with trials as (
-    select * from intermediate.int_probe_trials where score is not null
+    select * from intermediate.int_probe_trials where score is not null and groups is null
+),
+
+asked as (
+    select
+        pair,
+        model,
+        language,
+        test,
+        any_value(array_to_string(groups, ', ')) filter (where run_id = 'earlier') as earlier_groups,
+        any_value(array_to_string(groups, ', ')) filter (where run_id = 'later') as later_groups,
+        count(distinct coalesce(list_sort(groups), [])) > 1 as has_other_groups
+    from intermediate.int_probe_trials
+    group by pair, model, language, test
 ),
 
 sides as (
@@ -42,6 +56,8 @@ select
     later.stereotypical_share as later_stereotypical_share,
     earlier.finding as earlier_finding,
     later.finding as later_finding,
+    earlier.worst_group as earlier_worst_group,
+    later.worst_group as later_worst_group,
     of_difference.low as low,
     of_difference.high as high,
     case
@@ -50,8 +66,11 @@ select
     end as change,
     case
         when presence <> 'both' then 'asked in one run alone'
+        when has_other_groups then 'asked about other groups'
+        when later_groups is not null then 'compared group by group'
         when trials is null then 'no trial was read in both'
         when p_value is null then 'too few trials'
     end as why_not_compared
 from sides
+inner join asked using (pair, model, language, test)
 left join adjusted using (pair, model, language, test)
