@@ -13,6 +13,8 @@ from biasgrid.deployments.processes import Claim, Claimed, Process, hold_claim, 
 from biasgrid.deployments.worker import end_runs
 from support.processes import wait_until
 
+pytestmark = pytest.mark.drill
+
 WORKER = """
 import os, signal, subprocess, sys, time
 from pathlib import Path

@@ -11,6 +11,8 @@ import pytest
 
 from support.processes import clean_environment, free_port
 
+pytestmark = pytest.mark.drill
+
 AWAY_S = 3.0
 ASK = {
     "sync": "with get_client(sync_client=True) as client: client.hello()",

@@ -13,6 +13,8 @@ from biasgrid.warehouse.storage.objects import leases
 from biasgrid.warehouse.storage.objects.leases import Lease, LeaseTaken, Machine
 from support.s3_server import on_azure
 
+pytestmark = pytest.mark.drill
+
 Taker = Callable[..., Lease]
 
 

@@ -34,6 +34,8 @@ from biasgrid.warehouse.storage.runs import all_runs
 from biasgrid.warehouse.storage.tombstones import find_tombstones
 from support.s3_server import on_all, on_azure, on_both
 
+pytestmark = pytest.mark.drill
+
 WHERE = "s3://lakes/team"
 Machine = Callable[[str], Lake]
 

@@ -8,7 +8,7 @@ from biasgrid.flows.api import Benchmark
 from biasgrid.flows.benchmark.forecast import forecast
 from support.http_server import address_of, listening
 
-pytestmark = pytest.mark.usefixtures("prefect_api")
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 MODELS = ["simulated/fair", "simulated/biased", "simulated/noisy"]
 CAP = 100
 WIDE = {"inputs": ["constrained", "verbose"]}

@@ -29,7 +29,7 @@ from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.warehouse.storage.lake import Lake
 from support.flows import provider_at, write_yaml
 
-pytestmark = pytest.mark.usefixtures("prefect_api")
+pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
 Scenario = Callable[..., dict[str, Any]]
 IDS = ("case_id", "request_key", "cell_id", "template_id", "instance_id")

@@ -18,6 +18,8 @@ from biasgrid.warehouse.storage.runs import all_runs
 from biasgrid.warehouse.storage.tombstones import REMOVED, find_tombstones, folder_of, has_replies
 from support.command_line import Finished
 
+pytestmark = pytest.mark.drill
+
 FINDINGS = "from marts.requirement_findings order by all"
 
 

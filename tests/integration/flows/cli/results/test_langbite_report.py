@@ -8,6 +8,8 @@ import pytest
 
 from biasgrid.catalogs.loading.langbite import COLUMNS
 
+pytestmark = pytest.mark.drill
+
 NO = '{"operation": "allEqualExpected", "expected_value": ["No"]}'
 FIRST = '{"operation": "equal", "expected_value": ["No"]}'
 SAME = '{"operation": "allSameValue", "key": "probability"}'

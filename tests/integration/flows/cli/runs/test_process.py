@@ -10,6 +10,8 @@ import pytest
 
 from support.processes import BIASGRID
 
+pytestmark = pytest.mark.drill
+
 
 @pytest.mark.parametrize(
     ("words", "code"), [(["--version"], 0), (["plan", "no-such-file.yaml"], 2), (["no-such-command"], 2), ([], 2)]
