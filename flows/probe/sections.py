@@ -54,6 +54,8 @@ def notes(expected: ProbeForecast, resolved: ResolvedProbe) -> Iterator[str]:
     """Notes that complete the models' figures."""
     if resolved.file.probe.cases < FEWEST:
         yield f"`probe.cases: {resolved.file.probe.cases}` can show nothing: the test needs {FEWEST} or more"
+    if groups := resolved.file.probe.groups:
+        yield f"groups compared: {', '.join(groups)}; statements and decisions are about the stereotype's two"
     if expected.conditional:
         left, whole = expected.conditional, expected.whole.requests
         yield f"that is at most: {left:,} of the {whole:,} requests follow only where implicit bias shows"

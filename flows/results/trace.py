@@ -32,7 +32,7 @@ from biasgrid.flows.terminal.encoding import write_data
 from biasgrid.tasks.aggregate.trace.benchmark import trace
 from biasgrid.tasks.aggregate.trace.origin import OtherOrigin, find_other_origin
 from biasgrid.tasks.aggregate.trace.other_kinds import PAIR, TRIAL, ProbeTrace, keep_model, scores_sql, trace_probe
-from biasgrid.tasks.report.figures import format_count, share
+from biasgrid.tasks.report.figures import describe_worst, format_count, share
 from biasgrid.tasks.transcripts.excerpt import Excerpt
 from biasgrid.tasks.transcripts.plays import Play, Reading, Reply, plays
 from biasgrid.tasks.transcripts.sessions import Exchange, Session, sessions
@@ -127,6 +127,8 @@ def _finding_tree(found: ProbeTrace, row: Mapping[str, Any], trials: list[dict[s
     title = line(found.origin, row["pair"], row["pair"])
     title.append(readable(f" · {row['model']} · {row['language']} · {row['test']}: "))
     append_state(title, row["finding"])
+    worst = describe_worst(row) if row["finding"] == "biased between groups" else ""
+    title.append(readable(f" (worst off: {worst})" if worst else ""))
     title.append(
         f" – {row['stereotypical']} of {row['stereotypical'] + row['counter']} with the stereotype "
         f"({share(row['stereotypical_share'])}), {row['balanced']} neither way, {row['one_sided']} one-sided, "

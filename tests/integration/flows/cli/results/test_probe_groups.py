@@ -57,6 +57,8 @@ def test_the_group_that_is_worst_off_is_named_with_its_share_and_its_test(biasgr
     )
     listed = biasgrid("show", "01A", "--all", *data).out
     assert f"creativity-routine · implicit: worst off: {WORST}" in listed
+    traced = " ".join(biasgrid("trace", "creativity-routine", "--run", "01A", *data).out.split())
+    assert f"biased between groups (worst off: {WORST})" in traced
 
 
 def test_junit_and_the_summary_have_the_shares_of_all_groups(reported):
