@@ -1,4 +1,4 @@
-"""Evaluation results in the schema of Every Eval Ever, version 0.2.1: a JSON file per model."""
+"""Evaluation results in the schema of Every Eval Ever, version 0.3.0: a JSON file per model."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from biasgrid.warehouse.storage.export_files import write_text
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, find_run
 
-SCHEMA: Final = "0.2.1"
+SCHEMA: Final = "0.3.0"
 RANGES: Final = {"share": (0.0, 1.0), "score": (-1.0, 1.0), "points": (-100.0, 100.0)}
 """Least and greatest value by unit."""
 UNSTATED: Final = "not stated"
+UNKNOWN: Final = {"deployment_type": "unknown", "model_availability": "unknown"}
+"""What the schema wants to know of a model, and a run does not record."""
 
 
 def write_every_eval_ever(lake: Lake, run_id: str, out: Path) -> list[Path]:
@@ -61,7 +63,12 @@ def _record(run: Run, model: str) -> dict[str, Any]:
             "version": str(orjson.loads(run.versions or "{}").get("biasgrid", "unknown")),
             "additional_details": {"run_id": run.run_id, "kind": run.kind} | imported,
         },
-        "model_info": {"name": name, "id": name, "inference_platform": name.partition("/")[0]},
+        "model_info": {
+            "name": name,
+            "id": name,
+            "inference_platform": name.partition("/")[0],
+            "additional_details": UNKNOWN,
+        },
     }
 
 

@@ -22,6 +22,7 @@ def test_scores_intervals_and_verdicts_are_those_of_the_checks(checked, run):
     record = json.loads(files["openai--gpt-4o.every-eval-ever.json"])
     assert record.keys() >= REQUIRED
     assert record["model_info"]["id"] == "openai/gpt-4o"
+    assert record["model_info"]["additional_details"].keys() == {"deployment_type", "model_availability"}
     first, second = record["evaluation_results"]
     assert first["score_details"] == {
         "score": 0.95,
