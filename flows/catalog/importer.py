@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +145,7 @@ def _contents(format_name: str, name: str, out: Path, read: Sequence[Imported]) 
         lines = "".join(f"{template_line(template)}\n" for template in templates)
         document = scenario(format_name, name, templates, f"{name}.jsonl")
         contents = {out / f"{name}.jsonl": lines, out / f"{name}.scenario.yaml": as_yaml(document)}
+        contents |= _languages({template.language for template in templates}, out)
     elif format_name == "langbite":
         contents = dict(_langbite(name, out, read))
     elif format_name == "interactions":
@@ -153,6 +156,18 @@ def _contents(format_name: str, name: str, out: Path, read: Sequence[Imported]) 
         contents = {out / f"{name}.parquet": _as_recording(replies)}
     refused = _refused_rows(read)
     return contents | {out / f"{name}.refused.csv": refused if refused.height else None}
+
+
+def _languages(spoken: Iterable[str], out: Path) -> dict[Path, str]:
+    """Files of languages that no catalog has, where lettered answers are all that is asked for."""
+    named = os.environ.get(OVERLAY)
+    roots = [out, *([Path(named)] if named else [])]
+    shipped = resources.files("biasgrid.catalogs.importers") / "languages"
+    return {
+        out / LANGUAGES / file: (shipped / file).read_text(encoding="utf-8")
+        for file in (f"{language}.yaml" for language in sorted(spoken))
+        if (shipped / file).is_file() and not any((root / LANGUAGES / file).exists() for root in roots)
+    }
 
 
 def _inferred_genders(read: Sequence[Imported]) -> pl.DataFrame:
@@ -227,6 +242,8 @@ SHOWN = 20
 """Refused rows shown on the terminal; the file has all."""
 CATALOG = ("scenes/", "tuning/")
 """Folders whose files are read as a catalog's."""
+LANGUAGES = "languages"
+"""Folder of a catalog's languages, which a scenario next to it needs."""
 
 
 def show_import(done: Import) -> None:
@@ -251,7 +268,8 @@ def _next(done: Import) -> Iterator[str]:
     """What to do with each file."""
     for name, path in done.written.items():
         if path.name.endswith(".scenario.yaml"):
-            yield f"run it: biasgrid run {path}"
+            needs = f"{OVERLAY}={path.parent} " if (path.parent / LANGUAGES).is_dir() else ""
+            yield f"run it: {needs}biasgrid run {path}"
         elif path.name.endswith(".genders.csv"):
             yield f"write `yes` under `confirmed` in {path}, then import again with --genders {path} --force"
         elif path.suffix == ".parquet":

@@ -110,11 +110,13 @@ _RULE: Final = pl.Struct(
 _NAMED: Final = ("option", "choice", "letter", "opción", "letra", "opció", "lletra")
 """Words before a letter, in addition to the labels of the language's catalog."""
 _LETTER: Final = rf"[a-{LETTERS[-1].lower()}]"
-_ENDED: Final = r"(?:$|\n|\s*[.):\]}>;,\"|=/]|\s+-+\s)"
+_ENDED: Final = r"(?:$|\n|\s*[.):\]}>;,\"|=/]|\s+-+\s|(?:입니다|이다|이에요|예요|번|임)|'[dt][ıiuü]r)"
+"""Or with a particle that is written to it, as in Korean and Turkish: `B입니다`, `B'dir`."""
 _CHOSEN: Final = rf"^({_LETTER}){_ENDED}"
 _THEN_WORDS: Final = r"^([b-h])\s|^(a)\s+(?:is|was|because|since|as|es|és|porque|perquè)\b"
 """A letter that begins a sentence: `a` is also an article."""
-_SEVERAL: Final = rf"^{_LETTER}\s*(?:[,/&+]|\b(?:and|or|y|o|u|i)\b)\s*\W?{_LETTER}(?:\W|$)"
+_AND: Final = r"[,/&+]|\b(?:and|or|y|o|u|i|en|of|ve|veya|또는)\b|(?:와|과|나|이나|하고)\s"
+_SEVERAL: Final = rf"^{_LETTER}\s*(?:{_AND})\s*\W?{_LETTER}(?:\W|$)"
 _ARTICLE: Final = r"^(?:the|an?|el|la|los|las|una?|els|les)\s+"
 
 
