@@ -8,8 +8,9 @@ from itertools import product
 from typing import Final
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.entries import CommunitySet, Requirement, Template
-from biasgrid.catalogs.schema.wording import Slot, Wording, slots, wordings
+from biasgrid.catalogs.schema.entries import CommunitySet, Template
+from biasgrid.catalogs.schema.requirements import Requirement
+from biasgrid.catalogs.wording import Slot, Wording, slots, wordings
 
 CELLS = tuple(product(("constrained", "verbose"), ("observational", "utopian")))
 """Input × reflection."""

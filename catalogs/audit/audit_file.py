@@ -6,9 +6,17 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from biasgrid.catalogs.audit.identities import Signal
-from biasgrid.catalogs.schema.base import Frozen, Text, find_repeated, unique
+from biasgrid.catalogs.schema.base import (
+    COMMUNITY,
+    LONGEST_ID,
+    Frozen,
+    Language,
+    Share,
+    Text,
+    find_repeated,
+    unique,
+)
 from biasgrid.catalogs.schema.endpoints import Endpoint
-from biasgrid.catalogs.schema.entries import COMMUNITY, LONGEST_ID, Language, Share
 from biasgrid.catalogs.schema.target_file import Asking
 
 ONCE = unique("names `{}` twice")

@@ -5,8 +5,7 @@ from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from biasgrid.catalogs.schema.base import Frozen, Text, complete, find_repeated, holds
-from biasgrid.catalogs.schema.entries import Identifier, Language
+from biasgrid.catalogs.schema.base import Frozen, Identifier, Language, Text, complete, find_repeated, holds
 
 Gender = Literal["female", "male"]
 Signal = Literal["names", "pronouns", "affiliations"]

@@ -12,7 +12,7 @@ from biasgrid.catalogs.loading.pydantic_errors import Location, list_problems
 from biasgrid.catalogs.loading.tables import Table
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.scenes import Scene, WholeText
-from biasgrid.catalogs.schema.wording import SLOT
+from biasgrid.catalogs.wording import SLOT
 
 LONGEST_QUOTE: Final = 80
 """Maximum number of characters quoted from a file in a message."""

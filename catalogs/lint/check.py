@@ -19,7 +19,7 @@ from biasgrid.catalogs.lint.rules.scene_rules import INTERACTION_RULE, SCENE_RUL
 from biasgrid.catalogs.lint.rules.template_rules import FORM_RULES, SHARE_RULES
 from biasgrid.catalogs.lint.subject import Finding, Severity, Subject
 from biasgrid.catalogs.loading.catalog import Catalog, Reading, read_catalog
-from biasgrid.catalogs.schema.entries import LANGUAGE
+from biasgrid.catalogs.schema.base import LANGUAGE
 
 __all__ = ["Finding", "Lint", "Severity", "lint"]
 

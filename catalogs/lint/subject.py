@@ -14,8 +14,9 @@ from biasgrid.catalogs.lint.people_names import PeopleNames
 from biasgrid.catalogs.loading.catalog import Catalog, Reading
 from biasgrid.catalogs.loading.normal_form import exactly
 from biasgrid.catalogs.loading.pydantic_errors import Location
-from biasgrid.catalogs.schema.entries import Community, LanguageCatalog, Template
-from biasgrid.catalogs.schema.wording import SLOT, answer_format
+from biasgrid.catalogs.schema.entries import Community, Template
+from biasgrid.catalogs.schema.languages import LanguageCatalog
+from biasgrid.catalogs.wording import SLOT, answer_format
 
 Severity = Literal["error", "warning"]
 

@@ -19,15 +19,9 @@ from biasgrid.catalogs.schema.attacks import AttackWording
 from biasgrid.catalogs.schema.augmentation import Augmentation, Context
 from biasgrid.catalogs.schema.base import Frozen
 from biasgrid.catalogs.schema.endpoints import NamedEndpoint
-from biasgrid.catalogs.schema.entries import (
-    CommunitySet,
-    Concern,
-    LanguageCatalog,
-    Requirement,
-    RequirementFile,
-    Template,
-)
+from biasgrid.catalogs.schema.entries import CommunitySet, Concern, Template
 from biasgrid.catalogs.schema.interactions import InteractionWording, Protocol
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.models import (
     HTTP,
     Limits,
@@ -40,6 +34,7 @@ from biasgrid.catalogs.schema.models import (
     endpoint_target,
 )
 from biasgrid.catalogs.schema.probes import ProbeAxis, ProbeWording
+from biasgrid.catalogs.schema.requirements import Requirement, RequirementFile
 from biasgrid.catalogs.schema.respondents import Controls, Respondent
 from biasgrid.catalogs.schema.scenes import Domain, People, Tuning
 

@@ -10,14 +10,9 @@ from biasgrid.catalogs.errors import Problem, nearest, place, position
 from biasgrid.catalogs.loading.documents import Document
 from biasgrid.catalogs.loading.pydantic_errors import Location
 from biasgrid.catalogs.loading.reader import SHIPPED
-from biasgrid.catalogs.schema.entries import (
-    LONGEST_ID,
-    Community,
-    CommunitySet,
-    Intersection,
-    Requirement,
-    RequirementFile,
-)
+from biasgrid.catalogs.schema.base import LONGEST_ID
+from biasgrid.catalogs.schema.entries import Community, CommunitySet, Intersection
+from biasgrid.catalogs.schema.requirements import Requirement, RequirementFile
 
 Files = Mapping[str, RequirementFile]
 Documents = Mapping[tuple[str, str], Document]

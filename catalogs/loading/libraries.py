@@ -10,7 +10,8 @@ from biasgrid.catalogs.loading.documents import parse_document
 from biasgrid.catalogs.loading.langbite import as_table, read_library_table
 from biasgrid.catalogs.loading.template_files import LINES_SUFFIX, read_lines, read_templates
 from biasgrid.catalogs.loading.text_files import DOCUMENTS, read_table_text, read_text, refuse_large
-from biasgrid.catalogs.schema.entries import Concern, LanguageCatalog, Template
+from biasgrid.catalogs.schema.entries import Concern, Template
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 
 
 def spellings(concerns: Mapping[str, Concern]) -> dict[str, str]:

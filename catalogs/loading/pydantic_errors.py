@@ -6,9 +6,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from biasgrid.catalogs.choices import AGE
 from biasgrid.catalogs.errors import Problem, close_names, nearest
-from biasgrid.catalogs.schema.choices import AGE
-from biasgrid.catalogs.schema.entries import COMMUNITY, IDENTIFIER, LANGUAGE, MARKUP
+from biasgrid.catalogs.schema.base import COMMUNITY, IDENTIFIER, LANGUAGE, MARKUP
 
 Location = tuple[str | int, ...]
 

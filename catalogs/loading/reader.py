@@ -12,7 +12,8 @@ from biasgrid.catalogs.loading.documents import Document, parse_document, valida
 from biasgrid.catalogs.loading.template_files import read_templates
 from biasgrid.catalogs.loading.text_files import read_text
 from biasgrid.catalogs.schema.base import Frozen
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.models import ModelsFile
 
 SHIPPED = "catalogs/"

@@ -11,17 +11,11 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest, place
 from biasgrid.catalogs.loading.documents import Document, sound_part, validate
 from biasgrid.catalogs.loading.pydantic_errors import Location, list_problems
 from biasgrid.catalogs.loading.tables import numbered_lines
-from biasgrid.catalogs.schema.entries import (
-    LanguageCatalog,
-    Template,
-    TemplateEntry,
-    TemplateFields,
-    TemplateFile,
-    Twin,
-)
+from biasgrid.catalogs.schema.entries import Template, TemplateEntry, TemplateFields, TemplateFile, Twin
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.catalogs.schema.respondents import Controls
-from biasgrid.catalogs.schema.wording import slots, stray_paraphrases
+from biasgrid.catalogs.wording import slots, stray_paraphrases
 
 OTHER_INPUT = {"constrained": "verbose", "verbose": "constrained"}
 

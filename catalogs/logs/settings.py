@@ -6,17 +6,10 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
+from biasgrid.catalogs.choices import Measure, Refusals
 from biasgrid.catalogs.logs.fields import FIELDS
-from biasgrid.catalogs.schema.base import Frozen, unique
-from biasgrid.catalogs.schema.entries import (
-    Language,
-    Measure,
-    Refusals,
-    Requirement,
-    Scenario,
-    ScenarioSettings,
-    Share,
-)
+from biasgrid.catalogs.schema.base import Frozen, Language, Share, unique
+from biasgrid.catalogs.schema.requirements import Requirement, Scenario, ScenarioSettings
 
 
 class LoggedRequirement(Frozen):

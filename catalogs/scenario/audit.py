@@ -24,8 +24,8 @@ from biasgrid.catalogs.scenario.resolution import (
     without_keys,
 )
 from biasgrid.catalogs.schema.base import slug
-from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target, endpoint_target
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 
 SECTION = "audit"
 

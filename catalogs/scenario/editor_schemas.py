@@ -15,8 +15,9 @@ from pydantic_core import core_schema
 
 from biasgrid.catalogs.audit.audit_file import AuditFile
 from biasgrid.catalogs.loading.catalog import FOLDERS
-from biasgrid.catalogs.schema.entries import Scenario, TemplateEntry, TemplateFile
+from biasgrid.catalogs.schema.entries import TemplateEntry, TemplateFile
 from biasgrid.catalogs.schema.models import ModelsFile
+from biasgrid.catalogs.schema.requirements import Scenario
 from biasgrid.catalogs.schema.target_file import InteractionFile, TargetFile
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -20,9 +20,9 @@ from biasgrid.catalogs.scenario.resolution import (
     read_source,
     without_keys,
 )
-from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.interactions import Protocol
 from biasgrid.catalogs.schema.models import Target, bases_of
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.catalogs.schema.scenes import Domain, Scene
 from biasgrid.catalogs.schema.target_file import CAST, TALKING, InteractionFile
 

@@ -11,8 +11,8 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest, position
 from biasgrid.catalogs.loading.catalog import Catalog, Reading
 from biasgrid.catalogs.loading.documents import Document, Model, parse_document, read_document, validate
 from biasgrid.catalogs.loading.pydantic_errors import Location
-from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 
 Source = Path | str | Mapping[str, Any]
 Given = Mapping[tuple[str, str], tuple[str, Any]]

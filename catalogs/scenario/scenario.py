@@ -24,8 +24,9 @@ from biasgrid.catalogs.scenario.resolution import (
     in_file_order,
     read_source,
 )
-from biasgrid.catalogs.schema.entries import LANGUAGE, SEVERAL, Requirement, Scenario, ScenarioSettings
+from biasgrid.catalogs.schema.base import LANGUAGE
 from biasgrid.catalogs.schema.oracle import Rule
+from biasgrid.catalogs.schema.requirements import SEVERAL, Requirement, Scenario, ScenarioSettings
 
 LONGEST_SHOWN = 80
 

@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
+from biasgrid.catalogs.choices import StrategyName
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import read_catalog
 from biasgrid.catalogs.scenario.resolution import (
@@ -18,10 +19,9 @@ from biasgrid.catalogs.scenario.resolution import (
     without_keys,
 )
 from biasgrid.catalogs.schema.base import slug
-from biasgrid.catalogs.schema.choices import StrategyName
-from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target, endpoint_target, patient
 from biasgrid.catalogs.schema.probes import ProbeAxis, axes_among
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.catalogs.schema.target_file import Pair, Probing, RedTeam, TargetFile, drawn_pairs
 
 

@@ -4,9 +4,18 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
-from biasgrid.catalogs.schema.base import PLACE, Frozen, Text, check_keys, check_placeholders, complete, holds
-from biasgrid.catalogs.schema.choices import StrategyName as StrategyName
-from biasgrid.catalogs.schema.entries import Identifier, Language
+from biasgrid.catalogs.choices import StrategyName as StrategyName
+from biasgrid.catalogs.schema.base import (
+    PLACE,
+    Frozen,
+    Identifier,
+    Language,
+    Text,
+    check_keys,
+    check_placeholders,
+    complete,
+    holds,
+)
 from biasgrid.catalogs.schema.probes import AttributeKind
 
 Instructed = Literal["direct", "separated", "selection", "crescendo", "persona"]

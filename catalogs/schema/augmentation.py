@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from biasgrid.catalogs.choices import InputType, Reflection
 from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest
-from biasgrid.catalogs.schema.base import Frozen, Text, check_placeholders, holds
-from biasgrid.catalogs.schema.entries import Identifier, InputType, Language, Reflection
+from biasgrid.catalogs.schema.base import Frozen, Identifier, Language, Text, check_placeholders, holds
 from biasgrid.catalogs.text_safety import is_one_line
 
 OPENINGS = ("count", "concern", "context", "shares", "forms", "formats", "oracles", "examples", "order")

@@ -124,3 +124,14 @@ def unique(message: str) -> AfterValidator:
         return values
 
     return AfterValidator(check)
+
+
+LANGUAGE = r"^[a-z]{2,3}_[a-z]{2}$"
+IDENTIFIER = r"^[a-z0-9][a-z0-9_.-]*$"
+MARKUP = r"^[A-Z][A-Z_]*$"
+Language = Annotated[str, Field(pattern=LANGUAGE, examples=["en_us"])]
+COMMUNITY = r"^[a-z0-9][a-z0-9_.+-]*$"
+LONGEST_ID = 120
+Identifier = Annotated[str, Field(pattern=IDENTIFIER, max_length=LONGEST_ID)]
+Share = Annotated[float, Field(ge=0, le=1)]
+UNIQUE = unique("holds `{}` more than once")

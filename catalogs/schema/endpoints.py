@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from biasgrid.catalogs.schema.base import Frozen
+from biasgrid.catalogs.schema.base import Frozen, Identifier
 from biasgrid.catalogs.schema.endpoint_request import (
     EARLIER,
     HISTORY,
@@ -17,7 +17,6 @@ from biasgrid.catalogs.schema.endpoint_request import (
     Call,
     placeholders,
 )
-from biasgrid.catalogs.schema.entries import Identifier
 
 Step = str | int | None
 """A key, an index from either end, or None for every entry of a list."""

@@ -7,6 +7,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from biasgrid.catalogs.schema.base import (
     Frozen,
+    Identifier,
+    Language,
     Text,
     check_keys,
     check_placeholders,
@@ -14,7 +16,6 @@ from biasgrid.catalogs.schema.base import (
     find_repeated,
     holds,
 )
-from biasgrid.catalogs.schema.entries import Identifier, Language
 from biasgrid.catalogs.schema.scenes import Presence
 
 RoundKind = Literal["assignment", "discussion"]

@@ -6,8 +6,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from biasgrid.catalogs.schema.augmentation import LoaderWording
-from biasgrid.catalogs.schema.base import Frozen, Text, find_repeated
-from biasgrid.catalogs.schema.entries import Identifier, Language
+from biasgrid.catalogs.schema.base import Frozen, Identifier, Language, Text, find_repeated
 
 PERSON = "{name}"
 AttributeKind = Literal["role", "trait", "object", "place"]

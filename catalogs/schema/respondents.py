@@ -8,8 +8,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
-from biasgrid.catalogs.schema.base import Frozen, Text, find_repeated
-from biasgrid.catalogs.schema.entries import Identifier, Language, OracleAsWritten, Share
+from biasgrid.catalogs.schema.base import Frozen, Identifier, Language, Share, Text, find_repeated
+from biasgrid.catalogs.schema.entries import OracleAsWritten
 from biasgrid.catalogs.schema.oracle import Oracle, judgeable_operations
 
 Strength = Annotated[float, Field(ge=-1, le=1)]

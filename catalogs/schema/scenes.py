@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from biasgrid.catalogs.schema.base import Frozen, Text, find_repeated
-from biasgrid.catalogs.schema.choices import Variant as Variant
-from biasgrid.catalogs.schema.entries import Identifier, Language
+from biasgrid.catalogs.choices import Variant as Variant
+from biasgrid.catalogs.schema.base import Frozen, Identifier, Language, Text, find_repeated
 
 NAME = "{name}"
 FEWEST = 6

@@ -6,14 +6,14 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from biasgrid.catalogs.schema.base import Frozen, find_repeated, unique
-from biasgrid.catalogs.schema.choices import Mitigation as Mitigation
-from biasgrid.catalogs.schema.choices import ProbeTest as ProbeTest
-from biasgrid.catalogs.schema.choices import Setting as Setting
-from biasgrid.catalogs.schema.choices import StrategyName
+from biasgrid.catalogs.choices import Mitigation as Mitigation
+from biasgrid.catalogs.choices import ProbeTest as ProbeTest
+from biasgrid.catalogs.choices import Setting as Setting
+from biasgrid.catalogs.choices import StrategyName
+from biasgrid.catalogs.schema.base import Frozen, Identifier, Language, find_repeated, unique
 from biasgrid.catalogs.schema.endpoints import Endpoint
-from biasgrid.catalogs.schema.entries import Identifier, Language, RequestSettings
 from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, every_pair
+from biasgrid.catalogs.schema.requirements import RequestSettings
 
 STRATEGIES: tuple[StrategyName, ...] = get_args(StrategyName)
 

@@ -10,8 +10,8 @@ import polars as pl
 
 from biasgrid.catalogs.coverage import CELLS
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
-from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.flows.forecast.model import (
     JudgeForecast,
     Load,

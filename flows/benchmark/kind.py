@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from biasgrid.catalogs.choices import Gate, Reuse
 from biasgrid.catalogs.errors import Problem
-from biasgrid.catalogs.schema.choices import Gate, Reuse
 from biasgrid.flows.runs.kinds import Review, RunKind, Source
 from biasgrid.flows.runs.options import RunOptions, option, replace_option
 

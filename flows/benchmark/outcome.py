@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from biasgrid.catalogs.schema.choices import Gate
+from biasgrid.catalogs.choices import Gate
 from biasgrid.flows.runs.outcome import (
     FAILURES,
     INCOMPLETE,

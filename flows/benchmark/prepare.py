@@ -11,7 +11,7 @@ import polars as pl
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.scenario.resolution import Source
 from biasgrid.catalogs.scenario.scenario import Inspection, Overrides, ResolvedScenario, resolve
-from biasgrid.catalogs.schema.entries import Requirement
+from biasgrid.catalogs.schema.requirements import Requirement
 from biasgrid.flows.runs.prepare import Prepared, batching_mistakes, batching_notices
 from biasgrid.tasks.evaluate.current_oracles import find_changes, judged_otherwise, rules
 from biasgrid.tasks.generate.requirement_checks import check_requirement

@@ -11,13 +11,13 @@ from typing import Any, Final, cast
 import orjson
 import polars as pl
 
+from biasgrid.catalogs.choices import Setting
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.importers import interactions
 from biasgrid.catalogs.importers.result import slug
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.loading.text_files import read_table_text
 from biasgrid.catalogs.scenario.interaction import SceneOf, every_scene
-from biasgrid.catalogs.schema.choices import Setting
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.scenes import Domain
 from biasgrid.catalogs.schema.target_file import Interacting, InteractionFile

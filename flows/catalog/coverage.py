@@ -12,7 +12,8 @@ from polars.dataframe.group_by import GroupBy
 from biasgrid.catalogs.coverage import Counted, count_prompts, missing
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.flows.forecast.power import decision_chances
 from biasgrid.tasks.connectors.simulated.behaviour import template_pass_probability

@@ -16,7 +16,7 @@ from rich.text import Text
 from biasgrid.catalogs.coverage import CELLS
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog, load_catalog
-from biasgrid.catalogs.schema.entries import LANGUAGE
+from biasgrid.catalogs.schema.base import LANGUAGE
 from biasgrid.catalogs.schema.probes import tally
 from biasgrid.catalogs.schema.scenes import tally as tally_of_scenes
 from biasgrid.flows.catalog.coverage import Coverage, coverage

@@ -25,7 +25,7 @@ from biasgrid.catalogs.loading.catalog import OVERLAY
 from biasgrid.catalogs.loading.tables import read_table
 from biasgrid.catalogs.loading.template_files import template_line
 from biasgrid.catalogs.loading.text_files import read_table_text
-from biasgrid.catalogs.schema.entries import LANGUAGE
+from biasgrid.catalogs.schema.base import LANGUAGE
 from biasgrid.catalogs.text_safety import escape
 from biasgrid.flows.catalog.catalog_files import catalog_files, scenario
 from biasgrid.flows.terminal.console import console

@@ -14,7 +14,7 @@ import yaml
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.scenario.scenario import resolve
-from biasgrid.catalogs.schema.entries import Requirement
+from biasgrid.catalogs.schema.requirements import Requirement
 from biasgrid.flows.benchmark.prepare import scenario_problems
 from biasgrid.warehouse.storage.export_files import write_text
 

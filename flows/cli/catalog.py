@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from biasgrid.catalogs.choices import Gate
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.catalogs.schema.choices import Gate
 from biasgrid.flows.cli.augment import accept, augment
 from biasgrid.flows.runs.options import Options, RunOptions, command, option, replace_option, same
 

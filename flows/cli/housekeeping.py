@@ -88,7 +88,7 @@ def forget(
 
 
 def _refuse_misuse(run: str | None, why: str, older_than: str | None) -> None:
-    from biasgrid.catalogs.schema.choices import AGE
+    from biasgrid.catalogs.choices import AGE
 
     if (run is None) == (older_than is None):
         what = "name either a run or an age" if run is None else "a run and an age are named"

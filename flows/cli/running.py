@@ -17,7 +17,7 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.flows.operations.interruption import interruption, run_stoppable
 
 if TYPE_CHECKING:
-    from biasgrid.catalogs.schema.entries import ScenarioSettings
+    from biasgrid.catalogs.schema.requirements import ScenarioSettings
     from biasgrid.flows.forecast.totals import Forecast
     from biasgrid.flows.runs.prepare import Prepared
     from biasgrid.flows.terminal.progress import RunProgress

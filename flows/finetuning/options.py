@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from biasgrid.catalogs.schema.choices import Variant
+from biasgrid.catalogs.choices import Variant
 from biasgrid.flows.runs.options import Options, RunOptions, option, replace_option
 
 WORDS = "model variant languages epochs learning_rate batch_size suffix seed local data yes"

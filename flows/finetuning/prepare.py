@@ -12,9 +12,9 @@ from typing import Any
 
 import typer
 
+from biasgrid.catalogs.choices import Variant
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.schema.choices import Variant
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.finetuning.options import TuningOptions
 from biasgrid.flows.forecast.confirmation import Declined, threshold

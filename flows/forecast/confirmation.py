@@ -11,7 +11,7 @@ import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.scenario.resolution import Resolved
-from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.flows.forecast.power import describe_power
 from biasgrid.flows.forecast.totals import Forecast
 from biasgrid.flows.forecast.view import binding_caps, describe_judge, describe_model

@@ -9,9 +9,9 @@ from math import ceil, sqrt
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.catalogs.schema.oracle import Oracle, judgeable_operations
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.flows.forecast.reply_estimates import Observed, expected_reply, is_local, most_tokens
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.usage import (

@@ -12,7 +12,7 @@ from biasgrid.catalogs.coverage import MANY_INSTANCES
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
-from biasgrid.catalogs.schema.entries import Requirement
+from biasgrid.catalogs.schema.requirements import Requirement
 
 TOPICS: Final = ("distributions", "quantiles", "intervals", "decisions", "power")
 """Macros that are needed, of `warehouse/macros`."""

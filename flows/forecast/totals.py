@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.flows.forecast.model import AsJson, JudgeForecast, ModelForecast
 from biasgrid.flows.forecast.power import Power
 from biasgrid.tasks.connectors.client.run_budget import Planned

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from biasgrid.catalogs.scenario.resolution import Resolved
-from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.flows.forecast.model import JudgeForecast, ModelForecast
 from biasgrid.flows.forecast.power import MET, NOT_MET, Power, describe_lacks, undecidable
 from biasgrid.flows.forecast.reply_estimates import REPLY_TOKENS, THINKING_TOKENS

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from biasgrid.catalogs.choices import Mitigation, Setting
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.catalogs.schema.choices import Mitigation, Setting
 from biasgrid.flows.runs.kinds import RunKind
 from biasgrid.flows.runs.options import RunOptions, number_or_names, option, seed_option
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from biasgrid.catalogs.choices import ProbeTest, Reuse
 from biasgrid.catalogs.errors import Problem
-from biasgrid.catalogs.schema.choices import ProbeTest, Reuse
 from biasgrid.flows.runs.kinds import TargetKind
 from biasgrid.flows.runs.options import TargetOptions, names_in_one, option, replace_option, seed_option
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from biasgrid.catalogs.choices import ProbeTest
 from biasgrid.catalogs.scenario.targets import ResolvedProbe
-from biasgrid.catalogs.schema.choices import ProbeTest
 from biasgrid.tasks.probe.cases import Asked
 from biasgrid.tasks.probe.prompts import Prompt, prompts
 from biasgrid.tasks.probe.stereotype import Stereotype, of_catalog, with_groups

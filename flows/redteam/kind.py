@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from biasgrid.catalogs.choices import StrategyName
 from biasgrid.catalogs.errors import Problem
-from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.flows.runs.kinds import Review, TargetKind
 from biasgrid.flows.runs.options import TargetOptions, option, replace_option, seed_option
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from biasgrid.catalogs.choices import StrategyName
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.targets import ResolvedAttack
-from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import Described, RedTeam, drawn_pairs
 from biasgrid.tasks.connectors.api import Message

@@ -9,8 +9,8 @@ from typing import Final, Literal
 
 import polars as pl
 
+from biasgrid.catalogs.choices import StrategyName
 from biasgrid.catalogs.scenario.targets import ResolvedAttack
-from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.forecast.reply_estimates import ExpectedReply, Observed, expected_reply, most_tokens
 from biasgrid.flows.redteam.prepare import MESSAGE_TOKENS, plan_by_cell

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from biasgrid.catalogs.scenario.targets import ResolvedAttack
-from biasgrid.catalogs.schema.entries import ScenarioSettings
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.flows.forecast.confirmation import print_lines
 from biasgrid.flows.forecast.model import ModelForecast
 from biasgrid.flows.forecast.view import binding_caps, duration, total_money

@@ -13,7 +13,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from biasgrid.catalogs.schema.choices import Gate
+from biasgrid.catalogs.choices import Gate
 from biasgrid.flows.results.first_screen import Screen
 from biasgrid.flows.runs.kinds import AnyKind, find_kind
 from biasgrid.flows.runs.outcome import EXITS

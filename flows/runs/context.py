@@ -23,7 +23,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
-from biasgrid.catalogs.schema.entries import Requirement
+from biasgrid.catalogs.schema.requirements import Requirement
 from biasgrid.flows.runs.cell_groups import shared_by
 from biasgrid.flows.runs.criteria import Rules, write_criteria
 from biasgrid.tasks.connectors.client.model_pool import ModelPool

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import as_json, versions
 

@@ -13,8 +13,8 @@ from functools import cache
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
+from biasgrid.catalogs.choices import Gate
 from biasgrid.catalogs.errors import Problem
-from biasgrid.catalogs.schema.choices import Gate
 
 if TYPE_CHECKING:
     from pathlib import Path

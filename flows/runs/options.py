@@ -15,7 +15,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from biasgrid.catalogs.schema.choices import Gate
+from biasgrid.catalogs.choices import Gate
 
 O = TypeVar("O")  # noqa: E741 - a class of options
 R = TypeVar("R")

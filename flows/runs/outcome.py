@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from biasgrid.catalogs.schema.choices import Gate as Gate
+from biasgrid.catalogs.choices import Gate as Gate
 from biasgrid.warehouse.storage.lake import Lake
 
 MET, NOT_MET, MISTAKE, INCOMPLETE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130

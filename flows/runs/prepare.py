@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.scenario.resolution import Resolved
-from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.flows.operations.environment import DATA, data_place
 from biasgrid.tasks.connectors.keys import Secrets
 from biasgrid.warehouse.schema_check import refuse_newer

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import polars as pl
 
-from biasgrid.catalogs.schema.choices import duration_s
+from biasgrid.catalogs.choices import duration_s
 from biasgrid.flows.runs.context import Grid, pause_reporter, tag
 from biasgrid.flows.runs.kinds import AnyKind
 from biasgrid.flows.runs.prepare import Prepared, is_batched

@@ -10,8 +10,8 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
-from biasgrid.catalogs.schema.entries import ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.flows.forecast.model import Load, seconds
 from biasgrid.flows.forecast.reply_estimates import expected_reply
 from biasgrid.flows.runs.lease_pools import lease_order

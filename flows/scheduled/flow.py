@@ -19,9 +19,9 @@ from prefect.runtime import flow_run
 from prefect.settings import get_current_settings
 from prefect.states import Failed
 
+from biasgrid.catalogs.choices import NightGate as NightGate
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
-from biasgrid.catalogs.schema.choices import NightGate as NightGate
 from biasgrid.flows.benchmark.flow import describe_cells
 from biasgrid.flows.benchmark.kind import BENCHMARK, BenchmarkOptions
 from biasgrid.flows.benchmark.outcome import Outcome

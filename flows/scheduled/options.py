@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from biasgrid.catalogs.choices import AGE, NightGate, duration_s
 from biasgrid.catalogs.errors import Problem, UserError
-from biasgrid.catalogs.schema.choices import AGE, NightGate, duration_s
 from biasgrid.flows.benchmark.kind import BenchmarkOptions
 from biasgrid.flows.runs.options import RunOptions, option, replace_option
 

@@ -10,7 +10,7 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from biasgrid.catalogs.schema.choices import NightGate
+from biasgrid.catalogs.choices import NightGate
 from biasgrid.flows.benchmark.outcome import Outcome, explain_unqualified
 from biasgrid.flows.benchmark.previous_runs import EarlierRuns
 from biasgrid.flows.runs.outcome import NOT_MET, UNDECIDED

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from biasgrid.catalogs.choices import InputType, Reflection
 from biasgrid.catalogs.errors import nearest
 from biasgrid.catalogs.lint.language.language_rules import NAMES, foreign_tongue
 from biasgrid.catalogs.schema.augmentation import AskedFormat
-from biasgrid.catalogs.schema.entries import InputType, Reflection
 from biasgrid.catalogs.schema.scenes import Scene
-from biasgrid.catalogs.schema.wording import SLOT, slots
 from biasgrid.catalogs.text_safety import excerpt, first_invisible
+from biasgrid.catalogs.wording import SLOT, slots
 from biasgrid.tasks.augment.order import Order, Part, SceneOrder
 from biasgrid.tasks.augment.prompts import usable_formats
 from biasgrid.tasks.connectors.generator import explain_all, parse_entry

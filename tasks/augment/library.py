@@ -25,8 +25,8 @@ from biasgrid.catalogs.loading.template_files import read_templates
 from biasgrid.catalogs.loading.text_files import read_text
 from biasgrid.catalogs.schema.entries import Template, TemplateEntry
 from biasgrid.catalogs.schema.scenes import Domain, Scene
-from biasgrid.catalogs.schema.wording import SLOT
 from biasgrid.catalogs.text_safety import excerpt
+from biasgrid.catalogs.wording import SLOT
 from biasgrid.tasks.augment.order import Order, SceneOrder
 from biasgrid.tasks.augment.yaml_text import append_entries, comment, dump, list_entries
 

@@ -9,18 +9,13 @@ from functools import cached_property
 from itertools import product
 from typing import get_args
 
+from biasgrid.catalogs.choices import InputType, Reflection
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.augmentation import Augmentation, Context, find_context, slug
-from biasgrid.catalogs.schema.entries import (
-    AGREEMENT,
-    IDENTIFIER,
-    Concern,
-    InputType,
-    LanguageCatalog,
-    Reflection,
-    Template,
-)
+from biasgrid.catalogs.schema.base import IDENTIFIER
+from biasgrid.catalogs.schema.entries import AGREEMENT, Concern, Template
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.scenes import GroupOfPeople, Scene
 from biasgrid.catalogs.text_safety import is_one_line
 from biasgrid.tasks.connectors.generator import split_evenly

@@ -10,8 +10,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
-from biasgrid.catalogs.schema.base import Frozen
-from biasgrid.catalogs.schema.entries import Identifier, Language
+from biasgrid.catalogs.schema.base import Frozen, Identifier, Language
 from biasgrid.catalogs.text_safety import storable
 from biasgrid.tasks.augment.filter import Filtered
 from biasgrid.tasks.augment.order import Order, SceneOrder

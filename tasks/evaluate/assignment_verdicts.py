@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.tasks.connectors.api import is_withheld
 from biasgrid.tasks.evaluate.evaluate import cut_text, join_texts, split
 from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Scene, read_assignment

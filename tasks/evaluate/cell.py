@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.tasks.connectors.rereading import files_of_replies, reread
 from biasgrid.tasks.evaluate.current_oracles import find_changes, with_rules
 from biasgrid.tasks.evaluate.decisions import apply_decisions, carry_over, units

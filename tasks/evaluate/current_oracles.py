@@ -9,7 +9,7 @@ import polars as pl
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.catalogs.schema.wording import wordings
+from biasgrid.catalogs.wording import wordings
 
 RULES: Final = {
     "template": pl.String,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.meaning.text import excerpt, whole
 from biasgrid.tasks.evaluate.oracle_reading import nothing_read, read_replies

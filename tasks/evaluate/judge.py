@@ -16,8 +16,9 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import JudgeSample, LanguageCatalog, ScenarioSettings
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle, describe_rule, judgeable_operations
+from biasgrid.catalogs.schema.requirements import JudgeSample, ScenarioSettings
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.json_objects import NotAsAsked, delimiter, parse_object, quote_block
 from biasgrid.tasks.evaluate.meaning.refusals import refusal, withheld_reason

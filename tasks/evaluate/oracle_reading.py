@@ -13,7 +13,7 @@ from typing import Final, cast
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import OPERATIONS, Oracle, find_operation
 from biasgrid.tasks.evaluate.meaning.patterns import another_side, contains
 from biasgrid.tasks.evaluate.meaning.questions import TERSE

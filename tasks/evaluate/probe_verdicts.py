@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.tasks.evaluate.evaluate import read_cases
 from biasgrid.tasks.evaluate.oracles.outcomes import READING
 from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, count_pairs, read_pairing

@@ -12,10 +12,10 @@ from typing import Any
 
 import orjson
 
+from biasgrid.catalogs.choices import Variant
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.tuning_examples import TuningExample, dev_scenes, dev_texts, tuning_examples
 from biasgrid.catalogs.schema.base import fill_placeholders
-from biasgrid.catalogs.schema.choices import Variant
 from biasgrid.catalogs.schema.interactions import Understanding
 from biasgrid.warehouse.storage.lake import Lake
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
+from biasgrid.catalogs.choices import Variant
 from biasgrid.catalogs.errors import Problem
-from biasgrid.catalogs.schema.choices import Variant
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import Message
 from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters

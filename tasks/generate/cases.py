@@ -8,8 +8,8 @@ from pathlib import PurePath
 import polars as pl
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
 from biasgrid.tasks.connectors.rows import fingerprint, request_key, request_text, sent_parameters
 from biasgrid.warehouse.hashing import content_hash, hash_texts
 from biasgrid.warehouse.storage.lake import Lake

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from biasgrid.catalogs.coverage import default_set
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.entries import Community, CommunitySet, Requirement
+from biasgrid.catalogs.schema.entries import Community, CommunitySet
+from biasgrid.catalogs.schema.requirements import Requirement
 
 
 @dataclass(frozen=True, slots=True)

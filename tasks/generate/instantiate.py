@@ -12,8 +12,9 @@ import polars as pl
 import pyarrow as pa
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings, Template
-from biasgrid.catalogs.schema.wording import SLOT, Slot, Wording, slot_of, slots, wordings
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
+from biasgrid.catalogs.wording import SLOT, Slot, Wording, slot_of, slots, wordings
 from biasgrid.tasks.generate.communities import CastCommunity, cast_communities
 from biasgrid.warehouse.hashing import content_hash
 

@@ -11,8 +11,10 @@ from biasgrid.catalogs.errors import Problem, UserError, close_names, nearest, p
 from biasgrid.catalogs.lint.rules.placeholders import is_misspelt, loose_markups
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.template_files import astray, no_catalog
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, Template
-from biasgrid.catalogs.schema.wording import SLOT, slots, stray_paraphrases, wordings
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.languages import LanguageCatalog
+from biasgrid.catalogs.schema.requirements import Requirement
+from biasgrid.catalogs.wording import SLOT, slots, stray_paraphrases, wordings
 from biasgrid.tasks.generate.communities import CastCommunity, cast_communities, find_sets, list_names
 from biasgrid.tasks.generate.instantiate import fitting_templates
 

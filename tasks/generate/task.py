@@ -9,7 +9,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
 from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
 from biasgrid.tasks.generate.cases import plan_hash
 from biasgrid.tasks.generate.instantiate import instances

@@ -10,10 +10,10 @@ from functools import cached_property
 from itertools import groupby, product
 from typing import Any, Final
 
+from biasgrid.catalogs.choices import Mitigation, Setting
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction, SceneOf, every_scene
 from biasgrid.catalogs.scenario.tuning_examples import TuningExample, dev_scenes, tuning_examples
 from biasgrid.catalogs.schema.base import fill_placeholders
-from biasgrid.catalogs.schema.choices import Mitigation, Setting
 from biasgrid.catalogs.schema.interactions import Protocol
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.scenes import People, Scene

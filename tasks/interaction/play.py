@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from biasgrid.catalogs.schema.choices import Mitigation, Setting
+from biasgrid.catalogs.choices import Mitigation, Setting
 from biasgrid.catalogs.schema.interactions import Audience, InteractionWording
 from biasgrid.catalogs.schema.scenes import NAME, Presence, Question, Scene
 from biasgrid.catalogs.schema.target_file import TALKING

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from random import Random
 
+from biasgrid.catalogs.choices import ProbeTest
 from biasgrid.catalogs.schema.base import fill_placeholders
-from biasgrid.catalogs.schema.choices import ProbeTest
 from biasgrid.catalogs.schema.probes import ProbeWording, Statement
 from biasgrid.catalogs.schema.target_file import Probing
 from biasgrid.tasks.probe.stereotype import Side, Stereotype

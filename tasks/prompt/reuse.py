@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.catalogs.schema.choices import duration_s
+from biasgrid.catalogs.choices import duration_s
 from biasgrid.tasks.connectors.api import Answer, Reply
 from biasgrid.tasks.connectors.rereading import CAME, files_of_replies
 from biasgrid.warehouse.hashing import hash_texts

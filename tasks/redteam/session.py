@@ -6,8 +6,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, cast
 
+from biasgrid.catalogs.choices import StrategyName
 from biasgrid.catalogs.schema.attacks import Fault, Instructed
-from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.tasks.connectors.replaying_client import Participant, TurnPosition
 from biasgrid.tasks.redteam.goal import Scene
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from biasgrid.catalogs.choices import StrategyName
 from biasgrid.catalogs.schema.attacks import Fault
 from biasgrid.catalogs.schema.base import fill_placeholders
-from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.tasks.redteam.goal import Scene
 from biasgrid.tasks.redteam.groups import Groups, is_one_stretch, share_words
 from biasgrid.tasks.redteam.session import Ask, Exchange, Moves, Say, Strategy, ask, say, unless_sent

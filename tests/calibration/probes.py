@@ -21,8 +21,8 @@ from typing import Any
 import harness
 import polars as pl
 
+from biasgrid.catalogs.choices import ProbeTest
 from biasgrid.catalogs.scenario.targets import ResolvedProbe, resolve_probe
-from biasgrid.catalogs.schema.choices import ProbeTest
 from biasgrid.catalogs.schema.respondents import Leaning, Respondent
 from biasgrid.catalogs.schema.target_file import Asking
 from biasgrid.flows.probe.prepare import catalog_stereotypes, list_prompts

@@ -5,7 +5,7 @@ from importlib import resources
 
 import yaml
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 
 
 @cache

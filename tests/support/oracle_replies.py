@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from biasgrid.catalogs.schema.entries import AnswerFormat, LanguageCatalog, ScenarioSettings
+from biasgrid.catalogs.schema.languages import AnswerFormat, LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
 from biasgrid.tasks.evaluate.oracle_reading import read_replies
 from biasgrid.warehouse.schemas import CASES, RESPONSES

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
-from biasgrid.catalogs.schema.entries import Requirement
+from biasgrid.catalogs.schema.requirements import Requirement
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells
 from biasgrid.tasks.generate.cases import land_cases

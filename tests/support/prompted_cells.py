@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.catalogs.schema.models import Limits, Prices, Target
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff

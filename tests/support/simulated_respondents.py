@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.schema.entries import AnswerFormat, Community, CommunitySet, LanguageCatalog, Template
+from biasgrid.catalogs.schema.entries import Community, CommunitySet, Template
+from biasgrid.catalogs.schema.languages import AnswerFormat, LanguageCatalog
 from biasgrid.catalogs.schema.models import ModelEntry, ModelsFile
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.catalogs.schema.wording import SLOT, pattern, slot_of, slots
+from biasgrid.catalogs.wording import SLOT, pattern, slot_of, slots
 
 FORMATS = {
     "yes_no": AnswerFormat(text='Begin with "Yes" or "No".', answers=("Yes", "No")),

@@ -18,7 +18,7 @@ import orjson
 import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
-from biasgrid.catalogs.schema.entries import SEVERAL
+from biasgrid.catalogs.schema.requirements import SEVERAL
 from biasgrid.warehouse.event_ids import EVENT_IDS
 from biasgrid.warehouse.schemas import BENCHMARK, CELL_KEYS, EVENTS
 from biasgrid.warehouse.storage.lake import Lake, newest, scan_files

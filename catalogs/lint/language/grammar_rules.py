@@ -17,7 +17,7 @@ from biasgrid.catalogs.lint.language.romance import (
 )
 from biasgrid.catalogs.lint.subject import Found, Rule, Subject, in_table, own_texts, warn
 from biasgrid.catalogs.schema.entries import Community, CommunitySet, Template
-from biasgrid.catalogs.schema.wording import SLOT
+from biasgrid.catalogs.wording import SLOT
 
 ARTICLE = re.compile(r"(?<![\w'’-])([Aa]n?)\s+[\"“'‘«(]?([A-Za-zÀ-ÿ0-9][\w'’-]*)")
 AN_THOUGH = re.compile(r"hour|honest|honor|honour|heir|[fhlmnrsx]-", re.IGNORECASE)

@@ -19,7 +19,8 @@ from biasgrid.catalogs.lint.subject import (
     warn,
 )
 from biasgrid.catalogs.loading.normal_form import compared
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 
 
 def words(text: str) -> frozenset[str]:

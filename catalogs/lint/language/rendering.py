@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise, permutations
 
 from biasgrid.catalogs.schema.entries import Community
-from biasgrid.catalogs.schema.wording import SLOT
+from biasgrid.catalogs.wording import SLOT
 
 NEAR = 3
 """Words on each side of a slot in its window."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, is_imported, own_texts, warn
 from biasgrid.catalogs.schema.entries import Template
-from biasgrid.catalogs.schema.wording import SLOT
 from biasgrid.catalogs.text_safety import CONTROL, FORMAT, JOINERS
+from biasgrid.catalogs.wording import SLOT
 
 MISREAD = re.compile(
     r"\ufffd"

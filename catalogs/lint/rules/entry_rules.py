@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from biasgrid.catalogs.coverage import MANY_INSTANCES, instances_per_template
 from biasgrid.catalogs.errors import nearest
 from biasgrid.catalogs.lint.subject import Finding, Found, Rule, Subject, error, warn
-from biasgrid.catalogs.schema.entries import CommunitySet, Concern, LanguageCatalog, Requirement, RequirementFile
+from biasgrid.catalogs.schema.entries import CommunitySet, Concern
+from biasgrid.catalogs.schema.languages import LanguageCatalog
+from biasgrid.catalogs.schema.requirements import Requirement, RequirementFile
 from biasgrid.catalogs.schema.respondents import Respondent
 
 

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import get_args
 
+from biasgrid.catalogs.choices import InputType, Reflection
 from biasgrid.catalogs.errors import Problem
 from biasgrid.catalogs.lint.language.language_rules import words
 from biasgrid.catalogs.lint.subject import Finding, Rule, Subject, at, is_imported, on_template, warn
 from biasgrid.catalogs.loading.catalog import Reading
 from biasgrid.catalogs.loading.libraries import unknown_concerns
 from biasgrid.catalogs.loading.template_files import no_catalog
-from biasgrid.catalogs.schema.entries import InputType, Reflection, Template
-from biasgrid.catalogs.schema.wording import SLOT
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.wording import SLOT
 
 LIGHT = {
     "en": words(

@@ -16,8 +16,9 @@ from biasgrid.catalogs.lint.subject import (
     warn,
 )
 from biasgrid.catalogs.loading.normal_form import compared, folded, offered_yes_no, passes
-from biasgrid.catalogs.schema.entries import AnswerFormat, Template
-from biasgrid.catalogs.schema.wording import answer_format
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.languages import AnswerFormat
+from biasgrid.catalogs.wording import answer_format
 
 JSON = re.compile(r"\bjson\b", re.IGNORECASE)
 NEGATED = re.compile(

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from biasgrid.catalogs.errors import close_names, nearest
 from biasgrid.catalogs.lint.subject import Found, Rule, Subject, error, warn
 from biasgrid.catalogs.loading.normal_form import CLOSE, exactly, folded, roughly
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
-from biasgrid.catalogs.schema.wording import SLOT, slots
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.languages import LanguageCatalog
+from biasgrid.catalogs.wording import SLOT, slots
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 

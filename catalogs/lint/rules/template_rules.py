@@ -20,7 +20,7 @@ from biasgrid.catalogs.lint.subject import (
 )
 from biasgrid.catalogs.loading.normal_form import passes
 from biasgrid.catalogs.schema.entries import CommunitySet, Template
-from biasgrid.catalogs.schema.wording import SLOT, slots, wordings
+from biasgrid.catalogs.wording import SLOT, slots, wordings
 
 
 def _twins(subject: Subject) -> Iterator[Finding]:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import LETTERS, Associations
 from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.catalogs.schema.wording import answer_format, orders
+from biasgrid.catalogs.wording import answer_format, orders
 from biasgrid.tasks.connectors.simulated import repertoire as noise
 from biasgrid.tasks.connectors.simulated.fault_injection import Chance, OddReply
 from biasgrid.tasks.connectors.simulated.recognition import FilledSlot, RecognisedTemplate

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.entries import Community, LanguageCatalog, Template
-from biasgrid.catalogs.schema.wording import SLOT, slot_of, slots, wordings
+from biasgrid.catalogs.schema.entries import Community, Template
+from biasgrid.catalogs.schema.languages import LanguageCatalog
+from biasgrid.catalogs.wording import SLOT, slot_of, slots, wordings
 from biasgrid.tasks.connectors.simulated.repertoire import Repertoire
 
 

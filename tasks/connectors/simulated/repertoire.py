@@ -13,10 +13,11 @@ from importlib.resources import files
 from typing import Any
 
 from biasgrid.catalogs.loading.documents import load_yaml
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Template
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import LETTERS, Oracle, Scale
 from biasgrid.catalogs.schema.respondents import Respondent
-from biasgrid.catalogs.schema.wording import SLOT, answer_format
+from biasgrid.catalogs.wording import SLOT, answer_format
 from biasgrid.tasks.connectors.simulated.fault_injection import uniform
 
 STEPS = 17  # 10%, 15%, … 90% of the scale

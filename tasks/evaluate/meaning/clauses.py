@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import Stances
+from biasgrid.catalogs.schema.languages import Stances
 from biasgrid.tasks.evaluate.meaning.patterns import (
     NEVER,
     anywhere,

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 import polars as pl
 from pydantic_core import SchemaValidator, core_schema
 
-from biasgrid.catalogs.schema.entries import Stances
+from biasgrid.catalogs.schema.languages import Stances
 from biasgrid.tasks.evaluate.meaning.text import compare_forms
 
 NEVER: Final = r"(\z\A\b)"

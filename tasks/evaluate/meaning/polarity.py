@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import Stances
+from biasgrid.catalogs.schema.languages import Stances
 from biasgrid.tasks.evaluate.meaning.patterns import anywhere, contains, ends, join_alternatives, opens
 from biasgrid.tasks.evaluate.meaning.questions import QUESTION, find_stems
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Stances
+from biasgrid.catalogs.schema.languages import LanguageCatalog, Stances
 from biasgrid.tasks.evaluate.meaning.patterns import NEVER, anywhere, contains, join_alternatives, literal
 from biasgrid.tasks.evaluate.meaning.refusals import offered_answers
 from biasgrid.tasks.evaluate.meaning.text import compare_forms, plain

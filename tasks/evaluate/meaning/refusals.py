@@ -12,7 +12,7 @@ from itertools import chain
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.tasks.connectors.api import FILTERED
 from biasgrid.tasks.evaluate.meaning.patterns import begins_with, contains, opens_a_sentence
 from biasgrid.tasks.evaluate.meaning.text import compare_forms

@@ -14,7 +14,7 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import Stances
+from biasgrid.catalogs.schema.languages import Stances
 from biasgrid.tasks.evaluate.meaning.clauses import split_clauses
 from biasgrid.tasks.evaluate.meaning.patterns import anywhere, contains, ends, is_all, joins, opens, replace_all
 from biasgrid.tasks.evaluate.meaning.polarity import (

@@ -15,7 +15,7 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Associations, Oracle
 from biasgrid.tasks.evaluate.meaning.text import compare_forms, excerpt
 from biasgrid.tasks.evaluate.oracles.outcomes import VALUE, add_outcome

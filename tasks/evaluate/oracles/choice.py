@@ -16,7 +16,7 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Stances
+from biasgrid.catalogs.schema.languages import LanguageCatalog, Stances
 from biasgrid.catalogs.schema.oracle import LETTERS, Oracle
 from biasgrid.tasks.evaluate.meaning.clauses import split_clauses
 from biasgrid.tasks.evaluate.meaning.patterns import announcement, anywhere, contains, opens

@@ -16,7 +16,7 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Stances
+from biasgrid.catalogs.schema.languages import LanguageCatalog, Stances
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.meaning import stances
 from biasgrid.tasks.evaluate.meaning.patterns import (

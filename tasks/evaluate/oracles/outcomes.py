@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.meaning.patterns import contains, opens, opens_a_clause
 from biasgrid.tasks.evaluate.meaning.refusals import refusal, withheld_reason

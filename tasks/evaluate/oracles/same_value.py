@@ -18,7 +18,7 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Numerals
+from biasgrid.catalogs.schema.languages import LanguageCatalog, Numerals
 from biasgrid.catalogs.schema.oracle import Oracle, Scale
 from biasgrid.tasks.evaluate.meaning.patterns import literal
 from biasgrid.tasks.evaluate.meaning.refusals import refusal

@@ -16,7 +16,7 @@ from typing import Final
 
 import polars as pl
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.meaning.text import whole
 from biasgrid.tasks.evaluate.oracles.outcomes import prepare, read_column

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Final
 
 from biasgrid.catalogs.loading.documents import load_yaml
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.text_safety import replace_invisible
 from biasgrid.tasks.connectors.api import FILTERED
 from biasgrid.tasks.evaluate.meaning.text import compare_forms

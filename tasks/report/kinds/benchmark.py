@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from biasgrid.catalogs.schema.entries import InputType, Reflection
+from biasgrid.catalogs.choices import InputType, Reflection
 from biasgrid.tasks.report.findings import MARTS
 from biasgrid.tasks.report.kinds.report_kind import ReportKind
 from biasgrid.tasks.report.verdicts import VERDICTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from biasgrid.catalogs.schema.choices import Mitigation, Setting
+from biasgrid.catalogs.choices import Mitigation, Setting
 from biasgrid.tasks.report.findings import MITIGATIONS, SETTINGS, STAGES
 from biasgrid.tasks.report.kinds.report_kind import ReportKind
 

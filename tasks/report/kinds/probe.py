@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from biasgrid.catalogs.schema.choices import ProbeTest
+from biasgrid.catalogs.choices import ProbeTest
 from biasgrid.tasks.report.findings import TESTS
 from biasgrid.tasks.report.kinds.report_kind import ReportKind
 

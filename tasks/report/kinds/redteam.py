@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from biasgrid.catalogs.schema.choices import StrategyName
+from biasgrid.catalogs.choices import StrategyName
 from biasgrid.tasks.report.kinds.report_kind import ReportKind
 from biasgrid.tasks.transcripts.sessions import outcomes
 

@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 from typing import Final
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import OPERATIONS, Oracle, describe_rule
 from biasgrid.catalogs.schema.respondents import TRUTHS, Judging, Respondent
 from biasgrid.tasks.connectors.api import Message

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import orjson
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.scenes import Question
 from biasgrid.tasks.evaluate.readers.assignments.fields import join_fields, replace_tags, spell_initials
 from biasgrid.tasks.evaluate.readers.assignments.final import Step, latest_ties

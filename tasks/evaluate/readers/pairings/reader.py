@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.tasks.evaluate.readers.pairings.text import ALTERNATIVE, Claim, Claims, claims_of, read_text
 from biasgrid.tasks.evaluate.readers.pairings.vocabulary import Vocabulary
 from biasgrid.tasks.evaluate.readers.reply_text import (

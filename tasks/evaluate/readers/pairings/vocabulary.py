@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.tasks.evaluate.readers.reply_text import normalize, pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties.line import places_of
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell

@@ -11,7 +11,7 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.entries import Template
-from biasgrid.catalogs.schema.wording import slots
+from biasgrid.catalogs.wording import slots
 from biasgrid.flows.api import Benchmark
 from biasgrid.flows.benchmark.outcome import Outcome
 from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, template_pass_probability

@@ -12,11 +12,13 @@ from typing import get_args
 import pytest
 import yaml
 
+from biasgrid.catalogs.choices import InputType, Reflection
 from biasgrid.catalogs.lint.check import lint
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.catalogs.schema.entries import Community, CommunitySet, InputType, Reflection, Scenario, Template
+from biasgrid.catalogs.schema.entries import Community, CommunitySet, Template
 from biasgrid.catalogs.schema.oracle import OPERATIONS
-from biasgrid.catalogs.schema.wording import SLOT, Slot, answer_format, slots, wordings
+from biasgrid.catalogs.schema.requirements import Scenario
+from biasgrid.catalogs.wording import SLOT, Slot, answer_format, slots, wordings
 from biasgrid.tasks.generate.instantiate import fitting_templates
 
 SEVEN = ("ageism", "lgtbiqphobia", "politics", "racism", "religion", "sexism", "xenophobia")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.documents import parse_document, read_document, validate
-from biasgrid.catalogs.schema.entries import Community, Concern, RequirementFile, Scenario
+from biasgrid.catalogs.schema.entries import Community, Concern
+from biasgrid.catalogs.schema.requirements import RequirementFile, Scenario
 
 
 def mistakes(document_text: str, kind: type = Scenario, *, is_json: bool = False) -> list[str]:

@@ -10,7 +10,7 @@ import yaml
 
 from biasgrid.catalogs.coverage import Counted, count_prompts, default_set, missing
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
 from biasgrid.tasks.generate.instantiate import instances
 
 Library = Callable[..., Catalog]

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, ScenarioSettings, Template
+from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.catalogs.schema.wording import wordings
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
+from biasgrid.catalogs.wording import wordings
 from biasgrid.flows.catalog.coverage import BASELINES, passed_by
 from biasgrid.tasks.connectors.simulated.behaviour import write_reply
 from biasgrid.tasks.connectors.simulated.recognition import RecognisedTemplate, TemplateRecogniser

@@ -10,7 +10,7 @@ import yaml
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
 from biasgrid.flows.catalog.coverage import coverage
 from biasgrid.tasks.generate.instantiate import instances
 

@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.schema.entries import LanguageCatalog, Requirement, ScenarioSettings
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
 from biasgrid.tasks.evaluate.current_oracles import find_changes, judged_otherwise, rules, with_rules
 from biasgrid.tasks.evaluate.evaluate import judge_cases, read_reply
 from biasgrid.tasks.generate.instantiate import instances

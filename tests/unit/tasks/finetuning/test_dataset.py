@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from biasgrid.catalogs.choices import Variant
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.tuning_examples import dev_scenes
-from biasgrid.catalogs.schema.choices import Variant
 from biasgrid.catalogs.schema.scenes import Tuning, WholeText
 from biasgrid.tasks.finetuning.dataset import Dataset, dataset
 from biasgrid.tasks.finetuning.order import find_flaws, trained_tokens

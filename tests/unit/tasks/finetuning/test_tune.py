@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from biasgrid.catalogs.choices import Variant
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.choices import Variant
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.connectors.api import ConnectorError
 from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, connect

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
 
 Library = Callable[..., Catalog]
 Require = Callable[..., Requirement]

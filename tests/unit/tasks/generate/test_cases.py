@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
 from biasgrid.catalogs.schema.respondents import Respondent
 from biasgrid.tasks.generate.cases import cases, plan_hash
 from biasgrid.tasks.generate.instantiate import instances

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.schema.entries import Requirement
+from biasgrid.catalogs.schema.requirements import Requirement
 from biasgrid.tasks.generate.requirement_checks import check_requirement
 
 Library = Callable[..., Catalog]

@@ -18,8 +18,8 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.scenario import Overrides, resolve
-from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
 from biasgrid.catalogs.schema.oracle import Oracle
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
 from biasgrid.tasks.generate.instantiate import INSTANCES, instances
 
 Library = Callable[..., Catalog]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.entries import Requirement, ScenarioSettings
+from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
 from biasgrid.tasks.generate.instantiate import fitting_templates, select_templates
 
 Library = Callable[..., Catalog]

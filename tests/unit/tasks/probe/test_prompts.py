@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 
+from biasgrid.catalogs.choices import ProbeTest
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
-from biasgrid.catalogs.schema.choices import ProbeTest
 from biasgrid.catalogs.schema.probes import ProbeWording
 from biasgrid.catalogs.schema.target_file import Described, Probing
 from biasgrid.tasks.probe.prompts import Prompt, casts, prompts

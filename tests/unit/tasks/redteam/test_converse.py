@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from biasgrid.catalogs.choices import StrategyName
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.choices import StrategyName
 from biasgrid.catalogs.schema.models import Limits, Prices, Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Disconnected, KeyRejected, Reply, Request
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper

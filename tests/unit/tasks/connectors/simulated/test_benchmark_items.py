@@ -11,7 +11,7 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.entries import Template
 from biasgrid.catalogs.schema.oracle import Associations, Choice, Oracle
 from biasgrid.catalogs.schema.respondents import Rates, Respondent
-from biasgrid.catalogs.schema.wording import wordings
+from biasgrid.catalogs.wording import wordings
 from biasgrid.tasks.connectors.simulated.behaviour import pass_probability, template_pass_probability, write_reply
 from biasgrid.tasks.connectors.simulated.recognition import TemplateRecogniser
 

@@ -4,7 +4,7 @@ from importlib import resources
 import pytest
 import yaml
 
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import Reading
 from support.oracle_replies import read_outcomes

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import judge_cases, read_reply
 from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column

@@ -9,8 +9,8 @@ from typing import Any, get_args
 import pytest
 from markupsafe import Markup
 
+from biasgrid.catalogs.choices import Mitigation, Setting, StrategyName
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.catalogs.schema.choices import Mitigation, Setting, StrategyName
 from biasgrid.tasks.report.figures import format_score, share, small
 from biasgrid.tasks.report.html.interaction_pages import write_interaction_pages
 from biasgrid.tasks.report.html.page import Speech, environment

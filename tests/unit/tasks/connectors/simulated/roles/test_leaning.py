@@ -9,8 +9,8 @@ from functools import cache
 
 import pytest
 
+from biasgrid.catalogs.choices import ProbeTest
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog, read_catalog
-from biasgrid.catalogs.schema.choices import ProbeTest
 from biasgrid.catalogs.schema.respondents import Leaning, Respondent
 from biasgrid.catalogs.schema.target_file import Probing
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question

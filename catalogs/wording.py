@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from biasgrid.catalogs.schema.entries import AnswerFormat, LanguageCatalog, Template, TemplateFields
+from biasgrid.catalogs.schema.entries import Template, TemplateFields
+from biasgrid.catalogs.schema.languages import AnswerFormat, LanguageCatalog
 from biasgrid.catalogs.schema.oracle import LETTERS, Choice, Oracle
 
 SLOT = re.compile(r"\{(?P<markup>[A-Z][A-Z_]*?)(?P<number>\d*)(?::(?P<form>[A-Za-z_]+))?\}")

@@ -8,6 +8,10 @@ Gate = Literal["point", "decided"]
 NightGate = Literal["regression", "point", "decided"]
 """What fails a night that is complete: requirements that became worse alone, or also those that are not met, by
 their point rates or by their whole intervals."""
+InputType = Literal["constrained", "verbose"]
+Reflection = Literal["observational", "utopian"]
+Refusals = Literal["separate", "fail", "pass"]
+Measure = Literal["tests", "replies"]
 ProbeTest = Literal["implicit", "explicit", "decision", "counterfactual"]
 StrategyName = Literal[
     "one_shot", "direct", "separated", "selection", "implicit_separated", "crescendo", "persona"
