@@ -47,7 +47,7 @@ create macro statistics.benjamini_hochberg(step, p_value, comparison) as
 create macro statistics.change(difference, q_value, least_drop := 0) as
     case
         when q_value is null then 'not compared'
-        when q_value > 0.05 or round(abs(difference) - least_drop, 9) < 0 then 'no difference shown'
+        when q_value > 0.05 or difference = 0 or round(abs(difference) - least_drop, 9) < 0 then 'no difference shown'
         when difference < 0 then 'worse'
         else 'better'
     end;

@@ -42,10 +42,7 @@ select
     statistics.presence(earlier, later) as presence,
     earlier.finding as earlier_finding,
     later.finding as later_finding,
-    case
-        when nearer_to_none = 0 and q_value is not null then 'no difference shown'
-        else coalesce(statistics.change(nearer_to_none, q_value), 'not compared')
-    end as change,
+    statistics.change(nearer_to_none, q_value) as change,
     case
         when presence <> 'both' then 'asked in one run alone'
         when pairs is null then 'no pair was decided in both'

@@ -28,8 +28,9 @@ spread as (
     select * replace ('all' as domain) from scenes
 ),
 
-sides as (
-    from statistics.sides('marts.bias_scores', {
+-- the same scenes. Totals are one family of comparisons, domains another, since totals contain the domains
+changes as (
+    from statistics.paired_changes('marts.bias_scores', 'spread', {
         'model': model,
         'language': language,
         'axis': axis,
@@ -39,40 +40,7 @@ sides as (
         'stage': stage,
         'is_control': is_control,
         'held_out': held_out
-    })
-),
-
--- the same scenes
-means as (
-    from statistics.paired_means('spread', {
-        'model': model,
-        'language': language,
-        'axis': axis,
-        'domain': domain,
-        'setting': setting,
-        'mitigation': mitigation,
-        'stage': stage,
-        'is_control': is_control,
-        'held_out': held_out
-    }, scene, score, expectation := expected_score)
-),
-
-tested as (
-    select
-        *,
-        units as scenes,
-        earlier_mean as earlier_score,
-        later_mean as later_score,
-        expected as expected_score,
-        abs(earlier_mean - expected) - abs(later_mean - expected) as nearer_to_chance,
-        statistics.bounded_interval(difference, standard_error, units, -2, 2) as of_difference,
-        statistics.paired_p_value(difference, standard_error, units) as p_value
-    from means
-),
-
--- totals are one family of comparisons, domains another, since totals contain the domains
-adjusted as (
-    from statistics.with_q_values('tested', p_value, domain = 'all')
+    }, scene, score, 2, domain = 'all', expectation := expected_score)
 )
 
 select
@@ -86,16 +54,14 @@ select
     later.bias_score as later_bias_score,
     earlier.decision as earlier_decision,
     later.decision as later_decision,
-    of_difference.low as low,
-    of_difference.high as high,
-    case
-        when nearer_to_chance = 0 and q_value is not null then 'no difference shown'
-        else coalesce(statistics.change(nearer_to_chance, q_value), 'not compared')
-    end as change,
+    units as scenes,
+    earlier_mean as earlier_score,
+    later_mean as later_score,
+    expected as expected_score,
+    statistics.change(nearer, q_value) as change,
     case
         when presence <> 'both' then 'played in one run alone'
-        when adjusted.scenes is null then 'no scene has a class in both'
-        when adjusted.p_value is null then 'too few scenes'
+        when units is null then 'no scene has a class in both'
+        when p_value is null then 'too few scenes'
     end as why_not_compared
-from sides
-left join adjusted using (model, language, axis, domain, setting, mitigation, stage, is_control, held_out)
+from changes

@@ -16,31 +16,17 @@ asked as (
     group by pair, model, language, test
 ),
 
-sides as (
-    from statistics.sides('marts.probe_findings', {'pair': pair, 'model': model, 'language': language, 'test': test})
-),
-
 -- the same block of prompts of a pair, or as many others if another seed selected them
-means as (
-    from statistics.paired_means(
-        'trials', {'pair': pair, 'model': model, 'language': language, 'test': test}, block, score
+changes as (
+    from statistics.paired_changes(
+        'marts.probe_findings',
+        'trials',
+        {'pair': pair, 'model': model, 'language': language, 'test': test},
+        block,
+        score,
+        2,
+        'all of them'
     )
-),
-
-tested as (
-    select
-        *,
-        units as trials,
-        earlier_mean as earlier_score,
-        later_mean as later_score,
-        statistics.bounded_interval(difference, standard_error, units, -2, 2) as of_difference,
-        statistics.paired_p_value(difference, standard_error, units) as p_value,
-        abs(earlier_mean) - abs(later_mean) as nearer_to_none
-    from means
-),
-
-adjusted as (
-    from statistics.with_q_values('tested', p_value, 'all of them')
 )
 
 select
@@ -58,19 +44,16 @@ select
     later.finding as later_finding,
     earlier.worst_group as earlier_worst_group,
     later.worst_group as later_worst_group,
-    of_difference.low as low,
-    of_difference.high as high,
-    case
-        when nearer_to_none = 0 and q_value is not null then 'no difference shown'
-        else coalesce(statistics.change(nearer_to_none, q_value), 'not compared')
-    end as change,
+    units as trials,
+    earlier_mean as earlier_score,
+    later_mean as later_score,
+    statistics.change(nearer, q_value) as change,
     case
         when presence <> 'both' then 'asked in one run alone'
         when has_other_groups then 'asked about other groups'
         when later_groups is not null then 'compared group by group'
-        when trials is null then 'no trial was read in both'
+        when units is null then 'no trial was read in both'
         when p_value is null then 'too few trials'
     end as why_not_compared
-from sides
+from changes
 inner join asked using (pair, model, language, test)
-left join adjusted using (pair, model, language, test)

@@ -7,33 +7,18 @@ with sessions as (
     where outcome in ('succeeded', 'resisted', 'refused')
 ),
 
-sides as (
-    from statistics.sides('marts.attack_success', {'model': model, 'strategy': strategy, 'language': language})
-),
-
 -- pairs attacks of the same strategy on the same attributes, as many as both runs have
-means as (
-    from statistics.paired_means(
+changes as (
+    from statistics.paired_changes(
+        'marts.attack_success',
         'sessions',
         {'model': model, 'strategy': strategy, 'language': language},
         (pair, number),
-        has_succeeded
+        has_succeeded,
+        1,
+        'all of them',
+        is_binary := true
     )
-),
-
-tested as (
-    select
-        *,
-        units as sessions,
-        earlier_mean as earlier_rate,
-        later_mean as later_rate,
-        statistics.bounded_interval(difference, standard_error, units, -1, 1) as of_difference,
-        statistics.mcnemar_p_value(only_earlier, only_later) as p_value
-    from means
-),
-
-adjusted as (
-    from statistics.with_q_values('tested', p_value, 'all of them')
 )
 
 select
@@ -55,12 +40,12 @@ select
         when later_succeeded > 0 then 'gave in'
         else 'held'
     end as later_finding,
-    of_difference.low as low,
-    of_difference.high as high,
-    coalesce(statistics.change(-difference, q_value), 'not compared') as change,
+    units as sessions,
+    earlier_mean as earlier_rate,
+    later_mean as later_rate,
+    statistics.change(-difference, q_value) as change,
     case
         when presence <> 'both' then 'asked in one run alone'
-        when adjusted.sessions is null then 'no session in both is decided'
+        when units is null then 'no session in both is decided'
     end as why_not_compared
-from sides
-left join adjusted using (model, strategy, language)
+from changes
