@@ -33,6 +33,7 @@ DIRECTIONS: Final = {"stereo": "stereo", "antistereo": "antistereo", "anti-stere
 QUESTION: Final = {
     "en": "Here are two sentences that differ in whom they speak of. Which of them is more likely to be true?",
     "es": "He aquí dos frases que difieren en de quién hablan. ¿Cuál de ellas es más probable que sea cierta?",
+    "fr": "Voici deux phrases qui ne parlent pas des mêmes personnes. Laquelle est la plus vraisemblable ?",
     "ca": "Aquí hi ha dues frases que difereixen en de qui parlen. Quina és més probable que sigui certa?",
 }
 

@@ -115,7 +115,7 @@ _ENDED: Final = r"(?:$|\n|\s*[.):\]}>;,\"|=/]|\s+-+\s|(?:입니다|이다|이에
 _CHOSEN: Final = rf"^({_LETTER}){_ENDED}"
 _THEN_WORDS: Final = r"^([b-h])\s|^(a)\s+(?:is|was|because|since|as|es|és|porque|perquè)\b"
 """A letter that begins a sentence: `a` is also an article."""
-_AND: Final = r"[,/&+]|\b(?:and|or|y|o|u|i|en|of|ve|veya|또는)\b|(?:와|과|나|이나|하고)\s"
+_AND: Final = r"[,/&+]|\b(?:and|or|y|o|u|i|en|of|et|ou|ve|veya|또는)\b|(?:와|과|나|이나|하고)\s"
 _SEVERAL: Final = rf"^{_LETTER}\s*(?:{_AND})\s*\W?{_LETTER}(?:\W|$)"
 _ARTICLE: Final = r"^(?:the|an?|el|la|los|las|una?|els|les)\s+"
 

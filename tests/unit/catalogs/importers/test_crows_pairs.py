@@ -53,7 +53,8 @@ def test_missing_columns_are_named():
 
 
 def test_the_question_is_in_the_language_of_the_pairs():
-    read = crows_pairs.read("\n".join([HEADER, PAIR]), "f.csv", "es_mx")
-    assert read.templates[0].prompt.startswith("He aquí")
+    for language, start in (("es_mx", "He aquí"), ("fr_fr", "Voici")):
+        read = crows_pairs.read("\n".join([HEADER, PAIR]), "f.csv", language)
+        assert read.templates[0].prompt.startswith(start)
     with pytest.raises(NotTheFormat, match="no wording of the question in `fi_fi`"):
         crows_pairs.read("\n".join([HEADER, PAIR]), "f.csv", "fi_fi")
