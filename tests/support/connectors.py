@@ -18,6 +18,7 @@ from biasgrid.catalogs.schema.models import Limits, ModelsFile, Target
 from biasgrid.tasks.connectors import registry
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Message, Parameters, Reply, Request
 from biasgrid.tasks.connectors.client.retry import Backoff
+from support.http_server import serving
 
 KEY = "hf_qX7vT2mK9wLp4RzN8cJd5bYs"  # of a hosted token's shape; opens nothing
 Behaviour = Callable[["ReceivedRequest"], Awaitable[web.StreamResponse]]
@@ -230,14 +231,9 @@ async def server() -> AsyncIterator[Loopback]:
     app.router.add_get("/v1/models", loopback.list)
     app.router.add_post("/v1/predictions/{id}/cancel", loopback.cancel)
     app.router.add_post("/{path:.*}", loopback.respond)
-    runner = web.AppRunner(app, shutdown_timeout=1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0][:2]
-    loopback.url = f"http://{host}:{port}"
-    yield loopback
-    loopback.stopping.set()
-    await runner.cleanup()
+    async with serving(app) as loopback.url:
+        yield loopback
+        loopback.stopping.set()
 
 
 def _target(connector: str, url: str, **changes: Any) -> Target:

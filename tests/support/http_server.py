@@ -1,9 +1,11 @@
-"""An HTTP server on loopback whose answers a function gives."""
+"""HTTP servers on loopback: one whose answers a function gives, and one of an aiohttp application."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from aiohttp import web
 
 Answer = tuple[int, Mapping[str, str], bytes]
 """Status, headers and body; status 0 drops the connection."""
@@ -50,3 +52,16 @@ def listening(answer: Callable[[BaseHTTPRequestHandler, bytes], Answer]) -> Iter
 
 def address_of(server: ThreadingHTTPServer) -> str:
     return f"http://127.0.0.1:{server.server_port}"
+
+
+@asynccontextmanager
+async def serving(app: web.Application) -> AsyncIterator[str]:
+    """Serves an application until the block ends; its address."""
+    runner = web.AppRunner(app, shutdown_timeout=1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    try:
+        yield f"http://{host}:{port}"
+    finally:
+        await runner.cleanup()

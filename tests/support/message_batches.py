@@ -11,6 +11,8 @@ import orjson
 import pytest
 from aiohttp import web
 
+from support.http_server import serving
+
 Behaviour = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Result = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -137,10 +139,5 @@ async def message_hub() -> AsyncIterator[MessageHub]:
     hub = MessageHub()
     app = web.Application(client_max_size=1 << 30)
     app.router.add_route("*", "/{path:.*}", hub.respond)
-    runner = web.AppRunner(app, shutdown_timeout=1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0][:2]
-    hub.url = f"http://{host}:{port}"
-    yield hub
-    await runner.cleanup()
+    async with serving(app) as hub.url:
+        yield hub

@@ -38,6 +38,7 @@ from biasgrid.tasks.connectors.batch.openai_batches import ChatLines
 from biasgrid.tasks.connectors.batch.recorded_job import RecordedJob
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, ReplyTooLong
 from biasgrid.warehouse.storage.errors import StorageTrouble
+from support.http_server import serving
 
 KEY = "sk-notakey5Wq9rT3v"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -141,13 +142,9 @@ async def hub() -> AsyncIterator[Hub]:
     hub = Hub()
     app = web.Application(client_max_size=1 << 30)
     app.router.add_route("*", "/{path:.*}", hub.respond)
-    runner = web.AppRunner(app, shutdown_timeout=1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0][:2]
-    hub.url = f"http://{host}:{port}/v1"
-    yield hub
-    await runner.cleanup()
+    async with serving(app) as address:
+        hub.url = f"{address}/v1"
+        yield hub
 
 
 def model(url: str = "http://127.0.0.1:1/v1", **changes: Any) -> Target:
