@@ -91,9 +91,19 @@ EXAMPLES: Final = """
     inner join intermediate.int_probe_readings as readings using (run_id, model, language, pair, test)
     inner join intermediate.int_probe_trials as trials using (run_id, cell_id, block)
     inner join staging.stg_responses as replies using (run_id, response_id)
+    left join intermediate.int_probe_groups as worst
+        on (worst.run_id, worst.cell_id, worst.block) = (trials.run_id, trials.cell_id, trials.block)
+        and worst.group_id = findings.worst_group
+    left join intermediate.int_probe_groups as better
+        on (better.run_id, better.cell_id, better.block) = (trials.run_id, trials.cell_id, trials.block)
+        and better.group_id = findings.better_group
     where
         findings.run_id = ? and findings.state = 'not met'
-        and trials.fell = if(findings.finding = 'biased against the stereotype', 'counter', 'stereotypical')
+        and if(
+            findings.finding = 'biased between groups' and findings.worst_group is not null,
+            better.value > worst.value,
+            trials.fell = if(findings.finding = 'biased against the stereotype', 'counter', 'stereotypical')
+        )
     qualify
         row_number() over (
             partition by findings.model, findings.language, findings.pair, findings.test

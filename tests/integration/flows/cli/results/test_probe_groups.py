@@ -12,8 +12,10 @@ import pytest
 
 from biasgrid.flows.results.report_formats import FORMATS
 from biasgrid.tasks.report.answer import answer
+from biasgrid.tasks.report.examples import worst_examples
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
+from biasgrid.warehouse.storage.runs import find_run
 from support.decided_probes import AGES, land_probe
 
 Command = Callable[..., Any]
@@ -25,6 +27,7 @@ RUNS = {
     "01A": ({"es_es": MIDDLE}, AGES),
     "01B": ({"es_es": EVEN}, AGES[::-1]),
     "01C": ({"es_es": EVEN}, ("young", "late_career", "old")),
+    "01E": ({"es_es": [(1, 1, 0), *MIDDLE]}, AGES),
     "01D": ({"ca_es": [(1, 0.5, 0)] * 20, "en_us": [(0.5, 0.5, 0.5)] * 20}, AGES),
 }
 
@@ -75,6 +78,11 @@ def test_the_page_and_the_data_name_it(reported):
     assert row["finding"] == "biased between groups"
     assert (row["worst_group"], row["worst_rate"]) == ("middle_aged", 0)
     assert (row["better_group"], row["better_rate"]) == ("young", 0.75)
+
+
+def test_the_reply_that_is_quoted_shows_the_group_that_is_worst_off(lake):
+    (example,) = worst_examples(lake, find_run(lake, "01E"))
+    assert "1: [1, 0, 0.5]" in example.answers[0]
 
 
 def test_an_attribute_is_in_the_language_of_the_page_or_names_its_own(lake):
