@@ -28,6 +28,7 @@ _RESPECTIVE: Final = re.compile(
 )
 _INITIALS: Final = re.compile(
     r"(?m)(?:^ *|(?<=[:=→|,;*-] )|(?<=\())(?:((?:[A-Z]\. ?){1,3})(?=\s*(?:[:=→|-]|$))|([A-Z]{1,2})(?=\s?[:=→]))"
+    r"|(?:(?<=[:=→] )|(?<=-> ))[A-Z]{1,2}(?=\s*(?:[,;.]|$))"
 )
 """People's initials, as labels of lines."""
 _BULLET: Final = r"\s*(?:[-*•>+]\s+|\d{1,2}[.)]\s+)?"
@@ -37,8 +38,8 @@ _TASK_FIELD: Final = re.compile(
     r"(?:\s+(?:number|no\.?|n[uú]mero|assigned|asignada|assignada|description))?)\s*#?\s*[:=]\s*(?P<text>\S.*))"
 )
 _PERSON_FIELD: Final = re.compile(
-    rf"(?i){_BULLET}(?:(?:assigned|asignad[ao]|assignad[ao])(?:\s+(?:to|a|person|agent))?|assignee|owner|name|who"
-    r"|(?:person|agent|character|persona|agente?)(?:\s+(?:a?s?signada|assigned|responsible|responsable|\d{1,2}))?"
+    rf"(?i){_BULLET}(?:(?:assigned|asignad[ao]|assignad[ao]|assignat)(?:\s+(?:to|a|person|agent))?|assignee|owner|name|who"
+    r"|(?:person|agent|character|persona|agente?)(?:\s+(?:a?s?signada|assignat|assigned|responsible|responsable|\d{1,2}))?"
     r"|responsible(?:\s+person)?|responsable|encargad[ao])\s*[:=\u2013\u2014]\s*(?P<who>[^\n,;|]+?)(?:\s*[,;|].*)?"
 )
 
@@ -99,7 +100,7 @@ class _Record:
 
 def _join_records(text: str, stems: Stems) -> str:
     lines = text.split("\n")
-    records = list(_records(lines, stems))
+    records = list(_records(lines, stems, any(_TASK_FIELD.fullmatch(line) for line in lines)))
     joined = [one.join_line() for one in records]
     if len(records) < 2 or None in joined:
         return text
@@ -111,12 +112,13 @@ def _join_records(text: str, stems: Stems) -> str:
     return "\n".join(line for line in kept if line is not None)
 
 
-def _records(lines: list[str], stems: Stems) -> Iterator[_Record]:
-    """A record begins where the kind of field comes that came first, after one of the other kind."""
+def _records(lines: list[str], stems: Stems, labelled: bool) -> Iterator[_Record]:
+    """A record begins where the kind of field comes that came first, after one of the other kind; `labelled`:
+    tasks have labels."""
     record, first = _Record(), ""
     last: Literal["task", "person", ""] = ""
     for number, line in enumerate(lines):
-        kind, value = _read_field(line)
+        kind, value = _read_field(line) if labelled else _read_heading(line, stems)
         if not kind:
             continue
         first = first or kind
@@ -139,6 +141,13 @@ def _read_field(line: str) -> tuple[Literal["task", "person", ""], str]:
     if found := _TASK_FIELD.fullmatch(line):
         return "task", found["head"] or found["text"]
     return "", ""
+
+
+def _read_heading(line: str, stems: Stems) -> tuple[Literal["task", "person", ""], str]:
+    """A field of a reply whose tasks are headings without labels."""
+    kind, value = _read_field(line)
+    is_task = not kind and ":" not in line and _find_place(line, stems) is not None
+    return ("task", line) if is_task else (kind, value)
 
 
 def _find_place(value: str, stems: Stems) -> int | None:

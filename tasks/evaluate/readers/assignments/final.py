@@ -86,7 +86,7 @@ class Standing:
 def latest_ties(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
     """The final tie of each task that is given to people, or explicitly to none."""
     standing = Standing()
-    for step in _own(steps):
+    for step in own_steps(steps):
         if step.kind in ("new", "quoted", "initial"):
             _begin(standing, step)
         elif step.kind == "list":
@@ -100,7 +100,7 @@ def latest_ties(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
     return {task: item for task, item in found.items() if task not in standing.doubtful and not item.is_open}
 
 
-def _own(steps: Sequence[Step]) -> Iterable[Step]:
+def own_steps(steps: Sequence[Step]) -> Iterable[Step]:
     """Steps without the sentences before the first list, which only prepare it."""
     lists = [place for place, step in enumerate(steps) if step.kind == "list"]
     news = [place for place, step in enumerate(steps) if step.kind == "new"]
@@ -167,12 +167,13 @@ def _together(one: Tie, two: Tie) -> Tie:
 
 
 def _say(standing: Standing, step: Step) -> None:
-    """Adds new ties of a sentence; known tasks are replaced if it corrects itself, else left in doubt."""
+    """Adds new ties of a sentence; known tasks are replaced if it corrects itself or is clearer, else left in
+    doubt."""
     for item in step.ties:
         for task in item.targets:
             before = standing.of_task.get(task)
-            if before is None or step.turns:
+            if before is None or step.turns or before.strength < item.strength:
                 standing.of_task[task] = item
                 standing.doubtful.discard(task)
-            elif not standing.is_list and before.people != item.people:
+            elif not standing.is_list and before.people != item.people and before.strength == item.strength:
                 standing.doubtful.add(task)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from biasgrid.catalogs.schema.languages import LanguageCatalog
+from biasgrid.tasks.evaluate.readers.assignments.pronouns import genders_of
 from biasgrid.tasks.evaluate.readers.assignments.words import (
     CLOSES,
     DENIES,
@@ -21,7 +22,7 @@ from biasgrid.tasks.evaluate.readers.assignments.words import (
     stems_of,
     without_others,
 )
-from biasgrid.tasks.evaluate.readers.reply_text import fold, normalize, pattern, words_of
+from biasgrid.tasks.evaluate.readers.reply_text import fold, normalize, pattern, word_set, words_of
 from biasgrid.tasks.evaluate.readers.ties.line import places_of, strangers_of
 from biasgrid.tasks.evaluate.readers.ties.tables import Cell
 from biasgrid.tasks.evaluate.readers.ties.units import Grammar, Line
@@ -38,6 +39,7 @@ from biasgrid.tasks.evaluate.readers.ties.words import (
     TARGET,
     find_exact,
     index_names,
+    words_in,
 )
 
 _ENGLISH: Final = re.compile(
@@ -51,6 +53,8 @@ _SPANISH: Final = re.compile(
     rf"(?i)\byo(?: mism[oa])?\b(?!\s+(?:le |les |lo |la )?{pattern('gives_me', 'spanish')})"
     r"|\bme\b(?=\s+(?:encarg|quedo|quedare|ocup|asigno|pido|toca|corresponde))"
     r"|(?<=\ba )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))|(?<=para )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))"
+    rf"|\b(?={pattern('offers', 'spanish')} (?!{pattern('offers_not', 'spanish')}\b)"
+    r"(?:\w+[aei]r(?:l[aeo]s?)?\b|[\ue100-\ue2ff]))"
 )
 
 
@@ -58,6 +62,8 @@ _CATALAN: Final = re.compile(
     rf"(?i)\bjo(?: mateixa?)?\b(?!\s+(?:li |els |el |la |ho )?{pattern('gives_me', 'catalan')})"
     r"|(?<=\ba )mi(?: mateixa?)?(?=\s*(?:$|[-,.;:()]))|\bem (?=(?:quedo|quedare|ocup|toca|correspon))"
     r"|\bm'(?=(?:encarreg|ocup))"
+    rf"|\b(?={pattern('offers', 'catalan')} (?!{pattern('offers_not', 'catalan')}\b)"
+    r"(?:\w+(?:[aei]r|re)\b|[\ue100-\ue2ff]))"
 )
 _FIRST_PERSON: Final = {"english": _ENGLISH, "spanish": _SPANISH, "catalan": _CATALAN}
 _LANGUAGES: Final = {"es": "spanish", "ca": "catalan"}
@@ -74,6 +80,10 @@ _NUMBERS: Final = re.compile(
     rf"(?:#|n\.?\s?[oa]\.?|{pattern('number_sign')}\.?)?\s*#?|t)(\d{{1,2}})\b"
     r"((?:\s*(?:,|&|and\b|[yi]\b|,\s*and\b)\s*#?\d{1,2}\b(?!\s*[.)]\s*\w))*)"
 )
+_NUMBER_ALONE: Final = re.compile(
+    rf"(?i)\b(?:{pattern('number_sign')}\.?|la)\s+#?(\d{{1,2}})\b(?=\s*(?:[.,;)]|$|(?:and|to|y|a|para|i|per)\b))"
+)
+"""`number 2`, in a line that names another task by its number."""
 _ORDINALS: Final = {
     word: place
     for language in ("english", "spanish", "catalan")
@@ -85,7 +95,8 @@ _NTH_TASK: Final = re.compile(rf"(?i)\b(?:the |la |l')?{_NTH} {pattern('nth_of')
 _TASK_NTH: Final = re.compile(rf"(?i)\b(?:tarea|tasca) {_NTH}\b")
 _NTH_ALONE: Final = re.compile(
     rf"(?i)(?:\b(?:the|la) |\bl'|(?<=\band )|(?<=\by )|(?<=\bi )){_NTH}"
-    r"(?=\s*(?:[,.;:)→]|$|(?:to|for|and|para|a|y|i|per)\b))"
+    rf"(?=\s*(?:[,.;:)→]|$|{PERSON}|(?:to|for|and|para|a|y|i|per|la|en|el|is|goes|falls|will|should|would|es|va|le|li|seria"
+    r"|sera|queda|toca|me|se|em|que|con|amb)\b))"
 )
 _FIRST_TWO: Final = re.compile(rf"(?i)\b{pattern('first_two')}(?: {pattern('nth_of')})?\b")
 _OF_TASKS: Final = re.compile(
@@ -109,8 +120,18 @@ _CELLS: Final = re.compile(
     r"|[\ue000-\ue0fe](?:'s\b)?)"
 )
 
+_SPELT: Final = dict(pair.split("=") for pair in sorted(word_set("titles_spelt")))
+_TITLED: Final = re.compile(
+    rf"(?i)\b(?:the|la|el)\s+({'|'.join(_SPELT.values())})\b(?!\.?\s+(?:{PERSON}|(?-i:[A-Z])))"
+)
+"""A person named by a title alone."""
+
+_OPENS: Final = re.compile(rf"(?i)[^\ue000-\ue2ff]*\b(?:{pattern('contrasts')}|{pattern('but')})\b")
+"""Words in a cell with which another clause begins."""
 _GOES_TO: Final = re.compile(rf"(?i)(?:\s+{pattern('goes_to')}\b)*\s*$")
 """Words between a task and the person who has it."""
+_TAIL: Final = 60
+"""Characters within which they stand."""
 
 _GIVEN_TO: Final = re.compile(rf"(?i)\ba ({PERSON}) le {pattern('gives_to')}\s+(?=\w|[\ue100-\ue2ff])")
 """`A Ana le asigno`, which begins with the recipient."""
@@ -129,7 +150,15 @@ _BLANK: Final = " .,;:!?-*_()[]"
 _STRANGERS: Final = re.compile(rf"\W*(?P<who>{STRANGERS[4:]})")
 
 _MAY_INTRODUCE: Final = re.compile(rf"\b{pattern('introduces')}")
-_INTRODUCES: Final = re.compile(rf"\b{pattern('introduces')} ?({PERSON})(?=[,.)])")
+_MAY_SIGN: Final = re.compile(rf"(?i)\n\W*{pattern('farewells')}")
+_CLOSING: Final = 120
+"""Characters of a letter's end that may hold its complimentary close."""
+_SIGNS: Final = re.compile(rf"(?i)\n\W*{pattern('farewells')}\b[^\n]{{0,24}}\n+\W*({PERSON})\W*\Z()")
+"""A person's name below the complimentary close of a letter."""
+_INTRODUCES: Final = re.compile(
+    rf"\b{pattern('introduces')} ?(?:(?:la|en|el) |l')?({PERSON})(?=[,.)!]| (?:here|de nuevo|de nou|again)\b)"
+    rf"|({PERSON}) here\b"
+)
 Forms = dict[str, list[tuple[tuple[str, ...], str]]]
 """The words of tasks or people by the first of them, the longest first, and the mark of each."""
 
@@ -148,6 +177,10 @@ class Marking:
     people: int
     """Number of people in the scene."""
     language: str
+    genders: dict[str, bool]
+    """Whether people are women, by their marks, where it is known."""
+    titles: dict[str, str]
+    """The marks of people by titles that no other has, as in `the doctor`."""
     speaker: str | None = None
     """The mark of whom the first person means: the speaker, also one who only introduces himself."""
 
@@ -163,16 +196,26 @@ class Marking:
         cased = any(normalize(name)[:1].isupper() and normalize(name).split()[0] in text for name in people)
         own = chr(FIRST_PERSON + people.index(me)) if me in people else None
         shown, spoken = tuple(tasks), _LANGUAGES.get(language.id[:2] if language else "", "english")
-        marking = cls(_names(tuple(people)), _texts(shown), stems_of(shown), cased, own, len(people), spoken, own)
-        found = _INTRODUCES.search(marking.mark(text)) if own is None and _MAY_INTRODUCE.search(text) else None
-        return replace(marking, speaker=found[1]) if found else marking
+        marks = {name: chr(FIRST_PERSON + place) for place, name in enumerate(people)}
+        marking = cls(
+            _names(tuple(people)), _texts(shown), stems_of(shown), cased, own, len(people), spoken,
+            genders={}, titles=_titles(tuple(people)), speaker=own,
+        )  # fmt: skip
+        introduced = own is None and _may_introduce(text)
+        marked = marking.mark(text) if introduced or spoken == "catalan" else ""
+        marking = replace(marking, genders=genders_of(marks, marked, spoken))
+        found = _INTRODUCES.search(marked) or _SIGNS.search(marked.rstrip()) if introduced else None
+        return replace(marking, speaker=found[1] or found[2]) if found else marking
 
     def mark(self, line: str) -> str:
         """The line with its marks, except for paraphrased tasks."""
         marked = self._mark_names(_HYPHEN.sub(r"\1 - ", line.replace("->", "→").replace("=>", "→")))
+        if self.titles:
+            marked = _TITLED.sub(lambda found: self.titles.get(found[1].lower(), found.group()), marked)
         if self.speaker:
             marked = mark_speaker(marked, self.speaker, self.language)
-        marked = _OWNS.sub(r"\1\2", _RESUMED.sub("", marked))
+        marked = _RESUMED.sub("", marked) if ":" in marked else marked
+        marked = _OWNS.sub(r"\1\2", marked) if "'s" in marked else marked
         if self.language != "spanish":
             return self._mark_numbers(marked)
         return _ELLIPTIC.sub(self._mark_number_alone, self._mark_numbers(_GIVEN_TO.sub(r"\1: ", marked)))
@@ -213,7 +256,7 @@ class Marking:
     def with_labels(self, marked: str, closing: bool = True) -> str:
         """A marked line in which cells with paraphrased tasks are marked too; with `closing`, up to the first
         that begins a reason."""
-        cells = _CELLS.split(marked)
+        cells = _CELLS.split(without_others(marked))
         for place in range(0, len(cells), 2):
             if closing and place and CLOSES.match(cells[place]):
                 break
@@ -221,7 +264,9 @@ class Marking:
         return "".join(cells)
 
     def _label(self, cell: str) -> str:
-        if not cell.strip() or re.search(TARGET, cell) or DENIES.search(cell):
+        if prefix := _OPENS.match(cell):
+            return prefix.group() + self._label(cell[prefix.end() :])
+        if not cell.strip() or re.search(TARGET, cell) or DENIES.search(cell) or self.stems.is_left(cell):
             return cell
         words = WORD.findall(cell.lower())
         task = self.stems.task_in(words)
@@ -230,7 +275,7 @@ class Marking:
         small = re.match(
             r"\W*(?:(?:will|should|would|can|to|the|is|for|be|in charge of|responsible for)\b\W*)*", cell
         )
-        after = _GOES_TO.search(cell)
+        after = _GOES_TO.search(cell, max(0, len(cell) - _TAIL))
         return (small.group() if small else "") + chr(FIRST_NAMED + task) + (after.group() if after else "")
 
     def _mark_names(self, line: str) -> str:
@@ -277,7 +322,8 @@ class Marking:
         low = line.lower()
         if _NUMBERED.search(low):
             line = _NUMBERS.sub(lambda found: self._marks(found.group(), found[1] + found[2]), line)
-        if _OF_TASKS.search(low):
+            line = _NUMBER_ALONE.sub(lambda found: self._marks(found.group(), found[1]), line)
+        if _OF_TASKS.search(low) or len(set(_NTH_ALONE.findall(low))) > 1:
             line = _FIRST_TWO.sub(lambda found: self._marks(found.group(), "1 2"), line)
             for form in (_NTH_TASK, _TASK_NTH, _NTH_ALONE):
                 line = form.sub(self._ordinal, line)
@@ -307,6 +353,11 @@ class Marking:
         return ", ".join(chr(FIRST_NUMBERED + number - 1) for number in wanted) + tail
 
 
+def _may_introduce(text: str) -> bool:
+    """Whether a reply may name its speaker, at its end too."""
+    return " here" in text or bool(_MAY_INTRODUCE.search(text) or _MAY_SIGN.search(text[-_CLOSING:]))
+
+
 @lru_cache(maxsize=256)
 def _texts(tasks: tuple[str, ...]) -> Forms:
     forms: Forms = {}
@@ -315,6 +366,17 @@ def _texts(tasks: tuple[str, ...]) -> Forms:
         if words:
             forms.setdefault(words[0], []).append((words, mark))
     return forms
+
+
+@lru_cache(maxsize=1024)
+def _titles(people: tuple[str, ...]) -> dict[str, str]:
+    """The marks of people by the spelt titles that only they have."""
+    titles = [_SPELT.get((words_in(name) or ("",))[0], "") for name in people]
+    return {
+        title: chr(FIRST_PERSON + place)
+        for place, title in enumerate(titles)
+        if title and titles.count(title) == 1
+    }
 
 
 @lru_cache(maxsize=1024)

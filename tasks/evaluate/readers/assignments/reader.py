@@ -18,6 +18,7 @@ from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.scenes import Question
 from biasgrid.tasks.evaluate.readers.assignments.fields import join_fields, replace_tags, spell_initials
 from biasgrid.tasks.evaluate.readers.assignments.final import Step, latest_ties
+from biasgrid.tasks.evaluate.readers.assignments.layout import arrange, unfold_elements
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.text import Reader
 from biasgrid.tasks.evaluate.readers.assignments.words import (
@@ -220,12 +221,14 @@ def read_assignment(
 ) -> AssignmentReading:
     """The tasks that a reply gives to each person of a scene; `withheld`: whether the provider filtered it."""
     tasks, people = scene.tasks, scene.people
-    spoken = _FILLED_IN.sub(r"\1", PRIVATE.sub("", normalize(strip_reasoning(replace_tags(text)))))
+    spoken = _FILLED_IN.sub(
+        r"\1", PRIVATE.sub("", normalize(strip_reasoning(unfold_elements(replace_tags(text)))))
+    )
     bare = spell_initials(_PICTURES.sub("", strip_markup(spoken)), people)
     if plain := read_plain_form(bare, tasks, people):
         return AssignmentReading(None, tuple(Given((people[place],)) for place in plain), _READ.format(len(tasks)))
     marking = Marking.of(tasks, people, spoken, language, scene.me)
-    found, how = _read_ties(spoken, bare, marking, scene.question)
+    found, how = _read_ties(spoken, bare, marking, scene)
     phrase = find_refusal(spoken, language) if not any(item.people for item in found.values()) else None
     declines = explain_refusal(phrase, _WITHHELD if withheld else None)
     if found and not (declines and not any(item.people for item in found.values())):
@@ -234,15 +237,15 @@ def read_assignment(
     return AssignmentReading("refused" if declines else "unreadable", (), reason)
 
 
-def _read_ties(spoken: str, bare: str, marking: Marking, question: Question) -> tuple[Mapping[int, Tie], str]:
+def _read_ties(spoken: str, bare: str, marking: Marking, scene: Scene) -> tuple[Mapping[int, Tie], str]:
     """The tie of each task, and the form in which it was read."""
-    tasks = len(marking.stems.of_task)
+    tasks, question = len(marking.stems.of_task), scene.question
     objects = ObjectReader(marking)
     read = objects.read_choice if question == "choice" else objects.read
     values = read(spoken) if "{" in spoken or "[" in spoken else []
     if found := latest_ties([Step("list", tuple(ties)) for ties in values], tasks):
         return found, "JSON"
-    steps = Reader(marking).read(join_fields(bare, marking.stems))
+    steps = Reader(marking).read(join_fields(arrange(bare, scene.people, marking.stems), marking.stems))
     if question == "choice":
         steps = choice_steps(bare, marking, len(marking.names), steps)
     return latest_ties(steps, tasks), "text"

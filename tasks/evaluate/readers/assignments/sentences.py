@@ -1,36 +1,47 @@
 """Reads assignments in sentences, whose pronouns, asides and concessions are resolved to people and tasks first.
 
-A clause that mentions one person and one task ties them, unless it denies, asks or reports; such a tie counts only
-for tasks that nothing else gives.
+Clauses count only for tasks that nothing clearer gives. What a sentence asks, reports or denies is the topic of
+the next one; the last task goes to the last person if one sentence mentions both.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from biasgrid.tasks.evaluate.readers.assignments.clauses import CLAUSE, clause_ties, may_resume
 from biasgrid.tasks.evaluate.readers.assignments.final import Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
+from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, OF_OTHERS, TURNS, WORD
-from biasgrid.tasks.evaluate.readers.reply_text import pattern
+from biasgrid.tasks.evaluate.readers.reply_text import pattern, words_of
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, sentence_ties
-from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON, TARGET
+from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON, TARGET, TITLE
 
 _BEGINS: Final = rf"(?i)^\W*(?:{pattern('and_so')}\W+)?"
 _ADDRESSED: Final = re.compile(rf"{_BEGINS}({PERSON})\s*,")
 _REQUEST: Final = re.compile(rf"{_BEGINS}{PERSON}\s*,\W*{pattern('requests')}\b")
 """`Ana, could you`."""
+_ASKS: Final = re.compile(rf"(?i)(?:^|[,\u00bf])[^\w\ue000-\ue2ff]*{pattern('asks')}\b")
+_NEGATES: Final = re.compile(rf"(?i)\b(?:{pattern('not')}|{pattern('no_one')}|{pattern('left_open')})\b|n't\b")
+_RHETORICAL: Final = re.compile(rf"(?i)\b{pattern('rhetorical')}\b")
+_AGREED: Final = re.compile(rf"(?i),\W*{pattern('agreed')}\?\W*$")
 _SUGGESTS: Final = re.compile(rf"{_BEGINS}{pattern('suggests')}\b")
 _CONCEDES: Final = re.compile(rf"{_BEGINS}{pattern('concedes')}\b[^,]*,")
 """`Although many expect Ana to drive,`."""
-_CONTRADICTS: Final = re.compile(rf"(?i),?\s{pattern('contradicts')}\s")
+_CONTRADICTS: Final = re.compile(rf"(?i),?\s{pattern('contradicts')}\s|,\s(?={pattern('decided')}\b)")
 _DECIDES: Final = re.compile(rf"(?i)\b{pattern('decides')}\b")
-_CLAUSES: Final = re.compile(rf"(?i)[,;:]?\s{pattern('joins_clauses')}\s|;")
 _IDIOMS: Final = re.compile(rf"(?i)(?:^|,? )\b{pattern('idioms')}\b")
 """Words such as `no doubt`, which deny or leave open nothing."""
+_INTERJECTS: Final = re.compile(rf"(?i),\s{pattern('interjects')},(?=\s)")
+"""`, however,`."""
+_BEST_PERSON: Final = re.compile(rf"(?i)\b{pattern('best_person')} ([^?]*?)\s*\bthan {TITLE}({PERSON})([^?]*)\??")
+_SUPERLATIVE: Final = re.compile(rf"(?i)\b{pattern('superlative')}\s+(?={TITLE}{PERSON})")
+"""`no one better than`, which denies nothing of the person that follows."""
+_HABITS: Final = re.compile(rf"\b{pattern('habits')}\b")
+_GIVES_REASONS: Final = re.compile(rf"\b(?:{pattern('causes')}|{pattern('decides')})\b")
 _ALSO: Final = re.compile(rf"(?i)({PERSON}), {pattern('relative')} (?:\w+ )?({pattern('also')})\b")
 _ASIDE: Final = re.compile(
     rf"(?i)(?P<who>{PERSON})(?:,? -+ [^\ue000-\ue2ff]{{1,80}}? -+ "
@@ -38,24 +49,33 @@ _ASIDE: Final = re.compile(
 )
 _NO_MARK: Final = r"[^.,;:\ue000-\ue2ff]{0,30}"
 _REST: Final = re.compile(
-    rf"(?i){pattern('what_remains')}\b{_NO_MARK}{PERSON}|{PERSON}{_NO_MARK}{pattern('what_remains')}"
+    rf"(?i)\b{pattern('what_remains')}\b{_NO_MARK}{PERSON}|{PERSON}{_NO_MARK}\b{pattern('what_remains')}\b"
 )
+_COUNTS: Final = {
+    word: number
+    for language in ("english", "spanish", "catalan")
+    for number, word in enumerate(words_of("counts", language), start=1)
+}
 _SWAPS: Final = re.compile(rf"(?i)\b{pattern('swaps')}\b")
-_ACTOR: Final = re.compile(rf"{PERSON}(?!'s\b(?! (?:the|an?|our)\b))")
-"""A person, except an owner as in `Ana's skills`."""
-
-
-@cache
-def _pronouns(table: str, language: str) -> re.Pattern[str]:
-    return re.compile(rf"(?i)(?<![\w']){pattern(table, language)}(?!\w)")
 
 
 def is_request(sentence: str) -> bool:
-    return _REQUEST.match(sentence) is not None
+    """Whether a sentence asks a person whom it addresses to do something."""
+    asks = _ADDRESSED.match(sentence) and sentence.rstrip().endswith("?") and not _ASKS.search(sentence)
+    return bool(asks) or _REQUEST.match(sentence) is not None
 
 
-def _is_question(sentence: str) -> bool:
-    return sentence.rstrip("\"') ").endswith("?") and not (is_request(sentence) or _SUGGESTS.match(sentence))
+def is_question(sentence: str) -> bool:
+    """Whether a sentence asks, other than for something to be done."""
+    asked = _AGREED.sub("", sentence).rstrip("\"') ")
+    answered = is_request(sentence) or _SUGGESTS.match(sentence) or _RHETORICAL.search(sentence)
+    return asked.endswith("?") and not answered
+
+
+def _is_habit(sentence: str) -> bool:
+    """Whether a sentence only states what a person has done so far."""
+    low = sentence.lower()
+    return _HABITS.search(low) is not None and not _GIVES_REASONS.search(low)
 
 
 def _people_in(sentence: str) -> tuple[int, ...]:
@@ -66,19 +86,6 @@ def _only_person(sentence: str) -> str:
     """The mark of the one person whom a sentence mentions, or nothing."""
     marks = set(re.findall(PERSON, sentence))
     return marks.pop() if len(marks) == 1 else ""
-
-
-def _resolve_pronouns(sentence: str, subject: str, language: str) -> str:
-    """A sentence with the marks of people in place of pronouns, if only one person was mentioned before."""
-    addressed = _ADDRESSED.match(sentence)
-    spoken = _pronouns("second_person", language).sub(addressed[1], sentence) if addressed else sentence
-    kept, end = [], 0
-    for found in _pronouns("pronouns", language).finditer(spoken):
-        before = spoken[: found.start()]
-        meant = _only_person(before) or ("" if re.search(PERSON, before) else subject)
-        kept += [spoken[end : found.start()], meant or found.group()]
-        end = found.end()
-    return "".join(kept) + spoken[end:]
 
 
 def _label(mark: str) -> str:
@@ -94,81 +101,163 @@ class SentenceReader:
     """Reads the sentences of one reply in order."""
 
     marking: Marking
+    pronouns: Pronouns
     subject: str = ""
     """The mark of the only person of the sentence before."""
     topic: str = ""
-    """What a question or a report before was about, as a label."""
+    """What a question, a report or a denial before was about, as a label."""
+    doubted: tuple[int, ...] = ()
+    """The people to whom that gave it, in the words of others or to deny it."""
+    reported: tuple[Tie, ...] = ()
+    """What a report before gave."""
+    is_unknown: bool = False
+    """Whether a question before was about a task in words that are not known."""
+    must_resume: bool = False
+    """Whether the topic counts only if a sentence refers to it."""
     clauses: list[Tie] = field(default_factory=list)
-    """Ties of clauses that mention one person and one task."""
+    """Ties of clauses."""
     heirs: tuple[int, ...] = ()
     """People who are given what remains."""
+    together: list[tuple[frozenset[int], frozenset[int]]] = field(default_factory=list)
+    """The people and the tasks that each sentence mentions without denying anything."""
+    remaining: int = 1
+    """The number of tasks that remain, as the reply states it."""
 
     def read(self, spoken: str) -> Step | None:
         """The assignment or correction that a sentence makes."""
-        sentence = self._resolve(f"{self.topic}{spoken}" if self._answers(spoken) else spoken)
-        labelled = self.marking.with_labels(sentence, closing=False)
-        self.subject, self.topic = _only_person(sentence), ""
-        if _is_question(sentence) or OF_OTHERS.search(labelled):
-            self.topic = self._topic_of(sentence) or _label(self.subject)
+        sentence = self._resolve(spoken)
+        topic = self.topic if self._answers(sentence) else ""
+        labelled = self.marking.with_labels(f"{topic}{sentence}", closing=False)
+        people = _people_in(labelled)
+        if not people and not self.tasks_in(spoken):
+            if len(self.reported) == 2 and _SWAPS.search(sentence):
+                return self._swap_reported()
+            self.is_unknown = is_question(sentence)
+            self.topic = self.topic or self._topic_of(spoken)
             return None
-        people = _people_in(sentence)
-        if len(people) == 2 and _SWAPS.search(sentence) and not self._tasks_in(sentence):
+        step = self._read(f"{topic}{sentence}", labelled, people)
+        if step is None and not self.topic and DENIES.search(sentence):
+            self.topic, self.must_resume, self.doubted = self._topic_of(spoken), True, _people_in(spoken)
+        if step is None and not people and not self.topic:
+            self.topic, self.must_resume = self._topic_of(sentence), True
+        return step
+
+    def _read(self, sentence: str, labelled: str, people: tuple[int, ...]) -> Step | None:
+        """The step of a sentence whose people and task are named; what it leaves open is the next one's topic."""
+        self.subject, self.topic, self.must_resume, self.doubted = _only_person(sentence), "", False, ()
+        if is_question(sentence) or OF_OTHERS.search(labelled) or _is_habit(sentence):
+            self.topic = self._topic_of(sentence) or _label(self.subject)
+            self.doubted = () if is_question(sentence) else people
+            self.reported = () if is_question(sentence) else tuple(self._read_ties(sentence, labelled))
+            if not people:
+                self.pronouns.recent.clear()
+            return None
+        if len(people) == 2 and _SWAPS.search(sentence) and not self.tasks_in(sentence):
             return Step("swap", (Tie((), people),))
         ties = self._ties(sentence, labelled) if people else []
+        if not (_NEGATES.search(sentence) or self.marking.stems.is_left(sentence)):
+            tasks = range(len(self.marking.stems.of_task)) if self.is_unknown else self.tasks_in(sentence)
+            self.together.append((frozenset(people), frozenset(tasks)))
+        self.is_unknown = False
         return Step("sentence", tuple(ties), bool(TURNS.search(sentence))) if ties else None
+
+    def find_last(self, of_task: Mapping[int, Tie]) -> Tie | None:
+        """The tie of the only task and the only person left where all others have one each, if one sentence
+        mentions both."""
+        tasks = set(range(len(self.marking.stems.of_task))) - set(of_task)
+        held = [person for tie in of_task.values() for person in tie.people]
+        people = set(range(self.marking.people)) - set(held)
+        is_last = len(tasks) == len(people) == 1 and len(set(held)) == len(held) == len(of_task)
+        meet = any(people <= some and tasks <= others for some, others in self.together)
+        return Tie(tuple(tasks), tuple(people)) if is_last and meet else None
 
     def list_remaining(self, given: set[int]) -> list[Step]:
         """Steps for tasks that are not yet `given`."""
         clauses = [tie for tie in self.clauses if given.isdisjoint(tie.targets)]
         rest = set(range(len(self.marking.stems.of_task))) - given - {tie.targets[0] for tie in clauses}
-        last = [Tie(tuple(rest), self.heirs)] if self.heirs and len(rest) == 1 else []
+        last = [Tie(tuple(rest), self.heirs)] if self.heirs and len(rest) == self.remaining else []
         return [Step("sentence", (tie,)) for tie in (*clauses, *last)]
 
     def _resolve(self, sentence: str) -> str:
         """A sentence that names the people and the task that it means."""
-        conceded = _CONCEDES.sub(lambda found: self._topic_of(found.group()), _IDIOMS.sub("", sentence))
-        resolved = _resolve_pronouns(conceded, self.subject, self.marking.language)
+        spoken = _SUPERLATIVE.sub("", _INTERJECTS.sub(" ", _IDIOMS.sub("", sentence)))
+        spoken = _BEST_PERSON.sub(r"\2 \1\3", spoken)
+        conceded = _CONCEDES.sub(lambda found: self._topic_of(found.group()), spoken)
+        resolved = self.pronouns.resolve(conceded)
         return self._without_reports(_ASIDE.sub(self._keep_aside, _ALSO.sub(r"\1, \1 \2", resolved)))
 
     def _keep_aside(self, found: re.Match[str]) -> str:
         """An aside about a person if it gives him a task, as one about the past does not."""
-        is_kept = found["present"] and self._tasks_in(found.group())
+        is_kept = found["present"] and self.tasks_in(found.group())
         return found.group() if is_kept else f"{found['who']} "
 
     def _without_reports(self, sentence: str) -> str:
         """The text after `but`, if only the text before reports; with its topic, if a decision follows."""
+        opening, colon, rest = sentence.partition(": ")
+        if colon and OF_OTHERS.search(opening) and not (_people_in(opening) or self.tasks_in(opening)):
+            sentence = rest
         before, *after = _CONTRADICTS.split(sentence, maxsplit=1)
         if not after or not OF_OTHERS.search(before) or OF_OTHERS.search(after[0]):
             return sentence
         return (self._topic_of(before) if _DECIDES.search(after[0]) else "") + after[0]
 
-    def _answers(self, spoken: str) -> bool:
-        """Whether a sentence lacks what the one before was about."""
-        return not (re.search(PERSON, spoken) if re.match(PERSON, self.topic) else self._tasks_in(spoken))
+    def _answers(self, sentence: str) -> bool:
+        """Whether a sentence lacks what the one before was about, and names another person for it."""
+        if self.must_resume and not may_resume(sentence):
+            return False
+        people = _people_in(sentence)
+        if re.match(PERSON, self.topic):
+            return not people
+        return not self.tasks_in(sentence) and not (people and set(people) <= set(self.doubted))
 
     def _topic_of(self, text: str) -> str:
         """The only task that a text mentions, as a label."""
-        tasks = self._tasks_in(text)
+        tasks = self.tasks_in(text)
         return _label(chr(FIRST_NAMED + tasks.pop())) if len(tasks) == 1 else ""
 
-    def _tasks_in(self, text: str) -> set[int]:
+    def tasks_in(self, text: str) -> set[int]:
         """The places of the tasks that a text mentions."""
         marked = places_of("".join(re.findall(TARGET, text)))
         return self.marking.stems.find_mentioned(WORD.findall(text.lower())) | set(marked)
 
     def _ties(self, sentence: str, labelled: str) -> list[Tie]:
-        """The ties of a sentence, with paraphrased tasks or clause by clause if that gives more."""
+        """The ties of a sentence; who is given what remains is kept for the end."""
         heirs = _REST.search(sentence)
-        self.heirs = _people_in(heirs.group()) if heirs else self.heirs
-        clauses = self._only_tie(sentence) or [
-            tie for clause in _CLAUSES.split(sentence) for tie in self._only_tie(clause)
-        ]
-        self.clauses += clauses
-        read = [sentence_ties(self.marking.line(text)) for text in dict.fromkeys((sentence, labelled))]
-        return max([*read, clauses], key=_count_tasks)
+        if heirs:
+            self.heirs, self.remaining = _people_in(heirs.group()), _count_stated(heirs.group())
+        ties = self._read_ties(sentence, labelled)
+        self.clauses += ties
+        return ties
 
-    def _only_tie(self, clause: str) -> list[Tie]:
-        text = self.marking.line(clause).text
-        people, tasks = _people_in("".join(_ACTOR.findall(text))), self._tasks_in(text)
-        is_clear = len(people) == len(tasks) == 1 and not DENIES.search(text)
-        return [Tie(tuple(tasks), people)] if is_clear else []
+    def _read_ties(self, sentence: str, labelled: str) -> list[Tie]:
+        """The ties of a sentence, with paraphrased tasks if that gives more, and those of its clauses."""
+        read = [sentence_ties(self.marking.line(text)) for text in dict.fromkeys((sentence, labelled))]
+        clear = max(read, key=_count_tasks)
+        clauses = clause_ties(self.marking.line(sentence).text, self.marking.stems)
+        return [*_split_rows(clear, clauses), *_further(clauses, clear)]
+
+    def _swap_reported(self) -> Step:
+        """The step of a sentence such as `let's swap them`, after a report of two ties."""
+        one, two = self.reported
+        return Step("sentence", (replace(one, people=two.people), replace(two, people=one.people)), True)
+
+
+def _count_stated(text: str) -> int:
+    """The number in words such as `the other two`; 1 where there is none."""
+    return max((_COUNTS.get(word, 1) for word in WORD.findall(text.lower())), default=1)
+
+
+def _further(clauses: Sequence[Tie], clear: Sequence[Tie]) -> list[Tie]:
+    """Clauses' ties, except those that mention a task that is clear."""
+    known = {task for tie in clear for task in tie.targets}
+    return [tie for tie in clauses if known.isdisjoint(tie.targets)]
+
+
+def _split_rows(clear: Sequence[Tie], clauses: Sequence[Tie]) -> list[Tie]:
+    """Ties of people in a row with those of them alone whom a clause of its own leaves."""
+    own = {tie.targets: tie.people for tie in clauses if tie.strength == CLAUSE}
+    people = [own.get(tie.targets, tie.people) for tie in clear]
+    return [
+        replace(tie, people=some) if set(some) < set(tie.people) else tie
+        for tie, some in zip(clear, people, strict=True)
+    ]

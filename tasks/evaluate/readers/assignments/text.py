@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from biasgrid.tasks.evaluate.readers.assignments.final import Heading, Kind, Step
+from biasgrid.tasks.evaluate.readers.assignments.final import Heading, Kind, Step, latest_ties, own_steps
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
+from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
 from biasgrid.tasks.evaluate.readers.assignments.sentences import SentenceReader, is_request
 from biasgrid.tasks.evaluate.readers.assignments.words import ECHO, IN_ORDER, OTHERS_SPEAK, OWN, REASONS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
@@ -36,6 +37,14 @@ _ENUMERATED: Final = re.compile(
 _FROM_ONE: Final = re.compile(
     r"(?i)(?:^|(?<!task)(?<!tarea)(?<!tasca)\s)\(?1[.)]\s|(?:^|[:;,.]\s)\s*1(?::|\s?[-→=])\s?[^\W\d]"
 )
+_ONLY_PEOPLE: Final = re.compile(rf"[^\ue000-\ue2ff:]{{0,40}}:?\s*{PERSON}(?:\s*[/>]\s*{PERSON})+\W*")
+"""`Final: Ana / Luis / Eva`."""
+_CONTINUES: Final = re.compile(r"\s*[:→=-]+\s*\w")
+_ASKED: Final = re.compile(rf"^([^:?]*:\s*)[^?.]*\?\s+(?=[^?]*{PERSON})")
+"""`Tap: Ana or Luis?`, before the answer."""
+_QUOTED: Final = re.compile(rf"[>\s]*{PERSON}\s*:.*{PERSON}")
+"""`> Ana: Luis should drive`."""
+_BLANK: Final = " .,;:!-*_()[]"
 _SEPARATED: Final = re.compile(r"\s[|/]\s")
 _ASSIGNS: Final = re.compile(pattern("assigns"))
 _INLINE: Final = re.compile(
@@ -53,6 +62,7 @@ class Reader(TextReader):
     def __init__(self, marking: Marking) -> None:
         super().__init__(marking, len(marking.stems.of_task))
         self.marking = marking
+        self.sentences = _new_reader(marking)
         self.steps: list[Step] = []
         self.spoken: list[tuple[int, str]] = []
         """Lines outside lists, with the number of steps before each."""
@@ -74,10 +84,13 @@ class Reader(TextReader):
         return self._row(marked, self.marking.line(marked)) if re.search(PERSON, marked) else []
 
     def read_line(self, line: str) -> None:
-        if ECHO.match(line) or REASONS.match(line):
+        if REASONS.match(line):
             return
         marked = self._without_speaker(self._after_title(self.marking.mark(line)))
-        if not marked.strip():
+        marked = _ASKED.sub(r"\1", marked) if "?" in marked else marked
+        if ECHO.match(line) and len(re.findall(PERSON, marked)) != 1:
+            return
+        if not marked.strip() or (line.lstrip().startswith(">") and _QUOTED.match(marked)):
             return
         line_of = self.marking.line(marked)
         ties = self._in_order(marked) or self._row(marked, line_of)
@@ -98,7 +111,7 @@ class Reader(TextReader):
         """The ties of a line that only lists a person for each task, in order."""
         people = (
             [ord(mark) & PLACE for mark in re.findall(PERSON, marked)]
-            if IN_ORDER.search(marked) and not re.search(TARGET, marked)
+            if (IN_ORDER.search(marked) or _ONLY_PEOPLE.fullmatch(marked)) and not re.search(TARGET, marked)
             else []
         )
         return [Tie((task,), (place,)) for task, place in enumerate(people)] if len(people) == self.targets else []
@@ -106,11 +119,15 @@ class Reader(TextReader):
     def _below_heading(self, marked: str) -> str:
         """Adds the ties of the first sentence below a heading of one person or task; the rest of the line."""
         above = self.block[-1] if self.block else None
-        if above is None or not above.is_heading or len(above.places) != 1:
+        if above is None or len(above.places) != 1:
+            return marked
+        if not above.is_heading and not (above.is_bare and above.kind == "people"):
             return marked
         label = chr((FIRST_PERSON if above.kind == "people" else FIRST_NAMED) + above.places[0])
         first, *rest = sentences(marked)
-        step = SentenceReader(self.marking).read(f"{label}: {first}")
+        if re.search(PERSON, first) and not above.is_heading:
+            return marked
+        step = _new_reader(self.marking).read(f"{label}: {first}")
         if step is None:
             return marked
         self.end_block()
@@ -172,6 +189,8 @@ class Reader(TextReader):
     def _stands_alone(self, line: Line, marked: str, text: str) -> bool:
         """Whether a line names only people or only tasks, to be tied to its neighbours."""
         unit = _begins_with(line)
+        if unit is None and self._asks_for_one(marked):
+            return True
         if unit is None and len(marked.split()) <= _HEADING and not re.search(PERSON, marked):
             line = self.marking.line(self.marking.with_labels(marked))
             unit = _begins_with(line)
@@ -188,12 +207,25 @@ class Reader(TextReader):
         is_open = bool(OPEN.match(line.rest(unit)))
         if self.block and (number or 99) <= (self.block[-1].number or 0) and kind == "people":
             self.end_block()
-        self.block.append(Alone(kind, tuple(unit.places), is_heading, number, is_open))
+        rest = line.rest(unit)
+        is_closed = not is_heading and _CONTINUES.match(rest) is not None
+        alone = Alone(kind, tuple(unit.places), is_heading, number, is_open, not rest.strip(_BLANK), is_closed)
+        self.block.append(alone)
+        return True
+
+    def _asks_for_one(self, marked: str) -> bool:
+        """Takes a question about one task, which the next line answers, as its heading."""
+        tasks = self.sentences.tasks_in(marked) if marked.rstrip().endswith("?") else set()
+        if len(tasks) != 1 or re.search(PERSON, marked):
+            return False
+        self.block.append(Alone("targets", tuple(tasks), is_heading=True))
         return True
 
     def _is_sentence(self, unit: Unit, rest: str) -> bool:
         """Whether a line that begins with people or tasks is a sentence about them."""
         if unit.kind == "people" and unit.whom == "each":
+            if not self.block and self.sentences.tasks_in(rest):
+                return True
             named = _ONLY_NAMED.match(rest)
             labelled = self.marking.with_labels(rest, closing=False) + rest if named and named["verb"] else ""
             return named is None or bool(re.search(TARGET, rest) or re.search(f"{TARGET}|{PERSON}", labelled))
@@ -201,19 +233,24 @@ class Reader(TextReader):
         return bool(re.search(PERSON, rest)) and not is_below
 
     def _find_given(self) -> set[int]:
-        return {task for step in self.steps for tie in step.ties for task in tie.targets}
+        return {task for step in own_steps(self.steps) for tie in step.ties for task in tie.targets}
 
     def _is_missing(self) -> bool:
         return len(self._find_given()) < self.targets or any(TURNS.search(line) for _, line in self.spoken)
 
     def _read_sentences(self) -> None:
         """Adds the steps of sentences, each at its place."""
-        reader = SentenceReader(self.marking)
-        read = [(place, reader.read(sentence)) for place, line in self.spoken for sentence in sentences(line)]
+        reader = self.sentences
+        read = [
+            (place, reader.read(sentence)) for place, line in self.spoken for sentence in _label_sentences(line)
+        ]
         found = [(place, step) for place, step in read if step]
         for added, (place, step) in enumerate(found):
             self.steps.insert(place + added, step)
         self.steps += reader.list_remaining(self._find_given())
+        last = reader.find_last(latest_ties(self.steps, self.targets))
+        if last and self._find_given().isdisjoint(last.targets):
+            self.steps.append(Step("sentence", (last,)))
 
 
 def _begins_with(line: Line) -> Unit | None:
@@ -224,10 +261,23 @@ def _begins_with(line: Line) -> Unit | None:
     return None if line.words[unit.end : unit.end + 2] == ["'", "s"] else unit
 
 
+def _new_reader(marking: Marking) -> SentenceReader:
+    return SentenceReader(marking, Pronouns(marking.language, marking.genders))
+
+
+def _label_sentences(line: str) -> Iterator[str]:
+    """The sentences of a line, each with the person with whose name the line begins."""
+    label = _SPEAKS.match(line)
+    first, *rest = sentences(line) or [""]
+    yield first
+    for sentence in rest:
+        yield f"{label[1]}: {sentence}" if label and not re.search(PERSON, sentence) else sentence
+
+
 def _lines(text: str) -> Iterator[str]:
     """The lines of a text, split before each list or heading."""
     for line in (_INLINE.sub("\n", text) if _ASSIGNS.search(text) else text).split("\n"):
-        yield from _ENUMERATED.split(line) if _FROM_ONE.search(line) else (line,)
+        yield from _ENUMERATED.split(line) if "1" in line and _FROM_ONE.search(line) else (line,)
 
 
 def _is_listed(marked: str) -> bool:

@@ -26,7 +26,7 @@ GRAMMAR: Final = Grammar(
     turns=word_set("turns"),
     one_each=False,
 )
-OTHERS_SPEAK: Final = re.compile(rf"(?i){PERSON}(?:'s)? [^:]{{0,40}}{pattern('reports')}\b[^:]{{0,40}}:\s*$")
+OTHERS_SPEAK: Final = re.compile(rf"(?i){PERSON}(?:'s)? [^:.!?]{{0,40}}{pattern('reports')}\b[^:.!?]{{0,40}}:\s*$")
 """A line that reports another person's words."""
 OWN: Final = re.compile(rf"{pattern('speaks')}\b")
 """Start of a line in which the speaker continues."""
@@ -56,29 +56,56 @@ _INSTEAD: Final = re.compile(
     rf"|\b{pattern('not')}\b(?P<said>[^.;:\ue000-\ue0fe]{{0,60}}?)\s{TITLE}{PERSON},?\s(?:{pattern('but_rather')})\b"
     rf"|,?\s*\(?\b{pattern('instead')}\s+(?:{pattern('prepositions')}\s+)?{TITLE}{PERSON}"
     rf"(?:(?:,| and| or| nor| y| o| ni)\s+(?:to\s+|a\s+)?{PERSON})*\)?(?:\s*,?\s*\b{pattern('but_rather')}\b)?"
+    rf"|\s*\b{pattern('compares')}\s+(?:{pattern('prepositions')}\s+)?{TITLE}{PERSON}"
+    rf"(?:(?:,| and| or| y| o| i)\s+{TITLE}{PERSON})*"
 )
 """People who are excluded."""
 
 
+@lru_cache(maxsize=256)
 def without_others(marked: str) -> str:
-    """A marked line without the people whom it excludes."""
+    """A marked line without the people whom it excludes or only refers to."""
+    if not _ANY_PERSON.search(marked):
+        return marked
+    if _MAY_REFER.search(marked.lower()):
+        marked = _AUTHOR.sub(lambda found: found[1] or "", marked)
     if not _HINTS.search(marked):
         return marked
     return _INSTEAD.sub(lambda found: found["kept"] or found["said"] or "", marked)
 
 
-_HINTS: Final = re.compile(rf"(?i)\b(?:{pattern('not')}|{pattern('instead')}|{pattern('instead_of')})\b")
+_ANY_PERSON: Final = re.compile(PERSON)
+_MAY_REFER: Final = re.compile(rf"\b{pattern('authors')}\s|'s {pattern('works')}\b")
+_AUTHOR: Final = re.compile(
+    rf"(?i)(\b{pattern('authors')})\s*(?:la |el |en |l'|d'en |de la )?{TITLE}{PERSON}"
+    rf"|{PERSON}'s (?={pattern('works')}\b)"
+)
+"""A person to whom a reply only refers: `the proposal of Ana`."""
+_HINTS: Final = re.compile(
+    rf"(?i)\b(?:{pattern('not')}|{pattern('instead')}|{pattern('instead_of')}|{pattern('compares')})\b"
+)
 
 
+_LEFT: Final = re.compile(rf"\b{pattern('left_undone')}\b")
 WORD: Final = re.compile(r"[^\W_]+")
 _SMALL: Final = word_set("small")
 _ENDINGS: Final = (
     "aciones", "iciones", "acion", "icion", "ciones", "iendo", "amiento", "imiento", "ando", "ation", "ations",
     "ing",
     "ings", "aran", "eran", "iran", "arse", "aria", "eria", "iria", "ara", "era", "ira", "are", "ere", "ire",
-    "ers",
+    "ers", "amos", "emos", "imos", "ados", "adas", "idos", "idas", "ado", "ada", "ido", "ida",
     "ed", "er", "ar", "ir", "es", "os", "as", "ion", "e", "o", "a", "s",
 )  # fmt: skip
+_PROGRESSIVE: Final = ("ings", "ing", "ed")
+_ENCLITIC: Final = re.compile(r"(?<=[aei]r)(?:[mts]e)?l[aeo]s?$")
+"""Pronouns at the end of a Spanish infinitive, as in `servirlo`."""
+_CHANGES: Final = (
+    (re.compile(r"qu$"), "c"), (re.compile(r"gu$|j$"), "g"), (re.compile(r"(?<=^[^aeiou])ue(?=[^aeiou])"), "o"),
+    (re.compile(r"(?<=^[^aeiou])ie(?=[^aeiou])"), "e"),
+)  # fmt: skip
+"""Sounds and spellings that differ between the forms of a Spanish or Catalan verb: `toque`, `netegi`, `suelda`."""
+_PLURAL: Final = re.compile(r"(?<=[^e][^e][^e])(?:an|en)$")
+"""The end of a Spanish or Catalan verb in the third person plural."""
 _SHORTEST: Final = 3
 _STEM: Final = 5
 """Letters of a stem that are compared."""
@@ -93,10 +120,14 @@ _LONGEST: Final = 14
 @lru_cache(maxsize=16384)
 def stem(word: str) -> str:
     """The beginning that a folded word shares with its other forms."""
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:
-            word = word[: -len(ending)]
-            break
+    word = _PLURAL.sub("", _ENCLITIC.sub("", word))
+    for endings in (_PROGRESSIVE, _ENDINGS):
+        ending = next((one for one in endings if word.endswith(one) and len(word) - len(one) >= _SHORTEST), "")
+        word = word.removesuffix(ending)
+    if word[-1] == "y":
+        word = f"{word[:-1]}i"
+    for changed, root in _CHANGES:
+        word = changed.sub(root, word)
     if word[-1] == word[-2:-1]:
         word = word[:-1]
     return word[:_STEM]
@@ -109,6 +140,8 @@ class Stems:
     weights: dict[str, float]
     """Weight of each stem; smaller if more tasks share it."""
     of_task: tuple[frozenset[str], ...]
+    words: frozenset[str] = frozenset()
+    """Their words."""
 
     def task_in(self, words: Sequence[str]) -> int | None:
         """The place of the task that folded words mean; None if none or several match."""
@@ -130,6 +163,10 @@ class Stems:
             place for place, own in enumerate(self.of_task) if any(self.weights[one] == 1 for one in named & own)
         }
 
+    def is_left(self, text: str) -> bool:
+        """Whether a text leaves a task undone or a person free, in words that are no task's."""
+        return any(found not in self.words for found in _LEFT.findall(text.lower()))
+
     def _fits(self, named: set[str], task: int, score: float) -> bool:
         own = self.of_task[task]
         whole = sum(self.weights[one] for one in own)
@@ -143,7 +180,7 @@ def stems_of(tasks: tuple[str, ...]) -> Stems:
     of_task = tuple(_stems(task) for task in tasks)
     all_stems = {one for own in of_task for one in own}
     weights = {one: 1 / sum(one in own for own in of_task) for one in all_stems}
-    return Stems(weights, of_task)
+    return Stems(weights, of_task, frozenset(word for task in tasks for word in WORD.findall(fold(task))))
 
 
 def _stems(task: str) -> frozenset[str]:

@@ -46,6 +46,8 @@ class Tie:
     is_clear: bool = True
     """Whether only a reason follows the people."""
     whom: Whom = "each"
+    strength: int = 2
+    """How clear it is; a weaker tie replaces none."""
 
 
 def row_ties(line: Line) -> list[Tie]:

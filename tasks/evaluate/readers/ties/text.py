@@ -27,6 +27,10 @@ class Alone:
     number: int | None = None
     """List number, from 1 on."""
     is_open: bool = False
+    is_bare: bool = False
+    """Whether the line holds nothing else."""
+    is_closed: bool = False
+    """Whether it goes on to say something of its own, as in `Ana: on holiday`."""
 
 
 def number_of(mark: str | None) -> int | None:
@@ -45,6 +49,8 @@ def block_ties(block: Sequence[Alone], targets: int, one_each: bool) -> list[Tie
     if not kinds >= {"people", "targets"} and len(kinds - {"no_one"}) < 2:
         return []
     own = _after_the_people(lines, one_each)
+    if own[0].kind == "people" and own[0].is_closed:
+        return []
     if one_each and own[0].kind == "people" and not _alternates(own):
         return []
     return list(_below(own, "people" if own[0].kind == "people" else "targets"))
@@ -108,7 +114,7 @@ def _tie(heads: Alone, line: Alone) -> Tie:
 _LONGEST_LINE: Final = 4_000
 _MOST_LINES: Final = 40_000
 _ENDS: Final = re.compile(
-    r"(?i)(?<=[.!?])(?<!\bmr\.)(?<!\bmrs\.)(?<!\bms\.)(?<!\bdr\.)(?<!\bsr\.)(?<!\bsra\.)[\"')\]]*\s+|;\s*"
+    r"(?i)(?<=[.!?])(?<!\bmr\.)(?<!\bmrs\.)(?<!\bms\.)(?<!\bdr\.)(?<!\bsr\.)(?<!\bsra\.)(?<!\bi\.e\.)(?<!\be\.g\.)[\"')\]]*\s+|;\s*"
     rf"|\s(?={pattern('contrasts')}\s)"
 )
 _BEGINS: Final = re.compile(rf"(?i){pattern('contrasts')}(?: que)?[^\w\ue000-\uf8ff]+")

@@ -172,7 +172,7 @@ class Line:
             if before.kind == row.kind or row.kind == after.kind:
                 continue
             linked = all(word.isalpha() and word in words.LINKS for word in between)
-            linked &= MARK.match(self.words[row.end - 1]) is not None and (bool(between) or row.kind == "people")
+            linked &= MARK.match(self.words[row.end - 1]) is not None and not self._is_apart(before, row)
             if linked and len(row.places) > 1 and self.skip(before.end) == row.start:
                 last = Unit(row.kind, [row.places.pop()], row.end - 1, row.end)
                 marks = [place for place in range(row.start, last.start) if MARK.match(self.words[place])]
@@ -180,6 +180,10 @@ class Line:
                 parted.insert(parted.index(row) + 1, last)
                 self.at[last.start] = last
         return parted
+
+    def _is_apart(self, before: Unit, row: Unit) -> bool:
+        """Whether a comma separates a row from the unit before, and none its parts."""
+        return "," in self.words[before.end : row.start] and "," not in self.words[row.start : row.end]
 
 
 _GROUPS: Final[dict[str, Whom]] = {"everybody": "everybody", "rest": "the rest", "no_one": "no_one"}

@@ -117,6 +117,7 @@ def _short(known: list[Form]) -> Iterator[Form]:
     """First names and surnames for full ones, unless two people share them."""
     shared = Counter(word for words, _ in known for word in set(words))
     for words, name in known:
-        for word in dict.fromkeys((words[0], words[-1])) if len(words) > 1 else ():
+        own = [word for word in words if word not in FORMS_OF_ADDRESS] or words
+        for word in dict.fromkeys((own[0], own[-1])) if len(words) > 1 else ():
             if shared[word] == 1 and word not in FORMS_OF_ADDRESS:
                 yield (word,), name

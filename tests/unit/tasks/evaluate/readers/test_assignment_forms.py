@@ -11,7 +11,7 @@ from biasgrid.tasks.evaluate.readers.assignments.reader import Given, Scene, rea
 from support.paths import ROOT
 
 UNSEEN = slice(1, None, 2)
-"""Replies of each scene of `hard_assignments` by which the reader was not mended."""
+"""Replies of each scene of `hard_assignments` that the reader did not see until it read 80% of their tasks."""
 
 
 def read_all(name: str, part: slice) -> Iterator[tuple[Given, Any]]:
@@ -29,8 +29,9 @@ def read_all(name: str, part: slice) -> Iterator[tuple[Given, Any]]:
     [
         ("assignments", slice(None), 0.99, 0.0),
         ("chat_assignments", slice(None), 0.99, 0.0),
-        ("prose_assignments", slice(None), 0.93, 0.0),
-        ("hard_assignments", UNSEEN, 0.8, 0.015),
+        ("prose_assignments", slice(None), 0.99, 0.0),
+        ("hard_assignments", UNSEEN, 0.975, 0.0),
+        ("further_assignments", slice(None), 0.98, 0.002),
     ],
 )
 def test_few_tasks_are_unread_and_hardly_any_is_read_wrongly(name, part, recall, wrong_at_most):

@@ -1,0 +1,177 @@
+"""Ties of a sentence clause by clause: each mentions one person and one task, or completes the previous one.
+
+Weaker evidence than the words of `ties.line`: it counts only for tasks that nothing clearer gives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, WORD, Stems
+from biasgrid.tasks.evaluate.readers.reply_text import pattern
+from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of
+from biasgrid.tasks.evaluate.readers.ties.words import PEOPLE, PERSON, TARGET
+
+CLAUSE, CARRIED = 1, 0
+"""Strengths of ties: within one clause, and from a clause to the next."""
+_BREAK: Final = re.compile(
+    rf"(?i)(?P<segment>[;:]\s|\s-+\s|,?\s(?P<turn>{pattern('contrasts')}|{pattern('but')})\s)"
+    rf"|[,?]\s+(?:{pattern('joins_clauses')}\s)?|\s{pattern('joins_clauses')}\s"
+)
+_PEOPLE: Final = re.compile(PERSON)
+_ROW: Final = re.compile(rf"(?i){PEOPLE}")
+_OWNER: Final = re.compile(rf"{PERSON}'s\b(?! (?:the|an?|our)\b)")
+_REASON: Final = re.compile(
+    rf"(?i)\W*{pattern('causes')}\b(?!.{{0,99}}?({PERSON}).{{0,99}}?\1.{{0,99}}?\b{pattern('able')}\b)"
+)
+"""A reason, unless it ends with what its person can do."""
+_STOP: Final = re.compile(r"[,;:.]")
+_MOST_PEOPLE: Final = 2
+"""Longest row of people that a clause may give a task."""
+_RESUMES: Final = re.compile(rf"(?<![\w']){pattern('resumes')}(?!\w)|\b{pattern('decides')}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """What a stretch of a sentence mentions."""
+
+    people: tuple[int, ...]
+    """Those of its only row; empty where it has several."""
+    owner: tuple[int, ...]
+    """The person of whom it only mentions a quality, as in `Ana's skills`."""
+    tasks: tuple[int, ...]
+    begins: bool
+    """Whether it begins a segment of the sentence."""
+    turns: bool
+    """Whether it begins with a word such as `but`."""
+    is_denied: bool
+    is_left: bool
+    """Whether it leaves open who does what."""
+    resumes: bool
+    """Whether it has a word for a task named before."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it mentions nothing, as `of course not`."""
+        return not (self.people or self.owner or self.tasks or self.is_left)
+
+
+def may_resume(text: str) -> bool:
+    """Whether a text has a word for a task named before, or decides."""
+    return _RESUMES.search(text.lower()) is not None
+
+
+def clause_ties(text: str, stems: Stems) -> list[Tie]:
+    """The ties of a marked sentence without excluded people, weakest evidence included."""
+    reader = _ClauseReader(list(_clauses(text, stems)))
+    return reader.read()
+
+
+@dataclass(slots=True)
+class _ClauseReader:
+    clauses: Sequence[Clause]
+    ties: list[Tie] = field(default_factory=list)
+    who: tuple[int, ...] = ()
+    """The people of the clause before."""
+    topic: tuple[int, ...] = ()
+    """A task that was named without its person."""
+    is_denied: bool = False
+    """Whether the topic was denied to a person."""
+    is_waiting: bool = False
+    """Whether `who` has not been given a task yet."""
+
+    def read(self) -> list[Tie]:
+        following = [*self.clauses[1:], None]
+        for clause, after in zip(self.clauses, following, strict=True):
+            self._read(clause, after)
+        return self.ties
+
+    def _read(self, clause: Clause, after: Clause | None) -> None:
+        if clause.is_empty:
+            return
+        self.who = () if clause.turns else self.who
+        if clause.is_denied:
+            self.who, self.topic, self.is_denied = (), clause.tasks, True
+        elif clause.is_left:
+            self.who, self.topic = (), ()
+        elif clause.tasks:
+            self._read_tasks(clause, after)
+        elif clause.people or (clause.owner and self.topic):
+            if len(self.topic) == 1 and (clause.resumes or not self.is_denied):
+                self._tie(self.topic, clause.people or clause.owner, CARRIED)
+            is_unclear = self.is_waiting and self.who != clause.people and not clause.begins
+            self.who, self.topic, self.is_waiting = () if is_unclear else clause.people, (), True
+
+    def _read_tasks(self, clause: Clause, after: Clause | None) -> None:
+        answered = (
+            after is not None
+            and not (after.begins or after.tasks or after.is_denied)
+            and (after.people or after.owner)
+        )
+        if clause.people or clause.owner:
+            self._tie(clause.tasks, clause.people or clause.owner, CLAUSE if clause.people else CARRIED)
+            self.who = clause.people
+        elif answered:
+            self._tie(clause.tasks, answered, CLAUSE)
+        elif self.who:
+            self._tie(clause.tasks, self.who, CARRIED)
+        else:
+            self.topic, self.is_denied = clause.tasks, False
+            return
+        self.topic = ()
+
+    def _tie(self, tasks: tuple[int, ...], people: tuple[int, ...], strength: int) -> None:
+        self.is_waiting = False
+        if len(tasks) == 1 or len(people) == 1:
+            self.ties.append(Tie(tasks, people, strength=strength))
+
+
+def _clauses(text: str, stems: Stems) -> Iterator[Clause]:
+    for opening, part in _split(text, stems):
+        if _REASON.match(part):
+            continue
+        owners = places_of("".join(_OWNER.findall(part)))
+        actors = _OWNER.sub(" ", part) if owners else part
+        people = places_of("".join(_PEOPLE.findall(actors)))
+        rows = _ROW.findall(actors) if len(people) > 1 else people
+        is_clear = len(people) == 1 or (len(rows) <= 1 and len(people) <= _MOST_PEOPLE)
+        marked = places_of("".join(re.findall(TARGET, part)))
+        tasks = tuple({*marked, *stems.find_mentioned(WORD.findall(part.lower()))})
+        yield Clause(
+            people=people if is_clear else (),
+            owner=owners if len(owners) == 1 and not rows else (),
+            tasks=tasks if is_clear else (),
+            begins=opening is not None,
+            turns=opening == "turn",
+            is_denied=DENIES.search(part) is not None,
+            is_left=stems.is_left(part) or not is_clear,
+            resumes=may_resume(part),
+        )
+
+
+def _split(text: str, stems: Stems) -> Iterator[tuple[str | None, str]]:
+    """The parts of a text between commas and conjunctions, except within rows of people, and what each begins: a
+    segment, one after a turn, or neither."""
+    several = len(_PEOPLE.findall(text)) > 1
+    rows = [row.span() for row in _ROW.finditer(text) if _is_joint(text, row, stems)] if several else []
+    position = 0
+    opening: str | None = "segment"
+    for found in _BREAK.finditer(text):
+        if any(start < found.start() and found.end() < end for start, end in rows):
+            continue
+        yield opening, text[position : found.start()]
+        position, opening = found.end(), "turn" if found["turn"] else found["segment"] and "segment"
+    yield opening, text[position:]
+
+
+def _is_joint(text: str, row: re.Match[str], stems: Stems) -> bool:
+    """Whether people in a row share what their clause gives: they begin it, or no task follows, unlike in `the tap
+    goes to Ana and Luis cooks`."""
+    before = _STOP.split(text[: row.start()])[-1]
+    after = _STOP.split(text[row.end() :], maxsplit=1)[0]
+    return not before.strip() or not (
+        re.search(TARGET, after) or stems.find_mentioned(WORD.findall(after.lower()))
+    )

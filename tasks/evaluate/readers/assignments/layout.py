@@ -1,0 +1,137 @@
+"""Brings a reply into lines that the reader knows.
+
+Elements with attributes, legends, options and the choice among them, several records on one line, cut-off ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from biasgrid.tasks.evaluate.readers.assignments.words import WORD, Stems
+from biasgrid.tasks.evaluate.readers.reply_text import fold, pattern
+from biasgrid.tasks.evaluate.readers.ties.words import words_in
+
+_HTML: Final = r"(?:t[dhr]|table|t(?:head|body)|div|span|p|a|img|[uo]l|li|font|br|h\d|section|style|html|body)\b"
+_ELEMENT: Final = re.compile(
+    rf"(?i)<(?!{_HTML})\w+((?:\s+[\w:-]+\s*=\s*(?:\"[^\"<>\n]*\"|'[^'<>\n]*'))+)\s*(/?)>", re.ASCII
+)
+_VALUE: Final = re.compile(r"=\s*[\"']([^\"']*)[\"']")
+_OPENING: Final = re.compile(r"<\w+>")
+_CLOSING: Final = re.compile(r"</\w+>")
+
+_DECIMAL: Final = re.compile(r"(?m)^(\s*)\d{1,2}\.\d{1,2}\.?\)?\s+(?=\D)")
+_BAR: Final = re.compile(r"\s[|/]\s")
+_EQUATION: Final = re.compile(r"[^=:→]{2,60}(?:=|→|[-=]>)\s*[^=→]+")
+_TASK_LABEL: Final = re.compile(rf"(?i)(?<=\S)\s+(?={pattern('number_of_task')}\s*#?\d{{0,2}}\s*:)")
+_FIELD_LABEL: Final = re.compile(r"(?<=\S)\s+(?=[A-Z]\w+(?: [a-z]\w*| #?\d+)?:\s)")
+
+_LEGEND: Final = re.compile(r"\b([A-H]|\d)\s*=\s*([^=,;.)\n]{3,80})")
+_OPTION: Final = re.compile(
+    rf"(?i)(?:^|(?<=[\n.]))[^\w\n]*(?P<kind>{pattern('options')})\s+(?P<name>[a-d]|\d)\s*(?:\([^()\n]*\))?\s*[:.)-]"
+)
+_REFERENCE: Final = rf"{pattern('options')}\s+(?:n\w{{0,5}}\.?\s*)?(?P<name>[a-d]|\d)\b"
+_MAY_CHOOSE: Final = re.compile(rf"{pattern('options')}\s+(?:[a-d]|\d)\b")
+_CHOSEN: Final = re.compile(
+    rf"(?i)\b{pattern('settles')}\b[^\n.]{{0,40}}?\b{_REFERENCE}|\b{pattern('options')}\s+(?P<other>[a-d]|\d)\s+{pattern('wins')}"
+)
+_CLOSED: Final = re.compile(rf"(?i)\W*{pattern('farewells')}\b[^\n]{{0,24}}")
+_FEWEST_LETTERS: Final = 3
+
+
+def unfold_elements(text: str) -> str:
+    """A reply in which elements such as `<person name="Ana"><task>…</task></person>` are lines."""
+    if len(_ELEMENT.findall(text)) < 2:
+        return text
+    lines = _OPENING.sub("\n- ", _ELEMENT.sub(_as_label, text))
+    return _CLOSING.sub("\n", lines)
+
+
+def _as_label(found: re.Match[str]) -> str:
+    values = " - ".join(value for value in _VALUE.findall(found[1]) if value.strip())
+    return f"\n{values}\n" if found[2] else f"\n{values}: "
+
+
+def arrange(text: str, people: Sequence[str], stems: Stems) -> str:
+    """A reply without markup in lines of one assignment each, without options that are not chosen."""
+    whole = _complete_name(_drop_cut_line(_drop_signature(text.rstrip())), people)
+    lines = [part for line in _DECIMAL.sub(r"\1- ", whole).split("\n") for part in _split_equations(line)]
+    return _spell_legend(_keep_chosen("\n".join(map(_split_records, lines))), stems)
+
+
+def _drop_signature(text: str) -> str:
+    """A letter without the name below its complimentary close."""
+    lines = text.split("\n")
+    above = [line for line in lines[:-1] if line.strip()]
+    signed = bool(above) and len(lines[-1].split()) <= 3 and _CLOSED.fullmatch(above[-1])
+    return "\n".join(lines[:-1]) if signed else text
+
+
+def _drop_cut_line(text: str) -> str:
+    """A repeating reply without its last round, if that ends within a line."""
+    *lines, last = text.split("\n")
+    whole = [place for place, line in enumerate(lines) if line.startswith(last) and line != last]
+    if not last.strip() or not whole:
+        return text
+    while whole[-1] > 0 and len(lines) > whole[-1] and lines[-1] == lines[whole[-1] - 1]:
+        whole[-1] -= 1
+        lines.pop()
+    return "\n".join(lines)
+
+
+def _complete_name(text: str, people: Sequence[str]) -> str:
+    """A reply cut off within a name, with the whole name."""
+    last = re.search(r"[^\W\d_]+\Z", text)
+    if last is None or len(last.group()) < _FEWEST_LETTERS or not last.group()[0].isupper():
+        return text
+    cut = fold(last.group())
+    whole = {word for name in people for word in words_in(name) if word.startswith(cut)}
+    return text[: last.start()] + whole.pop().capitalize() if len(whole) == 1 else text
+
+
+def _split_equations(line: str) -> list[str]:
+    """The parts of a line such as `Ana = tap | Luis = menu`."""
+    parts = _BAR.split(line)
+    return parts if all(map(_EQUATION.fullmatch, parts)) else [line]
+
+
+def _split_records(line: str) -> str:
+    """The records of a line that repeats its labels, one field a line."""
+    return _FIELD_LABEL.sub("\n", line) if len(_TASK_LABEL.findall(line)) > 1 else line
+
+
+def _spell_legend(text: str, stems: Stems) -> str:
+    """A reply that defines signs for tasks, as in `A = …`, with numbers of tasks in their place."""
+    found = [(one[1], stems.task_in(WORD.findall(fold(one[2]))), one.group()) for one in _LEGEND.finditer(text)]
+    meant = {sign: task + 1 for sign, task, _ in found if task is not None}
+    if len(meant) < 2 or len(meant) != len(found) or len(set(meant.values())) != len(meant):
+        return text
+    for _, _, definition in found:
+        text = text.replace(definition, "", 1)
+    signs = re.compile(rf"(?m)^(\W*)({'|'.join(meant)})(?=\s*(?:[:=→]|->|=>|-\s))")
+    return signs.sub(lambda one: f"{one[1]}Task {meant[one[2]]}", text)
+
+
+def _keep_chosen(text: str) -> str:
+    """A reply that lists options and chooses one, without the others."""
+    if not _MAY_CHOOSE.search(text.lower()):
+        return text
+    options = list(_OPTION.finditer(text))
+    names = [option["name"].lower() for option in options]
+    chosen = [(one["name"] or one["other"]).lower() for one in _CHOSEN.finditer(text)]
+    if len(set(names)) < 2 or not chosen or chosen[-1] not in names:
+        return text
+    ends = [option.start() for option in options[1:]] + [len(text)]
+    for option, name, end in reversed(list(zip(options, names, ends, strict=True))):
+        body = text[option.end() : end]
+        length = min((found.start() for found in _BODY_ENDS.finditer(body)), default=len(body))
+        kept = body if name == chosen[-1] else body[length:]
+        text = text[: option.start()] + "\n" + kept + text[end:]
+    return text
+
+
+_BODY_ENDS: Final = re.compile(
+    rf"(?i)\n\s*\n|(?<=\.)\s+(?=\S)(?=[^\n.]*{pattern('settles')}\b)|\n(?=[^\n]*{pattern('settles')}\b)"
+)
+"""Where the text of an option ends."""

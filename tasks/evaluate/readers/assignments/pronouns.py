@@ -1,0 +1,101 @@
+"""Whom the pronouns of a reply mean: the last mentioned person whose gender, where it is known, fits."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+from biasgrid.tasks.evaluate.readers.reply_text import pattern, word_set
+from biasgrid.tasks.evaluate.readers.ties.words import PERSON, words_in
+
+_ADDRESSED: Final = re.compile(rf"(?i)^\W*(?:{pattern('and_so')}\W+)?({PERSON})\s*,")
+_OF_WOMEN: Final = word_set("pronouns_of_women")
+_WOMEN, _MEN = word_set("titles_of_women"), word_set("titles_of_men")
+_WOMEN_IN_O: Final = word_set("women_in_o")
+_BEFORE_NAMES: Final = {
+    "catalan": {
+        True: re.compile(rf"(?i)\b(?:la|na)\s+({PERSON})"),
+        False: re.compile(rf"(?i)\b(?:el|en)\s+({PERSON})"),
+    }
+}
+"""Articles that Catalan puts before names; True for women's."""
+_ROMANCE: Final = ("spanish", "catalan")
+_REMEMBERED: Final = 3
+"""Sentences back to which a pronoun refers."""
+
+
+def genders_of(marks: Mapping[str, str], text: str, language: str) -> dict[str, bool]:
+    """Whether people are women, by their marks, where titles, articles or the ends of names show it; `marks`: the
+    mark of each name, `text`: the marked reply."""
+    found = {mark: shown for name, mark in marks.items() if (shown := _shown_by_name(name, language)) is not None}
+    for is_woman, before in _BEFORE_NAMES.get(language, {}).items():
+        found.update(dict.fromkeys(before.findall(text), is_woman))
+    return found
+
+
+def _shown_by_name(name: str, language: str) -> bool | None:
+    words = words_in(name)
+    if not words or words[0] in _WOMEN or words[0] in _MEN:
+        return words[0] in _WOMEN if words else None
+    ends = language in _ROMANCE and words[0][-1] in "ao"
+    return words[0][-1] == "a" or words[0] in _WOMEN_IN_O if ends else None
+
+
+@dataclass(slots=True)
+class Pronouns:
+    """Resolves the pronouns of a reply's sentences in their order."""
+
+    language: str
+    genders: Mapping[str, bool]
+    recent: deque[list[str]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    """Marks of the people of the sentences before that mention any."""
+
+    def resolve(self, sentence: str) -> str:
+        """A sentence with the marks of people in place of pronouns that mean one person."""
+        addressed = _ADDRESSED.match(sentence)
+        spoken = _of("second_person", self.language).sub(addressed[1], sentence) if addressed else sentence
+        kept, end = [], 0
+        for found in _of("pronouns", self.language).finditer(spoken):
+            meant = self._find(spoken[: found.start()], found.group().lower() in _OF_WOMEN)
+            kept += [spoken[end : found.start()], meant or found.group()]
+            end = found.end()
+        resolved = "".join(kept) + spoken[end:]
+        if people := _people_in(resolved):
+            self.recent.append(people)
+        return resolved
+
+    def _find(self, before: str, is_woman: bool) -> str:
+        """The mark of the person whom a pronoun after a text means, or nothing."""
+        if own := self._keep_fitting(_people_in(before), is_woman):
+            return own[0] if len(own) == 1 else ""
+        earlier = [self._keep_fitting(people, is_woman) for people in reversed(self.recent)]
+        last = next(filter(None, earlier), [])
+        if self.language in _ROMANCE and last and last[0] not in self.genders:
+            return self._find_contrasted({mark for people in earlier for mark in people})
+        return last[0] if len(last) == 1 else ""
+
+    def _keep_fitting(self, people: Iterable[str], is_woman: bool) -> list[str]:
+        """Those whose gender is known to be the pronoun's; where there are none, those of unknown gender."""
+        known = [mark for mark in people if self.genders.get(mark) is is_woman]
+        return known or [mark for mark in people if mark not in self.genders]
+
+    def _find_contrasted(self, people: Iterable[str]) -> str:
+        """Of people of unknown gender the only one, or the only one of known gender: Spanish and Catalan name a
+        subject by a pronoun to contrast it."""
+        known = [mark for mark in people if mark in self.genders]
+        choice = known or list(people)
+        return choice[0] if len(choice) == 1 else ""
+
+
+def _people_in(text: str) -> list[str]:
+    marks: Iterable[str] = re.findall(PERSON, text)
+    return list(dict.fromkeys(marks))
+
+
+@cache
+def _of(table: str, language: str) -> re.Pattern[str]:
+    return re.compile(rf"(?i)(?<![\w']){pattern(table, language)}(?!\w)")
