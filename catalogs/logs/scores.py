@@ -15,6 +15,8 @@ PASSED: Final = frozenset({"c", "pass", "passed", "true", "yes", "correct", "suc
 FAILED: Final = frozenset({"i", "fail", "failed", "false", "no", "incorrect", "failure"})
 REFUSED: Final = frozenset({"n", "refused", "refusal"})
 """Words that scorers write for their verdicts, such as inspect-ai's C, I and N."""
+VALUES: Final = dict.fromkeys(PASSED, 1.0) | dict.fromkeys(FAILED, 0.0) | {"p": 0.5, "partial": 0.5}
+"""Of words that are compared with a number; inspect-ai's P is partly right."""
 COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -57,7 +59,9 @@ class Passing:
             return "unreadable"
         word, number = str(score).strip().lower(), as_number(score)
         if self.compare:
-            own = word if isinstance(self.value, str) else number
+            own = word if isinstance(self.value, str) else VALUES.get(word, number)
+            if own is None and word in REFUSED:
+                return "refused"
             if own is None:
                 raise NoVerdict(score)
             return "passed" if self.compare(own, self.value) else "failed"

@@ -100,6 +100,19 @@ def test_the_passes_of_promptfoo_are_counted_and_its_repetitions_are_one_test(la
         assert rows[concern]["counted_templates"] == len({line["vars"]["question"] for line in own})
 
 
+@pytest.mark.parametrize(("rule", "passed"), [(">= 0.5", 2), (">= 1", 1), ("= p", 1)])
+def test_partly_right_verdicts_of_inspect_are_half_where_scores_are_compared(lake, tmp_path, rule, passed):
+    lines = [sample(item=f"q{place}", score=word) for place, word in enumerate("CPI")]
+    row = findings(lake, run(lake, write(tmp_path / "log.jsonl", *lines), passes=rule))[0]
+    assert (row["passed"], row["failed"]) == (passed, 3 - passed)
+
+
+def test_a_refusal_stays_one_where_scores_are_compared(lake, tmp_path):
+    lines = [sample(item=f"q{place}", score=word) for place, word in enumerate("CN")]
+    row = findings(lake, run(lake, write(tmp_path / "log.jsonl", *lines), passes=">= 0.5"))[0]
+    assert (row["passed"], row["refused"]) == (1, 1)
+
+
 def test_equal_samples_are_repetitions_and_none_is_lost(lake, tmp_path):
     found = run(lake, write(tmp_path / "log.jsonl", *[sample(item="q1")] * 3, sample(item="q2", score=0)))
     cases = lake.read("cases", found.outcome.run_id)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.catalogs.schema.entries import LanguageCatalog
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Choice, Oracle
 from biasgrid.tasks.evaluate.evaluate import Reading, judge_cases
 
