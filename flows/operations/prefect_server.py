@@ -1,6 +1,7 @@
 """Prefect's temporary server, started before Prefect itself is imported: both take seconds, and now the same ones.
 
-It is Prefect's own, with Prefect's own command; Prefect takes it over when it would start one.
+It is Prefect's own, with Prefect's own command. Prefect is given its address: to start one itself, it would import
+the server into this process, which takes a second and 100 MB.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.operations.interruption import SIGNALS, interruption
@@ -28,44 +33,85 @@ ELSEWHERE = ("API_URL", "PROFILE", "EPHEMERAL")
 SETTINGS = (("prefect.toml", ""), ("pyproject.toml", "tool.prefect"), (".env", "PREFECT_"))
 """Files of the working directory in which Prefect reads settings, and what they then hold."""
 PATIENCE_S = 5.0
+POLL_S = 0.1
 
 
-class EarlyServer:
-    """A starting server process, until it is taken over."""
+class TemporaryServer:
+    """A server process, which ends with this one at the latest."""
 
-    def __init__(self) -> None:
+    current: ClassVar[TemporaryServer | None] = None
+    """The one that this process uses."""
+
+    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
         self.port = _free_port()
-        self._process: ServerProcess | None = ServerProcess(self.port)
-        atexit.register(self.stop)
+        self.process = ServerProcess(self.port, settings)
+        atexit.register(self.process.close)
 
-    def hand_over(self) -> ServerProcess | None:
-        """The process, which the caller has to end; None if it has ended."""
-        process, self._process = self._process, None
-        atexit.unregister(self.stop)
-        return process if process is not None and process.poll() is None else None
+    @property
+    def api(self) -> str:
+        """Address of its API."""
+        return f"http://127.0.0.1:{self.port}/api"
 
-    def stop(self) -> None:
-        """Ends the process, unless it has been handed over."""
-        if process := self.hand_over():
-            process.close()
+    def wait(self, patience_s: float) -> None:
+        """Waits until it answers. Raises RuntimeError if it ends before, or takes longer."""
+        # by attempts, as Prefect counts: a busy machine has more time
+        for _ in range(round(patience_s / POLL_S)):
+            if self._is_healthy():
+                return
+            if (code := self.process.poll()) is not None:
+                raise RuntimeError(
+                    f"its temporary server ended with code {code} {self.process.last_words}".strip()
+                )
+            time.sleep(POLL_S)
+        what = f"its temporary server did not start within {patience_s:.0f} s {self.process.last_words}"
+        raise RuntimeError(what.strip())
+
+    def _is_healthy(self) -> bool:
+        # no proxy of the environment is asked for an address of this machine
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        try:
+            connection.request("GET", "/api/health")
+            return connection.getresponse().status == HTTPStatus.OK
+        except (OSError, HTTPException):
+            return False
+        finally:
+            connection.close()
 
 
-early: ContextVar[EarlyServer | None] = ContextVar("early", default=None)
+early: ContextVar[TemporaryServer | None] = ContextVar("early", default=None)
 
 
 @contextmanager
 def start_early() -> Iterator[None]:
-    """Starts a server where Prefect is sure to need one, and stops it afterwards unless it was taken over. Raises
+    """Starts a server where Prefect is sure to need one, and stops it afterwards unless it was used. Raises
     UserError if its files cannot be stored."""
     require_home()
-    server = EarlyServer() if is_needed() else None
+    server = TemporaryServer() if is_needed() and TemporaryServer.current is None else None
     token = early.set(server)
     try:
         yield
     finally:
         early.reset(token)
-        if server is not None:
-            server.stop()
+        if server is not None and server is not TemporaryServer.current:
+            server.process.close()
+
+
+def use_temporary_server(settings: Mapping[str, str], patience_s: float) -> str:
+    """Address of this process's temporary server, once it answers: the one started early, or one with `settings`
+    in its environment. Raises RuntimeError if it does not start."""
+    begun = (one for one in (TemporaryServer.current, early.get()) if one and one.process.poll() is None)
+    server = TemporaryServer.current = next(begun, None) or TemporaryServer(settings)
+    server.wait(patience_s)
+    return server.api
+
+
+def standing_server() -> str | None:
+    """Address of the API of Prefect's server, None if it is a temporary one."""
+    from prefect.settings import get_current_settings
+
+    api = get_current_settings().api.url
+    temporary = TemporaryServer.current
+    return None if temporary is not None and api == temporary.api else api
 
 
 def is_needed() -> bool:

@@ -13,7 +13,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Provider, Target, endpoint_target
 from biasgrid.flows.operations.environment import secret_blocks
-from biasgrid.flows.operations.prefect_server import ServerProcess, early
+from biasgrid.flows.operations.prefect_server import use_temporary_server
 from biasgrid.tasks.connectors.keys import missing_keys
 
 State = Literal["ok", "note", "broken"]
@@ -101,18 +101,18 @@ def without_credentials(address: str) -> str:
 
 @contextmanager
 def require_prefect() -> Iterator[None]:
-    """Raises UserError if the configured server does not respond, or no longer, or the temporary one does not
-    start."""
+    """Prefect has a server within the block, a temporary one if none is configured. Raises UserError if that does
+    not start, or if the configured one does not respond, or no longer."""
     from httpx import TransportError  # as Prefect's client raises it: connectors have errors of their own
 
     server = prefect_server()
     if server.state == "broken":
         raise UserError(Problem(server.what, "PREFECT_API_URL", server.remedy))
     try:
-        _start_temporary_server()
-        yield
+        with _temporary_server():
+            yield
     except RuntimeError as error:
-        if "Prefect API server" not in str(error) and "Failed to reach API" not in str(error):
+        if "temporary server" not in str(error) and "Failed to reach API" not in str(error):
             raise
         remedy = "try again, or start a server (prefect server start) and set PREFECT_API_URL"
         raise UserError(Problem(f"Prefect does not answer: {error}", remedy=remedy)) from error
@@ -122,30 +122,16 @@ def require_prefect() -> Iterator[None]:
         raise UserError(Problem(what, "PREFECT_API_URL", remedy)) from error
 
 
-def _start_temporary_server() -> None:
-    """Starts Prefect's own server if none is configured. Prefect's one instance waits for the process that was
-    started early, and stops it at the end."""
-    from prefect.settings import get_current_settings
+@contextmanager
+def _temporary_server() -> Iterator[None]:
+    """Prefect knows the address of this process's own server within the block, if none is configured."""
+    from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
 
     settings = get_current_settings()
-    if settings.api.url is not None or not settings.server.ephemeral.enabled:
+    if settings.api.url is not None:
+        yield
         return
-    # takes a second and 100 MB to import, which a run with a server of its own needs not
-    from prefect.server.api.server import SubprocessASGIServer
-
-    begun = early.get()
-
-    class Begun(SubprocessASGIServer):
-        def _run_uvicorn_command(self) -> ServerProcess:
-            assert self.port is not None  # noqa: S101 - `start` has chosen one
-            process = begun.hand_over() if begun else None
-            return process or ServerProcess(self.port, settings.to_environment_variables(exclude_unset=True))
-
-    server = Begun()
-    if begun is not None and not server.running:
-        server.port = begun.port
-    try:
-        server.start()
-    except RuntimeError as error:
-        words = server.server_process.last_words if isinstance(server.server_process, ServerProcess) else ""
-        raise RuntimeError(f"{error} {words}".strip()) from error
+    patience_s = settings.server.ephemeral.startup_timeout_seconds
+    api = use_temporary_server(settings.to_environment_variables(exclude_unset=True), patience_s)
+    with temporary_settings({PREFECT_API_URL: api}):
+        yield

@@ -26,9 +26,9 @@ from prefect.client.schemas.responses import ConcurrencyLimitWithLeaseResponse, 
 from prefect.exceptions import MissingContextError, ObjectAlreadyExists, ObjectNotFound
 from prefect.logging import get_logger, get_run_logger
 from prefect.runtime import flow_run
-from prefect.settings import get_current_settings
 
 from biasgrid.catalogs.schema.models import Target
+from biasgrid.flows.operations.prefect_server import standing_server
 from biasgrid.flows.runs.lease_pools import Board, LeaseLedger, Pool, lease_order, split_slots
 
 SWITCH = "BIASGRID_LEASES"
@@ -62,7 +62,7 @@ async def hold_leases(
     A server in trouble ends nothing: what is held is kept. Leases that the `ledger` names as left behind are
     released first."""
     shared = lease_order(targets)
-    if not shared or get_current_settings().api.url is None or os.environ.get(SWITCH) == "off":
+    if not shared or standing_server() is None or os.environ.get(SWITCH) == "off":
         yield []
         return
     async with get_client() as client:

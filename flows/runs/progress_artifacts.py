@@ -16,8 +16,8 @@ from prefect.artifacts import ProgressArtifact, aupdate_progress_artifact
 from prefect.client.orchestration import PrefectClient, get_client
 from prefect.exceptions import PrefectException
 from prefect.logging.loggers import LoggingAdapter
-from prefect.settings import get_current_settings
 
+from biasgrid.flows.operations.prefect_server import standing_server
 from biasgrid.flows.runs.context import ProgressListener, progress_listener
 from biasgrid.flows.terminal.console import dollars
 from biasgrid.flows.terminal.markdown import plain
@@ -104,7 +104,7 @@ async def report_progress(run_id: str, planned: Mapping[str, int]) -> AsyncItera
     progress.on_plan(run_id, dict(planned))
     before = progress_listener.set(progress)
     over = asyncio.Event()
-    showing = asyncio.create_task(_show(progress, over)) if get_current_settings().api.url else None
+    showing = asyncio.create_task(_show(progress, over)) if standing_server() else None
     try:
         yield progress
     finally:
