@@ -50,7 +50,7 @@ from biasgrid.flows.terminal.markdown import plain
 from biasgrid.tasks.connectors.concurrency import run_concurrently
 from biasgrid.tasks.connectors.task import STOPPED, Label
 from biasgrid.tasks.connectors.workers import request_slots
-from biasgrid.tasks.evaluate.cell import Evaluation
+from biasgrid.tasks.evaluate.cell import Evaluation, SharedReadings
 from biasgrid.tasks.evaluate.controls import ControlQuestion
 from biasgrid.tasks.evaluate.judge import JudgeSampling
 from biasgrid.tasks.evaluate.second_opinions import JudgeSession, Spare
@@ -155,6 +155,7 @@ class Pass:
     shared_by: int = 1
     """Cells of such models that share a task run."""
     judging: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(JUDGED_AT_ONCE))
+    readings: SharedReadings = field(default_factory=SharedReadings)
 
     @property
     def judge(self) -> Target | None:
@@ -301,13 +302,15 @@ async def _evaluate_group(own: Pass, group: Group) -> None:
             await own.reader(own.grid, group)
     if not own.judges:
         return
+    own.readings.waiting |= {cell["cell_id"]: cell["planned"] for cell in group}
     async with own.judging, own.slots.taken() if own.judge else nullcontext():
         await _judge_group(own, group)
 
 
 async def _judge_group(own: Pass, group: Group) -> None:
     grid, cell_ids = own.grid, cell_ids_of(group)
-    evaluation = Evaluation(grid.evaluation_id, grid.catalog, _judge_session(own, cell_ids), grid.rules)
+    judge = _judge_session(own, cell_ids)
+    evaluation = Evaluation(grid.evaluation_id, grid.catalog, judge, grid.rules, own.readings)
     label = group_label("evaluate", group, grid.tags)
     state: State[int] = await evaluate(  # type: ignore[misc]
         *(grid.lake, grid.run.run_id, cell_ids, evaluation, label),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -32,6 +32,8 @@ class Evaluation:
     judge: JudgeSession | None = None
     rules: pl.DataFrame | None = None
     """Oracles in place of those that the cases were planned with."""
+    readings: SharedReadings | None = None
+    """Of all cells that are evaluated at the same time."""
 
 
 READ_TOGETHER = 5_000
@@ -48,9 +50,11 @@ async def evaluate_cells(lake: Lake, run_id: str, cell_ids: Sequence[str], evalu
     reuses the judge's replies. People's decisions on the same replies and rules still count. A judge's opinions
     are stored, and count from `settle_judges` on."""
     run = _Run(lake, run_id, evaluation, datetime.now(UTC))
+    readings = evaluation.readings or SharedReadings()
     landed = 0
     for together in await asyncio.to_thread(split_cells, lake, run_id, cell_ids, READ_TOGETHER):
-        for judged in await asyncio.to_thread(run.judge, together, judge_cases):
+        for cell_id in together:
+            judged = await readings.judge(run, cell_id, together)
             opined = await run.ask_judge(*judged)
             landed += await asyncio.to_thread(run.land, *judged, opined)
     return landed
@@ -137,3 +141,37 @@ class _Run:
             self.lake.write(TABLE, self.run_id, self.file(cell_id), opined)
         self.lake.write("verdicts", self.run_id, self.file(cell_id), verdicts)
         return verdicts.height
+
+
+class SharedReadings:
+    """Reads complete cells that wait for their evaluation along with the cell whose turn it is: a few replies take
+    as long as thousands. Used within one event loop."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, int] = {}
+        """Complete cells and their numbers of cases, in the order of completion."""
+        self._readings: dict[str, asyncio.Task[list[Judged]]] = {}
+
+    async def judge(self, run: _Run, cell_id: str, together: Sequence[str]) -> Judged:
+        """The oracles' verdicts on a cell, which is read with those of `together` and others, unless it was."""
+        if cell_id not in self._readings:
+            own = [one for one in together if one not in self._readings]
+            cells = [*own, *self._select_waiting(own)]
+            reading = asyncio.create_task(asyncio.to_thread(run.judge, cells, judge_cases))
+            self._readings |= dict.fromkeys(cells, reading)
+            for one in cells:
+                self.waiting.pop(one, None)
+        reading = self._readings.pop(cell_id)
+        try:
+            return next(judged for judged in await reading if judged[0] == cell_id)
+        except BaseException:  # a second try reads again
+            self._readings = {one: other for one, other in self._readings.items() if other is not reading}
+            raise
+
+    def _select_waiting(self, own: Sequence[str]) -> Iterator[str]:
+        """Waiting cells that are small enough to be read with `own`."""
+        room = READ_TOGETHER - sum(self.waiting.get(cell_id, READ_TOGETHER) for cell_id in own)
+        for cell_id, cases in self.waiting.items():
+            if cell_id not in own and cases <= room:
+                room -= cases
+                yield cell_id
