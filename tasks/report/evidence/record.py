@@ -118,6 +118,9 @@ class RecordTables:
         texts = self.wording.word(row["finding"])
         if row.get("by_point"):
             texts = self.wording.text("by.point", point=self.wording.word(row["by_point"]), decision=texts)
+        if row.get("worst_group"):
+            share = self.wording.share(row["worst_rate"])
+            texts = self.wording.text("worst.off", finding=texts, group=row["worst_group"], share=share)
         return Marked(texts, STYLES.get(row["finding"], ""))
 
     def _dimension_row(self, one: Dimension) -> Shown:

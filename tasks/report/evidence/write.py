@@ -104,7 +104,8 @@ def _json(content: object) -> bytes:
 
 
 def record_findings(warehouse: duckdb.DuckDBPyConnection, run_id: str, kind: str) -> list[dict[str, Any]]:
-    """Rows of `model`, `what`, `language`, `measure`, `value`, `low`, `high`, `against`, `finding`, `by_point`."""
+    """Rows of `model`, `what`, `language`, `measure`, `value`, `low`, `high`, `against`, `finding`, `by_point`;
+    of probes, `worst_group` and its `worst_rate` where groups differ."""
     return fetch_rows(warehouse, findings_query(kind), [run_id]).to_dicts()
 
 

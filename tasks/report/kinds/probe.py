@@ -114,7 +114,8 @@ EXAMPLES: Final = """
 FINDINGS: Final = """
     select
         model, pair || ', ' || test as what, language, 'share with the stereotype' as measure,
-        stereotypical_share as value, low, high, 0.5 as against, finding, null as by_point
+        stereotypical_share as value, low, high, 0.5 as against, finding, null as by_point,
+        if(finding = 'biased between groups', worst_group, null) as worst_group, worst_rate
     from marts.probe_findings
     where run_id = $1
 """

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
+from zipfile import ZipFile
 
 import pytest
 
@@ -78,6 +79,13 @@ def test_the_page_and_the_data_name_it(reported):
     assert row["finding"] == "biased between groups"
     assert (row["worst_group"], row["worst_rate"]) == ("middle_aged", 0)
     assert (row["better_group"], row["better_rate"]) == ("young", 0.75)
+
+
+def test_the_coverage_record_names_it(lake, tmp_path):
+    (path, *_) = FORMATS["evidence"].load()(lake, "01A", tmp_path)
+    with ZipFile(path) as bundle:
+        record = bundle.read("coverage.md").decode()
+    assert "biased between groups (worst off\\: middle\\_aged, 0.0%)" in record
 
 
 def test_the_reply_that_is_quoted_shows_the_group_that_is_worst_off(lake):
