@@ -233,7 +233,8 @@ def _explain(row: Record) -> str:
 
 def _read_twice(found: Comparison, table: str) -> Section:
     how = COMPARED[table]
-    lines = [_reading_row(row, how) for row in by_importance(_rows(found, table), how.group, how.decided)]
+    rows = [row for row in _rows(found, table) if not row.get("later_groups")]  # these are read by group
+    lines = [_reading_row(row, how) for row in by_importance(rows, how.group, how.decided)]
     headings = (how.unit.partition(" ")[0], *ends(found), *how.decided)
     return section("Readings", headings, lines)
 

@@ -9,6 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
+import polars as pl
 import pytest
 
 from biasgrid.flows.results.report_formats import FORMATS
@@ -118,3 +119,16 @@ def test_probes_of_other_groups_are_not_compared_and_both_are_named(biasgrid, la
     shown = " ".join(biasgrid("compare", "01A", "01C", "--data", lake.root).out.split())
     assert "asked about other groups: young, middle_aged, old → young, late_career, old" in shown
     assert "0 worse, 0 better, 0 no difference shown, 1 not compared" in shown
+
+
+def test_two_evaluations_of_one_run_are_read_group_by_group(biasgrid, tmp_path):
+    lake = Lake.open(tmp_path / "data")
+    land_probe(lake, "01A", {"es_es": MIDDLE})
+    again = {"evaluation_id": pl.lit("E2"), "verdict_id": pl.concat_str("verdict_id", pl.lit("-again"))}
+    lake.write("verdicts", "01A", "again", lake.read("verdicts", "01A").with_columns(**again))
+    build(lake)
+    shown = biasgrid("compare", "01A@E1", "01A@E2", "--data", lake.root).out
+    assert [line.split() for line in shown.splitlines() if line.startswith(" young, middle_aged")] == [
+        ["young,", "middle_aged", "+75.0", "+75.0"]
+    ]
+    assert "creativity-routine –" not in " ".join(shown.split())
