@@ -33,6 +33,8 @@ WITHHELD: Final = ("content_filter", "refusal", "safety")
 """Reasons of a provider to end a reply that are refusals."""
 SETTINGS: Final = {"models", "coverage", "least_drop"}
 """What is known of how the prompts of a log were chosen and sent."""
+UNEXPECTED: Final = (AttributeError, KeyError, IndexError, TypeError)
+"""What reading a record of another shape raises."""
 UNNAMED: Final = "logged"
 """The concern, and the provider, of samples that name none."""
 
@@ -118,6 +120,8 @@ class _Reader:
     """Requirement, concern, model and language of samples, by what their records have."""
     fault: str | None = None
     """Why the first sample without a reply has none."""
+    place: str = ""
+    """Of the last record that was read."""
 
     def __post_init__(self) -> None:
         self.map = FieldMap(self.given.fields, self.tool.fields)
@@ -126,9 +130,18 @@ class _Reader:
         self.listed = {one.concern for one in self.given.requirements}
 
     def rows(self, paths: Sequence[Path]) -> Iterator[Row]:
+        """Raises UserError for records of another shape than the tool gives them."""
+        try:
+            yield from self._rows(paths)
+        except UNEXPECTED as error:
+            what = f"is not as {self.tool.assessor} writes it: {type(error).__name__}, {error}"
+            remedy = "name the log as the tool wrote it, or its samples as JSON lines with `--from jsonl`"
+            raise UserError(Problem(what, f"after {self.place}" if self.place else str(paths[0]), remedy)) from error
+
+    def _rows(self, paths: Sequence[Path]) -> Iterator[Row]:
         sound = keep_sound(self.tool.read(paths), self.broken)
         for where, tree, sample in self.map.samples(sound):
-            self.first = self.first or tree
+            self.first, self.place = self.first or tree, where
             self.count += 1
             for scored in self._scores(tree, sample):
                 yield self._row(sample, scored, where)

@@ -219,6 +219,22 @@ def test_a_run_that_helm_has_not_finished_is_refused(lake, tmp_path):
 
 
 @pytest.mark.drill
+@pytest.mark.parametrize(
+    ("log", "tool"),
+    [
+        ({"adapter_spec": {}, "request_states": [{"instance": 5}]}, "helm"),
+        ({"version": 2, "status": "success", "eval": {}, "samples": [{"id": 1, "scores": [1]}]}, "inspect-ai"),
+        ({"promptIdx": 0, "testIdx": 0, "gradingResult": None, "response": "Nobody."}, "promptfoo"),
+    ],
+)
+def test_a_record_of_another_shape_is_one_message(lake, tmp_path, log, tool):
+    (tmp_path / "per_instance_stats.json").write_text("[]")
+    path = write(tmp_path / "scenario_state.json", log)
+    with pytest.raises(UserError, match=f"is not as {tool} writes it"):
+        run(lake, path)
+    assert not lake.runs()
+
+
 def test_nothing_of_an_incomplete_import_is_to_be_resumed(lake, tmp_path, capsys):
     lines = [sample(item="a"), sample(item="b", reply=None, error="429")]
     found = run(lake, write(tmp_path / "log.jsonl", *lines))
