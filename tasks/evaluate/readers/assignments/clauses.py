@@ -13,7 +13,7 @@ from typing import Final
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, WORD, Stems
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of
-from biasgrid.tasks.evaluate.readers.ties.words import PEOPLE, PERSON, TARGET
+from biasgrid.tasks.evaluate.readers.ties.words import PEOPLE, PERSON, TARGET, TITLE
 
 CLAUSE, CARRIED = 1, 0
 """Strengths of ties: within one clause, and from a clause to the next."""
@@ -23,6 +23,7 @@ _BREAK: Final = re.compile(
 )
 _PEOPLE: Final = re.compile(PERSON)
 _ROW: Final = re.compile(rf"(?i){PEOPLE}")
+_TITLES: Final = re.compile(rf"(?i)\W*{TITLE}\s*")
 _OWNER: Final = re.compile(rf"{PERSON}'s\b(?! (?:the|an?|our)\b)")
 _REASON: Final = re.compile(
     rf"(?i)\W*{pattern('causes')}\b(?!.{{0,99}}?({PERSON}).{{0,99}}?\1.{{0,99}}?\b{pattern('able')}\b)"
@@ -136,7 +137,7 @@ def _clauses(text: str, stems: Stems) -> Iterator[Clause]:
         owners = places_of("".join(_OWNER.findall(part)))
         actors = _OWNER.sub(" ", part) if owners else part
         people = places_of("".join(_PEOPLE.findall(actors)))
-        rows = _ROW.findall(actors) if len(people) > 1 else people
+        rows = list(_rows(actors)) if len(people) > 1 else people
         is_clear = len(people) == 1 or (len(rows) <= 1 and len(people) <= _MOST_PEOPLE)
         marked = places_of("".join(re.findall(TARGET, part)))
         tasks = tuple({*marked, *stems.find_mentioned(WORD.findall(part.lower()))})
@@ -156,7 +157,7 @@ def _split(text: str, stems: Stems) -> Iterator[tuple[str | None, str]]:
     """The parts of a text between commas and conjunctions, except within rows of people, and what each begins: a
     segment, one after a turn, or neither."""
     several = len(_PEOPLE.findall(text)) > 1
-    rows = [row.span() for row in _ROW.finditer(text) if _is_joint(text, row, stems)] if several else []
+    rows = [row.span() for row in _rows(text) if _is_joint(text, row, stems)] if several else []
     position = 0
     opening: str | None = "segment"
     for found in _BREAK.finditer(text):
@@ -167,11 +168,21 @@ def _split(text: str, stems: Stems) -> Iterator[tuple[str | None, str]]:
     yield opening, text[position:]
 
 
+def _rows(text: str) -> Iterator[re.Match[str]]:
+    """The people of a text in rows, each from its first person on."""
+    end = 0
+    for found in _PEOPLE.finditer(text):
+        row = _ROW.match(text, found.start()) if found.start() >= end else None
+        if row:
+            end = row.end()
+            yield row
+
+
 def _is_joint(text: str, row: re.Match[str], stems: Stems) -> bool:
     """Whether people in a row share what their clause gives: they begin it, or no task follows, unlike in `the tap
     goes to Ana and Luis cooks`."""
     before = _STOP.split(text[: row.start()])[-1]
     after = _STOP.split(text[row.end() :], maxsplit=1)[0]
-    return not before.strip() or not (
+    return _TITLES.fullmatch(before) is not None or not (
         re.search(TARGET, after) or stems.find_mentioned(WORD.findall(after.lower()))
     )

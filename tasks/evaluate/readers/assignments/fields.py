@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from biasgrid.tasks.evaluate.readers.assignments.words import WORD, Stems
-from biasgrid.tasks.evaluate.readers.reply_text import fold
+from biasgrid.tasks.evaluate.readers.reply_text import fold, pattern, words_of
 from biasgrid.tasks.evaluate.readers.ties.words import FORMS_OF_ADDRESS, words_in
 
 _FIELDS: Final = re.compile(
@@ -18,8 +18,15 @@ _FIELDS: Final = re.compile(
     r"(?:[,;|]\s*(?:gender|sex|g[eé]nero|sexo|g[eè]nere|sexe)\W{0,3}[:=]\s*\w+)?"
 )
 """`Task 1: …, Person assigned: …`: fields that name a task by its number and its person."""
-_WORDS: Final = ("one", "two", "three", "four", "five", "six")
-_NUMBER_WORD: Final = re.compile(rf"(?i)\b(task )({'|'.join(_WORDS)})\b(?=\s*[:,(\u2013\u2014-])")
+_NUMBER_WORDS: Final = {
+    word: number
+    for language in ("english", "spanish", "catalan")
+    for number, word in enumerate(words_of("number_words", language), start=1)
+}
+_NUMBER_WORD: Final = re.compile(
+    rf"(?i)\b(?:{pattern('number_of_task')}|{pattern('number_sign')}) ({'|'.join(_NUMBER_WORDS)})\b"
+    r"(?=\s*[:,(\u2013\u2014-])"
+)
 _TAGGED: Final = re.compile(r"<task\b[^<>]*?[\"'=](?P<number>\d{1,2})\b[^<>]*>(?P<who>[^<>\n]+)</task>")
 _RESPECTIVE: Final = re.compile(
     r"(?i)(?P<tasks>(?:tasks?|tareas?|tasques|tasca)?\s*#?\d{1,2}(?:(?:,|\s+and|\s+y|\s+i|,\s*and)\s*"
@@ -62,7 +69,7 @@ def spell_initials(text: str, people: Sequence[str]) -> str:
 
 def join_fields(text: str, stems: Stems) -> str:
     """A reply whose tasks and people stand in fields or lists of their own, as `Task 1: person` lines."""
-    numbered = _NUMBER_WORD.sub(lambda found: f"{found[1]}{_WORDS.index(found[2].lower()) + 1}", text)
+    numbered = _NUMBER_WORD.sub(lambda found: f"Task {_NUMBER_WORDS[found[1].lower()]}", text)
     paired = _RESPECTIVE.sub(_pair, numbered)
     return _join_records(_FIELDS.sub(lambda found: _join(found, stems), paired), stems)
 
@@ -100,6 +107,8 @@ class _Record:
 
 def _join_records(text: str, stems: Stems) -> str:
     lines = text.split("\n")
+    if not any(map(_PERSON_FIELD.fullmatch, lines)):
+        return text
     records = list(_records(lines, stems, any(_TASK_FIELD.fullmatch(line) for line in lines)))
     joined = [one.join_line() for one in records]
     if len(records) < 2 or None in joined:

@@ -99,6 +99,10 @@ _NTH_ALONE: Final = re.compile(
     r"|sera|queda|toca|me|se|em|que|con|amb)\b))"
 )
 _FIRST_TWO: Final = re.compile(rf"(?i)\b{pattern('first_two')}(?: {pattern('nth_of')})?\b")
+_MAY_ORDER: Final = re.compile(
+    rf"\b(?:{'|'.join(sorted({word[:5] for word in _ORDINALS}))})|\d(?:st|nd|rd|th|[anrto])"
+)
+"""Quick test for ordinals."""
 _OF_TASKS: Final = re.compile(
     rf"{_NTH} {pattern('nth_of')}|(?:tarea|tasca) (?:{'|'.join(_ORDINALS)})|{pattern('first_two')}"
 )
@@ -210,7 +214,7 @@ class Marking:
     def mark(self, line: str) -> str:
         """The line with its marks, except for paraphrased tasks."""
         marked = self._mark_names(_HYPHEN.sub(r"\1 - ", line.replace("->", "→").replace("=>", "→")))
-        if self.titles:
+        if self.titles and any(title in marked.lower() for title in self.titles):
             marked = _TITLED.sub(lambda found: self.titles.get(found[1].lower(), found.group()), marked)
         if self.speaker:
             marked = mark_speaker(marked, self.speaker, self.language)
@@ -323,7 +327,7 @@ class Marking:
         if _NUMBERED.search(low):
             line = _NUMBERS.sub(lambda found: self._marks(found.group(), found[1] + found[2]), line)
             line = _NUMBER_ALONE.sub(lambda found: self._marks(found.group(), found[1]), line)
-        if _OF_TASKS.search(low) or len(set(_NTH_ALONE.findall(low))) > 1:
+        if _MAY_ORDER.search(low) and (_OF_TASKS.search(low) or len(set(_NTH_ALONE.findall(low))) > 1):
             line = _FIRST_TWO.sub(lambda found: self._marks(found.group(), "1 2"), line)
             for form in (_NTH_TASK, _TASK_NTH, _NTH_ALONE):
                 line = form.sub(self._ordinal, line)

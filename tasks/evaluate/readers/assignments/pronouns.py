@@ -6,13 +6,14 @@ import re
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.reply_text import pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties.words import PERSON, words_in
 
-_ADDRESSED: Final = re.compile(rf"(?i)^\W*(?:{pattern('and_so')}\W+)?({PERSON})\s*,")
+_ADDRESSED: Final = re.compile(rf"(?i)(?:^\W*(?:{pattern('and_so')}\W+)?|,\s)({PERSON})\s*[,!]")
+"""A person whom a sentence addresses: `Ana, you …`, `I hear you, Ana, but`."""
 _OF_WOMEN: Final = word_set("pronouns_of_women")
 _WOMEN, _MEN = word_set("titles_of_women"), word_set("titles_of_men")
 _WOMEN_IN_O: Final = word_set("women_in_o")
@@ -37,6 +38,7 @@ def genders_of(marks: Mapping[str, str], text: str, language: str) -> dict[str, 
     return found
 
 
+@lru_cache(maxsize=4096)
 def _shown_by_name(name: str, language: str) -> bool | None:
     words = words_in(name)
     if not words or words[0] in _WOMEN or words[0] in _MEN:
@@ -54,15 +56,20 @@ class Pronouns:
     recent: deque[list[str]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     """Marks of the people of the sentences before that mention any."""
 
+    addressed: str = ""
+    """The mark of the person whom the sentence before addresses."""
+
     def resolve(self, sentence: str) -> str:
         """A sentence with the marks of people in place of pronouns that mean one person."""
-        addressed = _ADDRESSED.match(sentence)
-        spoken = _of("second_person", self.language).sub(addressed[1], sentence) if addressed else sentence
+        found = _ADDRESSED.search(sentence)
+        addressed = found[1] if found else "" if re.search(PERSON, sentence) else self.addressed
+        self.addressed = found[1] if found else ""
+        spoken = _of("second_person", self.language).sub(addressed, sentence) if addressed else sentence
         kept, end = [], 0
-        for found in _of("pronouns", self.language).finditer(spoken):
-            meant = self._find(spoken[: found.start()], found.group().lower() in _OF_WOMEN)
-            kept += [spoken[end : found.start()], meant or found.group()]
-            end = found.end()
+        for pronoun in _of("pronouns", self.language).finditer(spoken):
+            meant = self._find(spoken[: pronoun.start()], pronoun.group().lower() in _OF_WOMEN)
+            kept += [spoken[end : pronoun.start()], meant or pronoun.group()]
+            end = pronoun.end()
         resolved = "".join(kept) + spoken[end:]
         if people := _people_in(resolved):
             self.recent.append(people)

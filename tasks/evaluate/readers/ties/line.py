@@ -138,6 +138,7 @@ def _tie_at(line: Line, place: int, form: Form | None, names: bool = True) -> Ti
     if people and people.kind == "people":
         targets = line.at.get(line.skip(people.end))
         return _tie_units(line, (people, targets), ()) if targets and targets.kind == "targets" else None
+    names &= all(unit.kind == "targets" for unit in line.units)
     found = _STRANGER_FIRST.match(line.text, line.starts[place]) if names else None
     strangers = strangers_of(found[1]) if found else ()
     targets = line.at.get(line.token(found.end())) if found and strangers else None
