@@ -136,7 +136,8 @@ class _Reader:
         except UNEXPECTED as error:
             what = f"is not as {self.tool.assessor} writes it: {type(error).__name__}, {error}"
             remedy = "name the log as the tool wrote it, or its samples as JSON lines with `--from jsonl`"
-            raise UserError(Problem(what, f"after {self.place}" if self.place else str(paths[0]), remedy)) from error
+            where = f"after {self.place}" if self.place else str(paths[0])
+            raise UserError(Problem(what, where, remedy)) from error
 
     def _rows(self, paths: Sequence[Path]) -> Iterator[Row]:
         sound = keep_sound(self.tool.read(paths), self.broken)
