@@ -54,17 +54,15 @@ class TemporaryServer:
 
     def wait(self, patience_s: float) -> None:
         """Waits until it answers. Raises RuntimeError if it ends before, or takes longer."""
-        # by attempts, as Prefect counts: a busy machine has more time
-        for _ in range(round(patience_s / POLL_S)):
-            if self._is_healthy():
-                return
+        deadline = time.monotonic() + patience_s
+        while not self._is_healthy():
             if (code := self.process.poll()) is not None:
                 raise RuntimeError(
                     f"its temporary server ended with code {code} {self.process.last_words}".strip()
                 )
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"its temporary server did not start within {patience_s:.0f} s")
             time.sleep(POLL_S)
-        what = f"its temporary server did not start within {patience_s:.0f} s {self.process.last_words}"
-        raise RuntimeError(what.strip())
 
     def _is_healthy(self) -> bool:
         # no proxy of the environment is asked for an address of this machine

@@ -30,6 +30,9 @@ class Check:
 
 
 PATIENCE_S = 3.0
+START_S = 60.0
+"""Seconds that a temporary server has at least: on a busy machine it takes more than Prefect's 20 for a new
+database, and one that has ended is not waited for."""
 
 
 def keys(catalog: Catalog, use_blocks: bool) -> list[Check]:
@@ -131,7 +134,7 @@ def _temporary_server() -> Iterator[None]:
     if settings.api.url is not None:
         yield
         return
-    patience_s = settings.server.ephemeral.startup_timeout_seconds
+    patience_s = max(settings.server.ephemeral.startup_timeout_seconds, START_S)
     api = use_temporary_server(settings.to_environment_variables(exclude_unset=True), patience_s)
     with temporary_settings({PREFECT_API_URL: api}):
         yield
