@@ -22,6 +22,8 @@ UNDERSTANDING: Final = "understanding"
 ASSIGNMENT: Final = "assignment"
 ASSISTANT: Final = "assistant"
 """Speaker of a play without conversation."""
+_GENDERS: Final = frozenset({"women", "men"})
+"""Groups of people to whom pronouns of a gender refer."""
 _ALONE: Final = frozenset({"alone", UNDERSTANDING})
 """Rounds without interaction."""
 _PLAY: Final = ("run_id", "cell_id", "template_id", "case_id", "language", "oracle_type", "facets")
@@ -102,7 +104,8 @@ class _Question:
             return _judge_presence(text, withheld, facets, self.language)
         me = None if self.speaker == ASSISTANT else self.speaker
         tasks, people = [one["text"] for one in facets["tasks"]], [one["name"] for one in facets["people"]]
-        scene = Scene(tasks, people, facets["question"], me)
+        women = {one["name"]: one["group"] == "women" for one in facets["people"] if one.get("group") in _GENDERS}
+        scene = Scene(tasks, people, facets["question"], me, women)
         return _describe_assignment(read_assignment(text, scene, self.language, withheld=withheld))
 
 

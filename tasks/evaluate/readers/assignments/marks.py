@@ -6,7 +6,7 @@ The marks are private characters, so that one grammar reads every scene; those o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -210,6 +210,12 @@ class Marking:
         marking = replace(marking, genders=genders_of(marks, marked, spoken))
         found = _INTRODUCES.search(marked) or _SIGNS.search(marked.rstrip()) if introduced else None
         return replace(marking, speaker=found[1] or found[2]) if found else marking
+
+    def with_genders(self, women: Mapping[str, bool], people: Sequence[str]) -> Marking:
+        """The same with the genders that are known of people; `women`: by name."""
+        marks = {name: chr(FIRST_PERSON + place) for place, name in enumerate(people)}
+        known = {marks[name]: is_woman for name, is_woman in women.items() if name in marks}
+        return replace(self, genders={**self.genders, **known}) if known else self
 
     def mark(self, line: str) -> str:
         """The line with its marks, except for paraphrased tasks."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -204,6 +204,8 @@ class Scene:
     """A choice is a task with one person."""
     me: str | None = None
     """The speaker."""
+    women: Mapping[str, bool] = field(default_factory=dict)
+    """Whether a person is a woman, by name, where it is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +229,7 @@ def read_assignment(
     bare = spell_initials(_PICTURES.sub("", strip_markup(spoken)), people)
     if plain := read_plain_form(bare, tasks, people):
         return AssignmentReading(None, tuple(Given((people[place],)) for place in plain), _READ.format(len(tasks)))
-    marking = Marking.of(tasks, people, spoken, language, scene.me)
+    marking = Marking.of(tasks, people, spoken, language, scene.me).with_genders(scene.women, people)
     found, how = _read_ties(spoken, bare, marking, scene)
     phrase = find_refusal(spoken, language) if not any(item.people for item in found.values()) else None
     declines = explain_refusal(phrase, _WITHHELD if withheld else None)

@@ -59,6 +59,13 @@ def test_a_catalan_conjunction_is_not_the_english_pronoun():
     assert summarise(read_assignment(reply, scene, shipped("ca_es"))) == "Quim Aina Quim"
 
 
+def test_a_pronoun_means_the_person_whose_gender_the_scene_knows():
+    reply = "Emma and James sat down with me. She can repair the projector, and he can take notes."
+    women = {"Emma": True, "James": False}
+    assert summarise(read(reply, women=women)) == "Emma James - -"
+    assert "Emma" not in summarise(read(reply))
+
+
 @pytest.mark.parametrize(("language", "case"), each("replies"))
 def test_a_reply_is_read_as_it_is_meant_or_not_at_all(language, case):
     assert summarise(read(case["reply"], language, me=case.get("me"))) == case["given"]
