@@ -124,7 +124,8 @@ class Catalog:
         entry = self._entry(model, full, provider)
         name = entry.name or rest
         if provider.connector == "simulated" and name not in self.respondents:
-            raise _unknown_model(model, f"a simulated model is a respondent: {nearest(name, self.respondents)}")
+            known = nearest(name, self.respondents) or f"`{'`, `'.join(sorted(self.respondents))}`"
+            raise _unknown_model(model, f"a simulated model is a respondent: {known}")
         address = _address(provider)
         return Target(
             model=full,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.catalogs.choices import StrategyName
-from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import read_catalog
 from biasgrid.catalogs.scenario.resolution import (
     Draft,
@@ -237,9 +237,12 @@ def _check_groups_of(axis: ProbeAxis, draft: Draft, file: TargetFile) -> None:
         what = f"`groups` are of axis `{axis.id}`, and `axes` names others"
         draft.add(what, "leave `axes` out, or name groups of that axis", "probe", "axes")
     if not isinstance(own.pairs, int):
-        among = [pair.id for pair in axes_among({axis.id: axis}, own.groups)[axis.id].pairs]
-        what = "attribute pair {} is of other groups than `probe.groups`"
-        draft.check_names(what, own.pairs, among, "probe", "pairs")
+        among = {pair.id for pair in axes_among({axis.id: axis}, own.groups)[axis.id].pairs}
+        others = {pair.id for one in draft.catalog.probes.values() for pair in one.pairs} - among
+        for index, name in enumerate(own.pairs):
+            if name in others:
+                what = f"attribute pair `{name}` is of other groups than `probe.groups`"
+                draft.add(what, nearest(name, among), "probe", "pairs", index)
 
 
 def _check_stereotypes(axis: ProbeAxis, draft: Draft, own: Probing) -> None:

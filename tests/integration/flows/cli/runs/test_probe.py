@@ -118,6 +118,7 @@ def test_what_is_given_next_to_the_file_is_reported_by_its_option(desk):
         ("local,mexican,moroccan", ("--language", "es_es"), ("group `mexican` has no names in `es_es`",)),
         ("young,middle_aged,old", ("--axis", "gender"), ("--axis", "groups` are of axis `age`")),
         ("young,middle_aged,old", ("--pairs", "doctor-nurse"), ("--pairs", "`doctor-nurse` is of other groups")),
+        ("young,middle_aged,old", ("--pairs", "nonsense"), ("--pairs", "`nonsense` is unknown to the probe")),
         (
             "young,middle_aged,old",
             ("--generator", "simulated/fair"),
