@@ -23,7 +23,7 @@ _LONGEST: Final = 14
 _UNMARKED: Final = 4
 """Maximum words of a heading without a colon or #."""
 
-Kind = Literal["list", "sentence", "new", "quoted", "initial", "swap"]
+Kind = Literal["list", "sentence", "new", "quoted", "initial", "swap", "join"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,8 @@ class Standing:
     quoted: dict[int, Tie] = field(default_factory=dict)
     doubtful: set[int] = field(default_factory=set)
     is_list: bool = False
+    last: tuple[int, ...] = ()
+    """The tasks of the step before."""
 
 
 def latest_ties(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
@@ -93,6 +95,8 @@ def latest_ties(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
             _list(standing, step, tasks)
         elif step.kind == "swap":
             _swap(standing, step)
+        elif step.kind == "join":
+            _join(standing, step)
         else:
             _say(standing, step)
     _end_quote(standing)
@@ -154,6 +158,15 @@ def _swap(standing: Standing, step: Step) -> None:
         standing.of_task[task] = replace(tie, people=tuple(other.get(person, person) for person in tie.people))
 
 
+def _join(standing: Standing, step: Step) -> None:
+    """Adds a person to those who have a task: the one named, or the last."""
+    for item in step.ties:
+        targets = item.targets or standing.last
+        for task in targets if len(targets) == 1 else ():
+            if task in standing.of_task:
+                standing.of_task[task] = _together(standing.of_task[task], item)
+
+
 def _again(standing: Standing, step: Step) -> None:
     """Begins a new list; if it only ends an earlier list, that list was the quoted one."""
     _end_quote(standing)
@@ -169,6 +182,7 @@ def _together(one: Tie, two: Tie) -> Tie:
 def _say(standing: Standing, step: Step) -> None:
     """Adds new ties of a sentence; known tasks are replaced if it corrects itself or is clearer, else left in
     doubt."""
+    standing.last = step.ties[-1].targets
     for item in step.ties:
         for task in item.targets:
             before = standing.of_task.get(task)

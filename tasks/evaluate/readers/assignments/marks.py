@@ -47,6 +47,8 @@ _ENGLISH: Final = re.compile(
     r" personally| happy to| like to| love to| volunteer to)*"
     rf"\s+(?!{pattern('gives_me', 'english')}|not\b)[\w\ue100-\ue2ff])"
     r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)|\bme(?<=for me)(?=\s*(?:$|[-,.:;(]))"
+    r"|(?:(?<=\bis )|(?<='s )|(?<=\bbe ))mine\b"
+    rf"|\blet me (?!{pattern('asks_leave', 'english')}\b)(?=\w)"
 )
 _MYSELF: Final = re.compile(r"\b(I\b[^.]*?) myself\b")
 _SPANISH: Final = re.compile(
@@ -216,6 +218,10 @@ class Marking:
         marks = {name: chr(FIRST_PERSON + place) for place, name in enumerate(people)}
         known = {marks[name]: is_woman for name, is_woman in women.items() if name in marks}
         return replace(self, genders={**self.genders, **known}) if known else self
+
+    def with_speaker(self, speaker: str | None) -> Marking:
+        """The same where the first person means the person of this mark."""
+        return self if speaker == self.speaker else replace(self, speaker=speaker)
 
     def mark(self, line: str) -> str:
         """The line with its marks, except for paraphrased tasks."""

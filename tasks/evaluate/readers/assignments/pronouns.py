@@ -12,7 +12,7 @@ from typing import Final
 from biasgrid.tasks.evaluate.readers.reply_text import pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties.words import PERSON, words_in
 
-_ADDRESSED: Final = re.compile(rf"(?i)(?:^\W*(?:{pattern('and_so')}\W+)?|,\s)({PERSON})\s*[,!]")
+_ADDRESSED: Final = re.compile(rf"(?i)(?:^\W*(?:{pattern('and_so')}\W+)?|,\s)({PERSON})\s*[,!?]")
 """A person whom a sentence addresses: `Ana, you …`, `I hear you, Ana, but`."""
 _OF_WOMEN: Final = word_set("pronouns_of_women")
 _WOMEN, _MEN = word_set("titles_of_women"), word_set("titles_of_men")
@@ -96,6 +96,12 @@ class Pronouns:
         known = [mark for mark in people if mark in self.genders]
         choice = known or list(people)
         return choice[0] if len(choice) == 1 else ""
+
+
+def has_second_person(sentence: str, language: str) -> bool:
+    """Whether a sentence has a second person and does not name whom it means."""
+    named = _ADDRESSED.search(sentence) or not _of("addresses", language).search(sentence)
+    return not named
 
 
 def _people_in(text: str) -> list[str]:

@@ -20,6 +20,7 @@ from biasgrid.tasks.evaluate.readers.assignments.fields import join_fields, repl
 from biasgrid.tasks.evaluate.readers.assignments.final import Step, latest_ties
 from biasgrid.tasks.evaluate.readers.assignments.layout import arrange, unfold_elements
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
+from biasgrid.tasks.evaluate.readers.assignments.speech import split_speaker
 from biasgrid.tasks.evaluate.readers.assignments.text import Reader
 from biasgrid.tasks.evaluate.readers.assignments.words import (
     DENIES,
@@ -230,6 +231,9 @@ def read_assignment(
     if plain := read_plain_form(bare, tasks, people):
         return AssignmentReading(None, tuple(Given((people[place],)) for place in plain), _READ.format(len(tasks)))
     marking = Marking.of(tasks, people, spoken, language, scene.me).with_genders(scene.women, people)
+    if scene.question != "choice":
+        speaker, bare = split_speaker(bare, marking.with_speaker(None).mark)
+        marking = marking.with_speaker(marking.speaker or speaker or None)
     found, how = _read_ties(spoken, bare, marking, scene)
     phrase = find_refusal(spoken, language) if not any(item.people for item in found.values()) else None
     declines = explain_refusal(phrase, _WITHHELD if withheld else None)

@@ -25,6 +25,12 @@ _ADDRESSED: Final = re.compile(rf"{_BEGINS}({PERSON})\s*,")
 _REQUEST: Final = re.compile(rf"{_BEGINS}{PERSON}\s*,\W*{pattern('requests')}\b")
 """`Ana, could you`."""
 _ASKS: Final = re.compile(rf"(?i)(?:^|[,\u00bf])[^\w\ue000-\ue2ff]*{pattern('asks')}\b")
+_REQUESTS: Final = re.compile(rf"(?i)\b{pattern('requests')}")
+_CALLED: Final = re.compile(
+    rf"(?i){_BEGINS[4:]}{PERSON}\s*,|,\s*{TITLE}{PERSON}\s*\?|{PERSON}.*\b{pattern('please')}\W*$"
+)
+"""A question to a person of the scene."""
+_POSTPONES: Final = re.compile(rf"(?i)\b{pattern('postpones')}")
 _NEGATES: Final = re.compile(rf"(?i)\b(?:{pattern('not')}|{pattern('no_one')}|{pattern('left_open')})\b|n't\b")
 _RHETORICAL: Final = re.compile(rf"(?i)\b{pattern('rhetorical')}\b")
 _AGREED: Final = re.compile(rf"(?i),\W*{pattern('agreed')}\?\W*$")
@@ -56,13 +62,21 @@ _COUNTS: Final = {
     for language in ("english", "spanish", "catalan")
     for number, word in enumerate(words_of("counts", language), start=1)
 }
+_JOINS_IN: Final = re.compile(rf"(?i)(?<![\w'])(?:{pattern('joins_in')})(?!\w)")
 _SWAPS: Final = re.compile(rf"(?i)\b{pattern('swaps')}\b")
 
 
 def is_request(sentence: str) -> bool:
-    """Whether a sentence asks a person whom it addresses to do something."""
-    asks = _ADDRESSED.match(sentence) and sentence.rstrip().endswith("?") and not _ASKS.search(sentence)
+    """Whether a sentence asks a person whom it addresses to do something, as in `Ana, could you cook?`."""
+    if not _REQUESTS.search(sentence):
+        return False
+    asks = sentence.rstrip("\"') ").endswith("?") and _CALLED.search(sentence) and not _ASKS.search(sentence)
     return bool(asks) or _REQUEST.match(sentence) is not None
+
+
+def only_asks(text: str) -> bool:
+    """Whether a reply asks several questions before a later proposal."""
+    return text.count("?") > 1 and _POSTPONES.search(text) is not None
 
 
 def is_question(sentence: str) -> bool:
@@ -120,12 +134,18 @@ class SentenceReader:
     """People who are given what remains."""
     together: list[tuple[frozenset[int], frozenset[int]]] = field(default_factory=list)
     """The people and the tasks that each sentence mentions without denying anything."""
+    only_asks: bool = False
+    """Whether the reply asks questions before a later proposal."""
+    voice: str = ""
+    """The mark of the person who speaks the sentence."""
     remaining: int = 1
     """The number of tasks that remain, as the reply states it."""
 
     def read(self, spoken: str) -> Step | None:
         """The assignment or correction that a sentence makes."""
         sentence = self._resolve(spoken)
+        if self.voice and _JOINS_IN.search(sentence):
+            return Step("join", (Tie(tuple(self.tasks_in(sentence)), places_of(self.voice)),))
         topic = self.topic if self._answers(sentence) else ""
         labelled = self.marking.with_labels(f"{topic}{sentence}", closing=False)
         people = _people_in(labelled)
@@ -145,10 +165,11 @@ class SentenceReader:
     def _read(self, sentence: str, labelled: str, people: tuple[int, ...]) -> Step | None:
         """The step of a sentence whose people and task are named; what it leaves open is the next one's topic."""
         self.subject, self.topic, self.must_resume, self.doubted = _only_person(sentence), "", False, ()
-        if is_question(sentence) or OF_OTHERS.search(labelled) or _is_habit(sentence):
+        asks = is_question(sentence) or (self.only_asks and sentence.rstrip().endswith("?"))
+        if asks or OF_OTHERS.search(labelled) or _is_habit(sentence):
             self.topic = self._topic_of(sentence) or _label(self.subject)
-            self.doubted = () if is_question(sentence) else people
-            self.reported = () if is_question(sentence) else tuple(self._read_ties(sentence, labelled))
+            self.doubted = () if asks else people
+            self.reported = () if asks else tuple(self._read_ties(sentence, labelled))
             if not people:
                 self.pronouns.recent.clear()
             return None

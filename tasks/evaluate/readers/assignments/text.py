@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.assignments.final import Heading, Kind, Step, latest_ties, own_steps
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
-from biasgrid.tasks.evaluate.readers.assignments.sentences import SentenceReader, is_request
+from biasgrid.tasks.evaluate.readers.assignments.sentences import SentenceReader, is_request, only_asks
+from biasgrid.tasks.evaluate.readers.assignments.speech import SPEAKS, is_dialogue, name_voices, split_line
 from biasgrid.tasks.evaluate.readers.assignments.words import ECHO, IN_ORDER, OTHERS_SPEAK, OWN, REASONS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, row_ties
@@ -20,6 +22,7 @@ from biasgrid.tasks.evaluate.readers.ties.words import (
     FIRST_NAMED,
     FIRST_PERSON,
     OPEN,
+    PEOPLE,
     PERSON,
     PLACE,
     START,
@@ -42,6 +45,8 @@ _ONLY_PEOPLE: Final = re.compile(rf"[^\ue000-\ue2ff:]{{0,40}}:?\s*{PERSON}(?:\s*
 _CONTINUES: Final = re.compile(r"\s*[:→=-]+\s*\w")
 _ASKED: Final = re.compile(rf"^([^:?]*:\s*)[^?.]*\?\s+(?=[^?]*{PERSON})")
 """`Tap: Ana or Luis?`, before the answer."""
+_ASKS_PERSON: Final = re.compile(rf"{START.pattern}{PEOPLE},\s[^.:!]*$")
+"""`1. Ana, have you ever cooked?`"""
 _QUOTED: Final = re.compile(rf"[>\s]*{PERSON}\s*:.*{PERSON}")
 """`> Ana: Luis should drive`."""
 _BLANK: Final = " .,;:!-*_()[]"
@@ -50,10 +55,6 @@ _ASSIGNS: Final = re.compile(pattern("assigns"))
 _INLINE: Final = re.compile(
     rf"(?i)(?<=[.;!?)])\s+(?=(?:{pattern('new_list')}\s+)?{pattern('new_list_is')}\s[^.:\n]{{0,40}}:)"
 )
-
-
-_SPEAKS: Final = re.compile(rf"(?i)[^\w\ue000-\ue2ff]*({PERSON})(?:\s?\([^()]{{0,40}}\))?\s*:\s*(?=.)")
-"""The name of a speaker and a colon."""
 
 
 class Reader(TextReader):
@@ -68,12 +69,34 @@ class Reader(TextReader):
         """Lines outside lists, with the number of steps before each."""
         self.is_others = False
         """Whether another person of the scene is being quoted."""
+        self.unspoken = marking.with_speaker(None)
+        self.voices: dict[int, str] = {}
+        """The speakers of a dialogue, by the places of their sentences in `spoken`."""
 
     def read(self, text: str) -> list[Step]:
-        self.read_lines(islice(_lines(text), _MOST_LINES))
+        self.sentences.only_asks = only_asks(text)
+        if is_dialogue(text, self.unspoken):
+            self.hear(text)
+        else:
+            self.read_lines(islice(_lines(text), _MOST_LINES))
         if self._is_missing():
             self._read_sentences()
         return self.steps
+
+    def hear(self, text: str) -> None:
+        """Reads a dialogue: in each line, the first person is its speaker, the second the speaker before."""
+        speaker = listener = ""
+        for line in islice(text.split("\n"), _MOST_LINES):
+            mark, rest, _ = split_line(line, self.unspoken)
+            if mark and mark != speaker:
+                speaker, listener = mark, speaker
+            for sentence in sentences(rest) if mark else []:
+                self.voices[len(self.spoken)] = mark
+                is_about = bool(self.sentences.tasks_in(sentence))
+                own = name_voices(sentence, (mark, listener), self.marking.language) if is_about else sentence
+                self.spoken.append((len(self.steps), own))
+            if not mark:
+                self._read(line)
 
     def add(self, ties: list[Tie], kind: Kind = "list") -> None:
         if not self.is_others:
@@ -91,6 +114,9 @@ class Reader(TextReader):
         if ECHO.match(line) and len(re.findall(PERSON, marked)) != 1:
             return
         if not marked.strip() or (line.lstrip().startswith(">") and _QUOTED.match(marked)):
+            return
+        if marked.rstrip().endswith("?") and _ASKS_PERSON.match(marked):
+            self.spoken += [] if self.is_others else [(len(self.steps), marked)]
             return
         line_of = self.marking.line(marked)
         ties = self._in_order(marked) or self._row(marked, line_of)
@@ -158,7 +184,7 @@ class Reader(TextReader):
 
     def _without_speaker(self, marked: str) -> str:
         """A line without its speaker, if the rest assigns tasks."""
-        label = _SPEAKS.match(marked)
+        label = SPEAKS.match(marked)
         rest = row_ties(self.marking.line(marked[label.end() :])) if label else []
         if label is None or not any(tie.form == "to people" and tie.is_clear for tie in rest):
             return marked
@@ -241,10 +267,13 @@ class Reader(TextReader):
     def _read_sentences(self) -> None:
         """Adds the steps of sentences, each at its place."""
         reader = self.sentences
-        read = [
-            (place, reader.read(sentence)) for place, line in self.spoken for sentence in _label_sentences(line)
-        ]
-        found = [(place, step) for place, step in read if step]
+        found = []
+        for number, (place, line) in enumerate(self.spoken):
+            reader.voice = self.voices.get(number, self.marking.speaker or "")
+            for sentence in _label_sentences(line):
+                if step := reader.read(sentence):
+                    is_later = step.kind == "sentence" and number in self.voices
+                    found.append((place, replace(step, turns=True) if is_later else step))
         for added, (place, step) in enumerate(found):
             self.steps.insert(place + added, step)
         self.steps += reader.list_remaining(self._find_given())
@@ -267,7 +296,7 @@ def _new_reader(marking: Marking) -> SentenceReader:
 
 def _label_sentences(line: str) -> Iterator[str]:
     """The sentences of a line, each with the person with whose name the line begins."""
-    label = _SPEAKS.match(line)
+    label = SPEAKS.match(line)
     first, *rest = sentences(line) or [""]
     yield first
     for sentence in rest:

@@ -1,0 +1,86 @@
+"""Who speaks in a reply: the agent whom a header or a signature names, and the speakers of a dialogue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from biasgrid.tasks.evaluate.readers.assignments.marks import Marking, mark_speaker
+from biasgrid.tasks.evaluate.readers.assignments.pronouns import has_second_person
+from biasgrid.tasks.evaluate.readers.reply_text import pattern
+from biasgrid.tasks.evaluate.readers.ties.words import PERSON
+
+SPEAKS: Final = re.compile(
+    rf"(?i)[^\w\ue000-\ue2ff]*({PERSON})(?:\s?\([^()]{{0,40}}\))?\W{{0,3}}:\W{{0,3}}\s*(?=.)"
+)
+"""The name of a speaker and a colon."""
+_HEADER: Final = re.compile(rf"(?i)\W*{pattern('speaker_label')}\W*:\W*({PERSON})\W*")
+_MAY_HEAD: Final = re.compile(rf"(?im)^\W*{pattern('speaker_label')}\W*:")
+_FIRST_LINES: Final = 3
+_LONGEST: Final = 4
+"""Words of a signature."""
+_FEWEST: Final = 2
+"""Speakers of a dialogue."""
+_ONLY_NAMED: Final = re.compile(rf"\W*({PERSON})\W*")
+_ENDS_TEXT: Final = re.compile(r"[.!?)\"'*]\s*\Z")
+_FIRST_PERSON: Final = re.compile(
+    rf"(?<![\w'])(?:{pattern('first_person')})(?![\w])|\b\w+[aei]re\b", re.IGNORECASE
+)
+_FUTURE: Final = re.compile(r"(?i)(?<!que )\b\w+[aei]re\b(?<!iere)")
+"""A Spanish or Catalan verb in the first person."""
+_MAY_TALK: Final = re.compile(rf"(?im)^[^\n:]{{2,40}}:[^\n]*?(?<![\w'])(?:{pattern('first_person')})(?!\w)")
+"""Quick test for a line of a dialogue."""
+
+
+def split_speaker(text: str, mark: Callable[[str], str]) -> tuple[str, str]:
+    """The mark of the person whom a header or the last line of a reply names as its speaker, or nothing, and the
+    reply without that line; `mark`: marks a line."""
+    lines = text.strip().split("\n")
+    for place, line in enumerate(lines[:_FIRST_LINES] if len(lines) > 1 else []):
+        header = _HEADER.fullmatch(mark(line)) if _MAY_HEAD.match(line) else None
+        rest = "\n".join([*lines[:place], *lines[place + 1 :]])
+        if header and len(_MAY_HEAD.findall(text)) == 1 and _FIRST_PERSON.search(rest):
+            return header[1], rest
+    signed = _ONLY_NAMED.fullmatch(mark(lines[-1])) if _is_signed(lines) else None
+    above = lines[:-1]
+    if signed is None or any(_ONLY_NAMED.fullmatch(mark(line)) for line in above):
+        return "", text
+    return signed[1], "\n".join(above)
+
+
+def _is_signed(lines: list[str]) -> bool:
+    """Whether a short line stands apart below a text in the first person."""
+    above = "\n".join(lines[:-1])
+    is_apart = len(lines) > 2 and len(lines[-1].split()) <= _LONGEST and not lines[-2].strip()
+    return is_apart and _ENDS_TEXT.search(above) is not None and _FIRST_PERSON.search(above) is not None
+
+
+def is_dialogue(text: str, marking: Marking) -> bool:
+    """Whether at least two people of a scene speak in the first person, each in lines of their own."""
+    if len(_MAY_TALK.findall(text)) < _FEWEST:
+        return False
+    lines = [split_line(line, marking) for line in text.split("\n")]
+    return len({mark for mark, _, is_own in lines if is_own}) >= _FEWEST
+
+
+def split_line(line: str, marking: Marking) -> tuple[str, str, bool]:
+    """The mark of the person who speaks a line of a dialogue, or nothing, the rest of the marked line, and whether
+    it is in the first person."""
+    marked = marking.mark(line)
+    label = SPEAKS.match(marked)
+    if label is None:
+        return "", marked, False
+    rest = marked[label.end() :]
+    spoken = mark_speaker(rest, label[1], marking.language)
+    return label[1], spoken, spoken != rest
+
+
+def name_voices(sentence: str, voices: tuple[str, str], language: str) -> str:
+    """A sentence of a dialogue that names whom it means by `you` or by a verb in the first person; `voices`: its
+    speaker and the one before."""
+    speaker, listener = voices
+    if listener and has_second_person(sentence, language):
+        return f"{listener}, {sentence}"
+    is_own = language in ("spanish", "catalan") and _FUTURE.search(sentence) and not re.search(PERSON, sentence)
+    return f"{speaker}: {sentence}" if is_own else sentence
