@@ -4,7 +4,17 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from biasgrid.catalogs.importers import bbq, crows_pairs, esbbq, iat, interactions, kobbq, langbite, responses
+from biasgrid.catalogs.importers import (
+    bbq,
+    crows_pairs,
+    esbbq,
+    iat,
+    interactions,
+    kobbq,
+    langbite,
+    responses,
+    stereoset,
+)
 from biasgrid.catalogs.importers.result import Imported
 from biasgrid.catalogs.loading.langbite import COLUMNS as LANGBITE
 from biasgrid.catalogs.loading.tables import read_table
@@ -19,10 +29,11 @@ FORMATS: Final[dict[str, Importer]] = {
     "kobbq": kobbq.read,
     "crows-pairs": crows_pairs.read,
     "iat": iat.read,
+    "stereoset": stereoset.read,
     "interactions": interactions.read,
     "responses": responses.read,
 }
-BENCHMARKS: Final = ("bbq", "esbbq", "kobbq", "crows-pairs", "iat")
+BENCHMARKS: Final = ("bbq", "esbbq", "kobbq", "crows-pairs", "iat", "stereoset")
 COLUMNS: Final = (
     ("langbite", LANGBITE),
     ("crows-pairs", crows_pairs.COLUMNS),
@@ -42,6 +53,8 @@ def looks_like(text: str) -> str | None:
             return "bbq"
         if {"instance_id", "answer_info"} <= keys:
             return "esbbq"
+        if keys == {"version", "data"}:
+            return "stereoset"
         if keys & {"aiModels", "llms", "nTemplates"}:
             return "langbite"
         has_both = keys & set(responses.PROMPTS) and keys & {*responses.REPLIES, "choices"}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BaseModel, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 from pydantic_core import PydanticKnownError
@@ -19,8 +19,8 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.base import Frozen
 
 GROUP = "biasgrid.oracles"
-Role = Literal["biased", "counter", "unknown"]
-"""What choosing an answer means: it follows the stereotype, goes against it, or takes no side."""
+Role = Literal["biased", "counter", "unknown", "unrelated"]
+"""What choosing an answer means: it follows the stereotype, goes against it, takes no side, or makes no sense."""
 Match = Literal["start", "anywhere"]
 Rule = Literal["meaning", "langbite", "both"]
 Answers = Literal["listed", "number", "letter", "pairs", "own"]
@@ -248,7 +248,7 @@ def _needs_choices(oracle: Oracle) -> None:
     roles = {choice.role for choice in oracle.choices}
     if len(oracle.choices) < 2:
         raise ValueError("choice needs at least two `choices`")
-    if not roles & set(oracle.expected) or not set(oracle.expected) <= {"biased", "counter", "unknown"}:
+    if not roles & set(oracle.expected) or not set(oracle.expected) <= set(get_args(Role)):
         raise ValueError("choice needs in `expected` the role of one of its choices")
 
 

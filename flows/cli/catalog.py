@@ -84,7 +84,7 @@ class ImportFormat(StrEnum):
     langbite, bbq, esbbq, kobbq = "langbite", "bbq", "esbbq", "kobbq"
     iat, responses = "iat", "responses"
     interactions, assignments = "interactions", "assignments"
-    crows_pairs = "crows-pairs"
+    crows_pairs, stereoset = "crows-pairs", "stereoset"
 
 
 @app.callback()

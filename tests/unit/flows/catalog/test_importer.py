@@ -7,7 +7,6 @@ import asyncio
 import json
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -16,18 +15,12 @@ import polars as pl
 import pytest
 
 from biasgrid.catalogs.loading.catalog import load_catalog
-from biasgrid.catalogs.scenario.scenario import Overrides, resolve
 from biasgrid.flows.catalog.importer import import_files
 from biasgrid.tasks.connectors.api import Message, Parameters, Request
-from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.providers.replay import Replay, read_recording
-from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells
-from biasgrid.tasks.generate.cases import land_cases
-from biasgrid.tasks.generate.instantiate import instances
-from biasgrid.tasks.prompt.prompt import prompt_cell
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import begin_run, record_planned
+from support.imported_benchmarks import record, run_scenario
 
 RATE = 0.3
 LOPSIDED: dict[str, Any] = {
@@ -87,33 +80,11 @@ def scores(tmp_path: Path, overlay: Callable[..., Path]) -> Scores:
         done = import_files(format_name, [file], tmp_path / "imported", force=True)
         scenario = next(path for path in done.written.values() if path.name.endswith(".scenario.yaml"))
         lake = Lake.open(tmp_path / "data")
-        asyncio.run(_run(lake, scenario, model))
+        asyncio.run(run_scenario(lake, scenario, model))
         build(lake)
         return query(lake, f"from marts.{mart}").to_dicts()
 
     return run
-
-
-async def _run(lake: Lake, scenario: Path, model: str) -> None:
-    resolved = resolve(scenario, Overrides(models=[model]))
-    catalog, settings = resolved.catalog, resolved.settings
-    run = begin_run(lake, resolved.given, resolved.as_json(), catalog.hashes, settings.seed)
-    rows = []
-    async with ModelPool(catalog) as model_pool:
-        for requirement in resolved.requirements:
-            frame = instances(requirement, requirement.languages[0], catalog, settings)
-            cells = land_cases(lake, run.run_id, frame, resolved.targets.values(), settings, catalog)
-            record_planned(lake, run.run_id, cells)
-            rules = requirement.model_dump(include={"tolerance", "delta", "refusals", "max_refusals"})
-            keys = {"run_id": run.run_id, "evaluation_id": run.run_id, "recorded_at": datetime.now(UTC)}
-            named = {"requirement": requirement.name, "concern": requirement.concern}
-            rows.append({**keys, **named, **rules, "coverage": settings.coverage})
-            for cell in cells.to_dicts():
-                cases = lake.read("cases", run.run_id, cell["cell_id"])
-                await prompt_cell(lake, cases, resolved.targets[cell["model"]], model_pool, retries=0)
-                await evaluate_cells(lake, run.run_id, [cell["cell_id"]], Evaluation(run.run_id, catalog))
-    lake.write("criteria", run.run_id, run.run_id, pl.DataFrame(rows))
-    run.record(lake, "completed")
 
 
 def near(value: float, truth: float, count: int) -> bool:
@@ -137,19 +108,6 @@ def test_bbqs_scores_are_the_rate_of_the_respondent(scores, tmp_path):
     assert found["all", "ambig"]["bias_score"] == ambiguous["bias_score"]
 
 
-def record(file: Path, scenario: Path, answers: dict[str, str]) -> str:
-    """A model that plays back these answers to items, by their id."""
-    resolved = resolve(scenario)
-    asked = pl.concat(
-        instances(requirement, "en_us", resolved.catalog, resolved.settings)
-        for requirement in resolved.requirements
-    )
-    replies = [answers[name.rsplit("-", 1)[1]] for name in asked["template"]]
-    model = pl.lit("recorded/model").alias("model")
-    asked.select(pl.col("text").alias("prompt"), pl.Series("response", replies), model).write_parquet(file)
-    return f"replay/{file}"
-
-
 @pytest.mark.drill
 @pytest.mark.skipif("BIASGRID_BBQ" not in os.environ, reason="BIASGRID_BBQ names no folder with items of BBQ")
 def test_published_predictions_have_the_published_scores(scores, tmp_path):
@@ -159,7 +117,8 @@ def test_published_predictions_have_the_published_scores(scores, tmp_path):
     written = import_files("bbq", [folder / "age.jsonl"], tmp_path / "imported").written
     lines = (folder / "age.predictions.jsonl").read_text(encoding="utf-8").splitlines()
     answers = {str(one["example_id"]): one["prediction"] for one in map(json.loads, lines)}
-    model = record(tmp_path / "recorded.parquet", written["age.scenario.yaml"], answers)
+    scenario = written["age.scenario.yaml"]
+    model = record(tmp_path / "recorded.parquet", scenario, lambda name: answers[name.rsplit("-", 1)[1]])
     found = {row["condition"]: row for row in scores("bbq", folder / "age.jsonl", "bbq_bias_scores", model)}
     for condition, expected in published.items():
         shown = {name: found[condition][name] for name in expected}
