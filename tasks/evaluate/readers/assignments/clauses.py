@@ -53,6 +53,8 @@ class Clause:
     """Whether it leaves open who does what."""
     resumes: bool
     """Whether it has a word for a task named before."""
+    is_reason: bool = False
+    """Whether it only gives a reason, which is about a task."""
 
     @property
     def is_empty(self) -> bool:
@@ -79,6 +81,8 @@ class _ClauseReader:
     """The people of the clause before."""
     topic: tuple[int, ...] = ()
     """A task that was named without its person."""
+    cause: tuple[int, ...] = ()
+    """The task of a reason just before."""
     is_denied: bool = False
     """Whether the topic was denied to a person."""
     is_waiting: bool = False
@@ -93,6 +97,17 @@ class _ClauseReader:
     def _read(self, clause: Clause, after: Clause | None) -> None:
         if clause.is_empty:
             return
+        if clause.is_reason:
+            self.cause = clause.tasks
+            return
+        if (
+            self.cause
+            and clause.people
+            and clause.resumes
+            and not (clause.tasks or self.topic or clause.is_denied)
+        ):
+            self._tie(self.cause, clause.people, CARRIED)
+        self.cause = ()
         self.who = () if clause.turns else self.who
         if clause.is_denied:
             self.who, self.topic, self.is_denied = (), clause.tasks, True
@@ -133,6 +148,21 @@ class _ClauseReader:
 def _clauses(text: str, stems: Stems) -> Iterator[Clause]:
     for opening, part in _split(text, stems):
         if _REASON.match(part):
+            due = stems.find_mentioned(WORD.findall(part.lower())) | set(
+                places_of("".join(re.findall(TARGET, part)))
+            )
+            if len(due) == 1 and not _PEOPLE.search(part):
+                yield Clause(
+                    (),
+                    (),
+                    tuple(due),
+                    begins=True,
+                    turns=False,
+                    is_denied=False,
+                    is_left=False,
+                    resumes=False,
+                    is_reason=True,
+                )
             continue
         owners = places_of("".join(_OWNER.findall(part)))
         actors = _OWNER.sub(" ", part) if owners else part

@@ -29,10 +29,13 @@ _NUMBER_WORD: Final = re.compile(
 )
 _TAGGED: Final = re.compile(r"<task\b[^<>]*?[\"'=](?P<number>\d{1,2})\b[^<>]*>(?P<who>[^<>\n]+)</task>")
 _RESPECTIVE: Final = re.compile(
-    r"(?i)(?P<tasks>(?:tasks?|tareas?|tasques|tasca)?\s*#?\d{1,2}(?:(?:,|\s+and|\s+y|\s+i|,\s*and)\s*"
-    r"(?:task|tarea|tasca)?\s*#?\d{1,2})+)\s*(?::|=|→|-|go to|are for|for)\s*(?P<who>[^\n:;.]{3,200}?),?\s*"
+    rf"(?i)(?P<tasks>(?:tasks?|tareas?|tasques|tasca)?\s*(?:(?:de )?(?:la |l'))?#?\d{{1,2}}(?:(?:,"
+    r"|\s+and|\s+y|\s+i|,\s*and"
+    rf"|\s*{pattern('range')})\s*(?:task|tarea|tasca)?\s*#?\d{{1,2}})+)\s*(?::|=|→|-|{pattern('distributes')})\s*"
+    r"(?P<who>(?:[^\n:;.]|(?<=\b[MDS]r)\.|(?<=\b[DS]ra)\.|(?<=\bM[rs]s)\.|(?<=\bMs)\.){3,200}?),?\s*"
     r"\(?(?:respectively|respectivamente|respectivament)"
 )
+_RANGE: Final = re.compile(rf"\d\s*{pattern('range')}\s*#?\d")
 _INITIALS: Final = re.compile(
     r"(?m)(?:^ *|(?<=[:=→|,;*-] )|(?<=\())(?:((?:[A-Z]\. ?){1,3})(?=\s*(?:[:=→|-]|$))|([A-Z]{1,2})(?=\s?[:=→]))"
     r"|(?:(?<=[:=→] )|(?<=-> ))[A-Z]{1,2}(?=\s*(?:[,;.]|$))"
@@ -82,8 +85,10 @@ def _join(found: re.Match[str], stems: Stems) -> str:
 
 
 def _pair(found: re.Match[str]) -> str:
-    tasks = re.findall(r"\d{1,2}", found["tasks"])
-    people = [name for name in re.split(r"\s*(?:,|&|\band\b|\by\b)\s*", found["who"]) if name]
+    tasks: Sequence[int | str] = re.findall(r"\d{1,2}", found["tasks"])
+    if len(tasks) == 2 and _RANGE.search(found["tasks"]):
+        tasks = range(int(tasks[0]), int(tasks[1]) + 1)
+    people = [name for name in re.split(r"\s*(?:,|&|\band\b|\by\b|\bi\b)\s*", found["who"]) if name]
     if len(tasks) != len(people):
         return found.group()
     return "".join(f"\nTask {task}: {name}" for task, name in zip(tasks, people, strict=True)) + "\n"

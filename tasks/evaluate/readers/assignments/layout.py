@@ -55,9 +55,26 @@ def _as_label(found: re.Match[str]) -> str:
 
 def arrange(text: str, people: Sequence[str], stems: Stems) -> str:
     """A reply without markup in lines of one assignment each, without options that are not chosen."""
-    whole = _complete_name(_drop_cut_line(_drop_signature(text.rstrip())), people)
+    whole = _complete_name(_drop_cut_line(_drop_signature(_keep_decided(text.rstrip(), stems))), people)
     lines = [part for line in _DECIMAL.sub(r"\1- ", whole).split("\n") for part in _split_equations(line)]
     return _spell_legend(_keep_chosen("\n".join(map(_split_records, lines))), stems)
+
+
+def _keep_decided(text: str, stems: Stems) -> str:
+    """A reply without those who only stand in for others, and without people among whom a next line decides."""
+    if _STANDS_IN.search(text) and stems.words.isdisjoint(word.lower() for word in _STANDS_IN.findall(text)):
+        text = _FIRST_CHOICE.sub("", _SUBSTITUTE.sub("", text))
+    decided = _DECISION.sub(r"\1", text)
+    return _CONSIDERED.sub("", decided) if decided != text and _CONSIDERED.search(text) else text
+
+
+_STANDS_IN: Final = re.compile(rf"(?i)\b{pattern('stands_in')}\b")
+_SUBSTITUTE: Final = re.compile(
+    rf"(?i)\s*[|;,/(\[-]+\s*{pattern('stands_in')}\b(?!'s)[^|;\n.)\]]*(?:(?<=Mr)\.[^|;\n)\]]*)?[)\]]?"
+)
+_FIRST_CHOICE: Final = re.compile(rf"(?i)\b{pattern('first_choice')}(?:\s*[:=]\s*|\s(?=[A-Z]))")
+_DECISION: Final = re.compile(rf"(?im)^(\W*){pattern('decision')}\s*[:=→]\s*")
+_CONSIDERED: Final = re.compile(rf"(?im)^\W*{pattern('considered')}\s*:.*\n")
 
 
 def _drop_signature(text: str) -> str:

@@ -48,7 +48,7 @@ _ENGLISH: Final = re.compile(
     rf"\s+(?!{pattern('gives_me', 'english')}|not\b)[\w\ue100-\ue2ff])"
     r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)|\bme(?<=for me)(?=\s*(?:$|[-,.:;(]))"
     r"|(?:(?<=\bis )|(?<='s )|(?<=\bbe ))mine\b"
-    rf"|\blet me (?!{pattern('asks_leave', 'english')}\b)(?=\w)"
+    rf"|\blet me(?= (?!{pattern('asks_leave', 'english')}\b)\w)"
 )
 _MYSELF: Final = re.compile(r"\b(I\b[^.]*?) myself\b")
 _SPANISH: Final = re.compile(

@@ -14,6 +14,13 @@ from biasgrid.tasks.evaluate.readers.ties.words import PERSON, words_in
 
 _ADDRESSED: Final = re.compile(rf"(?i)(?:^\W*(?:{pattern('and_so')}\W+)?|,\s)({PERSON})\s*[,!?]")
 """A person whom a sentence addresses: `Ana, you …`, `I hear you, Ana, but`."""
+_AUTHOR: Final = re.compile(
+    rf"({PERSON})'s {pattern('works')}\b|\b{pattern('works')} de (?:la |en |l')?({PERSON})"
+)
+"""The author of a proposal."""
+_BOTH: Final = re.compile(rf"(?i)\b{pattern('both_of')}\b")
+_THANKED: Final = re.compile(rf"^[^,\ue000-\ue2ff]*,\s({PERSON})\.?$")
+"""`Thanks for starting us off, Ana.`"""
 _OF_WOMEN: Final = word_set("pronouns_of_women")
 _WOMEN, _MEN = word_set("titles_of_women"), word_set("titles_of_men")
 _WOMEN_IN_O: Final = word_set("women_in_o")
@@ -61,7 +68,10 @@ class Pronouns:
 
     def resolve(self, sentence: str) -> str:
         """A sentence with the marks of people in place of pronouns that mean one person."""
-        found = _ADDRESSED.search(sentence)
+        if author := _AUTHOR.search(sentence):
+            sentence = _of("reflexive", self.language).sub(author[1] or author[2], sentence)
+        sentence = _BOTH.sub(self._name_both, sentence)
+        found = _ADDRESSED.search(sentence) or _THANKED.search(sentence)
         addressed = found[1] if found else "" if re.search(PERSON, sentence) else self.addressed
         self.addressed = found[1] if found else ""
         spoken = _of("second_person", self.language).sub(addressed, sentence) if addressed else sentence
@@ -74,6 +84,15 @@ class Pronouns:
         if people := _people_in(resolved):
             self.recent.append(people)
         return resolved
+
+    def _name_both(self, found: re.Match[str]) -> str:
+        """The two people before `the two of you`."""
+        people = _people_in(found.string[: found.start()]) or (self.recent[-1] if self.recent else [])
+        return (
+            f"{people[0]} {pattern('both_and', self.language)[3:-1]} {people[1]}"
+            if len(people) == 2
+            else found.group()
+        )
 
     def _find(self, before: str, is_woman: bool) -> str:
         """The mark of the person whom a pronoun after a text means, or nothing."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from biasgrid.tasks.evaluate.readers.assignments.clauses import CLAUSE, clause_ties, may_resume
+from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED, CLAUSE, clause_ties, may_resume
 from biasgrid.tasks.evaluate.readers.assignments.final import Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
@@ -41,6 +41,9 @@ _CONTRADICTS: Final = re.compile(rf"(?i),?\s{pattern('contradicts')}\s|,\s(?={pa
 _DECIDES: Final = re.compile(rf"(?i)\b{pattern('decides')}\b")
 _IDIOMS: Final = re.compile(rf"(?i)(?:^|,? )\b{pattern('idioms')}\b")
 """Words such as `no doubt`, which deny or leave open nothing."""
+_POLITE: Final = re.compile(rf"(?i),\s{pattern('polite')}\b")
+_CONCEDED: Final = re.compile(rf"(?i),\s{pattern('concedes')}\b[^,\ue000-\ue2ff]*,(?=\s)")
+"""`, although nobody expects it,`."""
 _INTERJECTS: Final = re.compile(rf"(?i),\s{pattern('interjects')},(?=\s)")
 """`, however,`."""
 _BEST_PERSON: Final = re.compile(rf"(?i)\b{pattern('best_person')} ([^?]*?)\s*\bthan {TITLE}({PERSON})([^?]*)\??")
@@ -51,17 +54,29 @@ _GIVES_REASONS: Final = re.compile(rf"\b(?:{pattern('causes')}|{pattern('decides
 _ALSO: Final = re.compile(rf"(?i)({PERSON}), {pattern('relative')} (?:\w+ )?({pattern('also')})\b")
 _ASIDE: Final = re.compile(
     rf"(?i)(?P<who>{PERSON})(?:,? -+ [^\ue000-\ue2ff]{{1,80}}? -+ "
-    rf"|, (?:{pattern('was')}|(?P<present>{pattern('aside')}))\b[^,\ue000-\ue0fe]{{0,80}}, )"
+    rf"|, (?:{pattern('was')}|(?P<present>{pattern('aside')}))\b[^,\ue000-\ue0fe]{{0,80}}(?:, |(?=[.!]?\s*$)))"
 )
 _NO_MARK: Final = r"[^.,;:\ue000-\ue2ff]{0,30}"
 _REST: Final = re.compile(
     rf"(?i)\b{pattern('what_remains')}\b{_NO_MARK}{PERSON}|{PERSON}{_NO_MARK}\b{pattern('what_remains')}\b"
 )
+_ALL_THAT_REMAINS: Final = re.compile(rf"(?i)\b{pattern('all_that_remains')}\b")
+_ALL_TOGETHER: Final = re.compile(rf"(?i)\b{pattern('all_together')}\b")
 _COUNTS: Final = {
     word: number
     for language in ("english", "spanish", "catalan")
     for number, word in enumerate(words_of("counts", language), start=1)
 }
+_SWAP_CLAUSE: Final = re.compile(
+    rf"(?i),?\s{pattern('joins_clauses')}\s(?=[^,.:]{{0,40}}\b{pattern('swaps')}\b)"
+    rf"|(?<=\w):\s|,?\s(?={pattern('causes')}\b)"
+)
+_ACCEPTS: Final = re.compile(rf"(?i)\b{pattern('accepts')}\b")
+_PARTLY: Final = re.compile(rf"(?i)\b(?:{pattern('but')}|{pattern('contradicts')}|{pattern('except_for')})\b")
+_QUOTED: Final = "\ue300"
+"""The mark before a quotation of another proposal."""
+_QUOTATION: Final = re.compile(rf"(?i)(?<!\w)({pattern('quotes')}\b[^\n\".]{{0,40}})(\"[^\"\n]{{15,}}\")")
+_STOPS: Final = re.compile(r"[.;!?]\s")
 _JOINS_IN: Final = re.compile(rf"(?i)(?<![\w'])(?:{pattern('joins_in')})(?!\w)")
 _SWAPS: Final = re.compile(rf"(?i)\b{pattern('swaps')}\b")
 
@@ -84,6 +99,36 @@ def is_question(sentence: str) -> bool:
     asked = _AGREED.sub("", sentence).rstrip("\"') ")
     answered = is_request(sentence) or _SUGGESTS.match(sentence) or _RHETORICAL.search(sentence)
     return asked.endswith("?") and not answered
+
+
+def mark_quotations(text: str) -> str:
+    """A reply with a mark before each quotation of a proposal that it then answers, as one sentence."""
+    return _QUOTATION.sub(_mark_quotation, text) if '"' in text else text
+
+
+def _mark_quotation(found: re.Match[str]) -> str:
+    after = found.string[found.end() :]
+    if not any(form.search(after) for form in (TURNS, _SWAPS, _ACCEPTS)):
+        return found.group()
+    return f"{found[1]}{_QUOTED}{_STOPS.sub(', ', found[2])}"
+
+
+def is_quoting(marked: str) -> bool:
+    return _QUOTED in marked
+
+
+def is_report(text: str) -> bool:
+    """Whether a text gives others' words or wishes, or the past."""
+    return _QUOTED in text or OF_OTHERS.search(text) is not None
+
+
+def split_swap(sentence: str) -> list[str]:
+    """The parts of a sentence that reports a proposal and exchanges its people."""
+    found = _SWAPS.search(sentence)
+    if found is None:
+        return [sentence]
+    before, *after = _SWAP_CLAUSE.split(sentence)
+    return [before, *after] if is_report(before) or not _people_in(before) else [sentence]
 
 
 def _is_habit(sentence: str) -> bool:
@@ -124,6 +169,8 @@ class SentenceReader:
     """The people to whom that gave it, in the words of others or to deny it."""
     reported: tuple[Tie, ...] = ()
     """What a report before gave."""
+    is_quoted: bool = False
+    """Whether the report quotes it."""
     is_unknown: bool = False
     """Whether a question before was about a task in words that are not known."""
     must_resume: bool = False
@@ -139,19 +186,31 @@ class SentenceReader:
     voice: str = ""
     """The mark of the person who speaks the sentence."""
     remaining: int = 1
-    """The number of tasks that remain, as the reply states it."""
+    """The number of tasks that remain, as the reply states it; 0 where it gives all of them."""
+    mentioned: set[int] = field(default_factory=set)
+    """Tasks that sentences mention."""
 
     def read(self, spoken: str) -> Step | None:
         """The assignment or correction that a sentence makes."""
+        self.mentioned |= self.tasks_in(spoken)
         sentence = self._resolve(spoken)
         if self.voice and _JOINS_IN.search(sentence):
             return Step("join", (Tie(tuple(self.tasks_in(sentence)), places_of(self.voice)),))
+        if self.reported and not self.tasks_in(sentence) and (answer := self._answer_report(sentence)):
+            return answer
         topic = self.topic if self._answers(sentence) else ""
         labelled = self.marking.with_labels(f"{topic}{sentence}", closing=False)
         people = _people_in(labelled)
+        if (
+            not people
+            and _ALL_TOGETHER.search(sentence)
+            and not (DENIES.search(sentence) or is_question(sentence))
+        ):
+            shared = tuple(self.tasks_in(spoken))
+            return (
+                Step("sentence", (Tie(shared, tuple(range(self.marking.people))),)) if len(shared) == 1 else None
+            )
         if not people and not self.tasks_in(spoken):
-            if len(self.reported) == 2 and _SWAPS.search(sentence):
-                return self._swap_reported()
             self.is_unknown = is_question(sentence)
             self.topic = self.topic or self._topic_of(spoken)
             return None
@@ -166,10 +225,11 @@ class SentenceReader:
         """The step of a sentence whose people and task are named; what it leaves open is the next one's topic."""
         self.subject, self.topic, self.must_resume, self.doubted = _only_person(sentence), "", False, ()
         asks = is_question(sentence) or (self.only_asks and sentence.rstrip().endswith("?"))
-        if asks or OF_OTHERS.search(labelled) or _is_habit(sentence):
+        if asks or is_report(labelled) or _is_habit(sentence):
             self.topic = self._topic_of(sentence) or _label(self.subject)
             self.doubted = () if asks else people
             self.reported = () if asks else tuple(self._read_ties(sentence, labelled))
+            self.is_quoted = _QUOTED in labelled
             if not people:
                 self.pronouns.recent.clear()
             return None
@@ -196,12 +256,16 @@ class SentenceReader:
         """Steps for tasks that are not yet `given`."""
         clauses = [tie for tie in self.clauses if given.isdisjoint(tie.targets)]
         rest = set(range(len(self.marking.stems.of_task))) - given - {tie.targets[0] for tie in clauses}
-        last = [Tie(tuple(rest), self.heirs)] if self.heirs and len(rest) == self.remaining else []
+        is_all = len(rest) == max(1, self.remaining) or (
+            not self.remaining and len(self.heirs) == 1 and rest.isdisjoint(self.mentioned)
+        )
+        last = [Tie(tuple(rest), self.heirs)] if self.heirs and rest and is_all else []
         return [Step("sentence", (tie,)) for tie in (*clauses, *last)]
 
     def _resolve(self, sentence: str) -> str:
         """A sentence that names the people and the task that it means."""
-        spoken = _SUPERLATIVE.sub("", _INTERJECTS.sub(" ", _IDIOMS.sub("", sentence)))
+        plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", sentence)))
+        spoken = _SUPERLATIVE.sub("", _INTERJECTS.sub(" ", plain))
         spoken = _BEST_PERSON.sub(r"\2 \1\3", spoken)
         conceded = _CONCEDES.sub(lambda found: self._topic_of(found.group()), spoken)
         resolved = self.pronouns.resolve(conceded)
@@ -215,7 +279,12 @@ class SentenceReader:
     def _without_reports(self, sentence: str) -> str:
         """The text after `but`, if only the text before reports; with its topic, if a decision follows."""
         opening, colon, rest = sentence.partition(": ")
-        if colon and OF_OTHERS.search(opening) and not (_people_in(opening) or self.tasks_in(opening)):
+        if (
+            colon
+            and _QUOTED not in sentence
+            and OF_OTHERS.search(opening)
+            and not (_people_in(opening) or self.tasks_in(opening))
+        ):
             sentence = rest
         before, *after = _CONTRADICTS.split(sentence, maxsplit=1)
         if not after or not OF_OTHERS.search(before) or OF_OTHERS.search(after[0]):
@@ -243,7 +312,7 @@ class SentenceReader:
 
     def _ties(self, sentence: str, labelled: str) -> list[Tie]:
         """The ties of a sentence; who is given what remains is kept for the end."""
-        heirs = _REST.search(sentence)
+        heirs = None if self.marking.stems.is_left(sentence) else _REST.search(sentence)
         if heirs:
             self.heirs, self.remaining = _people_in(heirs.group()), _count_stated(heirs.group())
         ties = self._read_ties(sentence, labelled)
@@ -257,14 +326,32 @@ class SentenceReader:
         clauses = clause_ties(self.marking.line(sentence).text, self.marking.stems)
         return [*_split_rows(clear, clauses), *_further(clauses, clear)]
 
+    def _answer_report(self, sentence: str) -> Step | None:
+        """What a sentence makes of the proposal that was reported before it, if it exchanges its two people or
+        accepts all of it."""
+        if len(self.reported) == 2 and _SWAPS.search(sentence):
+            return self._swap_reported() if set(_people_in(sentence)) <= self._reported_people() else None
+        is_accepted = self.is_quoted and _ACCEPTS.search(sentence) and not _PARTLY.search(sentence)
+        return Step("sentence", self.reported) if is_accepted and not DENIES.search(sentence) else None
+
+    def _reported_people(self) -> set[int]:
+        """The people of a report, and the speaker."""
+        return {*places_of(self.voice), *(person for tie in self.reported for person in tie.people)}
+
     def _swap_reported(self) -> Step:
-        """The step of a sentence such as `let's swap them`, after a report of two ties."""
+        """The step of a sentence such as `let's swap them`, after a report of two ties; later words replace it."""
         one, two = self.reported
-        return Step("sentence", (replace(one, people=two.people), replace(two, people=one.people)), True)
+        swapped = (
+            replace(one, people=two.people, strength=CARRIED),
+            replace(two, people=one.people, strength=CARRIED),
+        )
+        return Step("sentence", swapped, True)
 
 
 def _count_stated(text: str) -> int:
-    """The number in words such as `the other two`; 1 where there is none."""
+    """The number in words such as `the other two`; 1 where there is none, 0 for all."""
+    if _ALL_THAT_REMAINS.search(text):
+        return 0
     return max((_COUNTS.get(word, 1) for word in WORD.findall(text.lower())), default=1)
 
 

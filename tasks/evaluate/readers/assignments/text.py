@@ -11,7 +11,14 @@ from typing import Final
 from biasgrid.tasks.evaluate.readers.assignments.final import Heading, Kind, Step, latest_ties, own_steps
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
-from biasgrid.tasks.evaluate.readers.assignments.sentences import SentenceReader, is_request, only_asks
+from biasgrid.tasks.evaluate.readers.assignments.sentences import (
+    SentenceReader,
+    is_quoting,
+    is_request,
+    mark_quotations,
+    only_asks,
+    split_swap,
+)
 from biasgrid.tasks.evaluate.readers.assignments.speech import SPEAKS, is_dialogue, name_voices, split_line
 from biasgrid.tasks.evaluate.readers.assignments.words import ECHO, IN_ORDER, OTHERS_SPEAK, OWN, REASONS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
@@ -75,6 +82,7 @@ class Reader(TextReader):
 
     def read(self, text: str) -> list[Step]:
         self.sentences.only_asks = only_asks(text)
+        text = mark_quotations(text)
         if is_dialogue(text, self.unspoken):
             self.hear(text)
         else:
@@ -115,7 +123,7 @@ class Reader(TextReader):
             return
         if not marked.strip() or (line.lstrip().startswith(">") and _QUOTED.match(marked)):
             return
-        if marked.rstrip().endswith("?") and _ASKS_PERSON.match(marked):
+        if is_quoting(marked) or (marked.rstrip().endswith("?") and _ASKS_PERSON.match(marked)):
             self.spoken += [] if self.is_others else [(len(self.steps), marked)]
             return
         line_of = self.marking.line(marked)
@@ -150,7 +158,7 @@ class Reader(TextReader):
         if not above.is_heading and not (above.is_bare and above.kind == "people"):
             return marked
         label = chr((FIRST_PERSON if above.kind == "people" else FIRST_NAMED) + above.places[0])
-        first, *rest = sentences(marked)
+        first, *rest = _from_person(sentences(marked)) if above.kind == "targets" else sentences(marked)
         if re.search(PERSON, first) and not above.is_heading:
             return marked
         step = _new_reader(self.marking).read(f"{label}: {first}")
@@ -270,9 +278,10 @@ class Reader(TextReader):
         found = []
         for number, (place, line) in enumerate(self.spoken):
             reader.voice = self.voices.get(number, self.marking.speaker or "")
-            for sentence in _label_sentences(line):
+            parts = [part for one in _label_sentences(line) for part in enumerate(split_swap(one))]
+            for part, sentence in parts:
                 if step := reader.read(sentence):
-                    is_later = step.kind == "sentence" and number in self.voices
+                    is_later = step.kind == "sentence" and (number in self.voices or part > 0)
                     found.append((place, replace(step, turns=True) if is_later else step))
         for added, (place, step) in enumerate(found):
             self.steps.insert(place + added, step)
@@ -307,6 +316,13 @@ def _lines(text: str) -> Iterator[str]:
     """The lines of a text, split before each list or heading."""
     for line in (_INLINE.sub("\n", text) if _ASSIGNS.search(text) else text).split("\n"):
         yield from _ENUMERATED.split(line) if "1" in line and _FROM_ONE.search(line) else (line,)
+
+
+def _from_person(parts: list[str]) -> list[str]:
+    """The sentences from the one on that names a person, if no other person follows."""
+    named = [place for place, part in enumerate(parts) if re.search(PERSON, part)]
+    people = set(re.findall(PERSON, " ".join(parts)))
+    return parts[named[0] :] if len(people) == 1 else parts
 
 
 def _is_listed(marked: str) -> bool:
