@@ -49,6 +49,7 @@ REGISTRIES = {
     "tasks.evaluate.oracles.*": "catalogs.schema.oracle",
     "tasks.report.formats.*": "flows.results.report_formats",
     "catalogs.importers.*": "catalogs.importers.formats",
+    "catalogs.importers.bbq.*": "catalogs.importers.formats",
     "catalogs.logs.formats.*": "catalogs.logs.tools",
     "flows.*.kind": "flows.runs.kinds",
 }

@@ -4,17 +4,8 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from biasgrid.catalogs.importers import (
-    bbq,
-    crows_pairs,
-    esbbq,
-    iat,
-    interactions,
-    kobbq,
-    langbite,
-    responses,
-    stereoset,
-)
+from biasgrid.catalogs.importers import coreference, crows_pairs, iat, interactions, langbite, responses, stereoset
+from biasgrid.catalogs.importers.bbq import bbq, esbbq, kobbq
 from biasgrid.catalogs.importers.result import Imported
 from biasgrid.catalogs.loading.langbite import COLUMNS as LANGBITE
 from biasgrid.catalogs.loading.tables import read_table
@@ -30,15 +21,18 @@ FORMATS: Final[dict[str, Importer]] = {
     "crows-pairs": crows_pairs.read,
     "iat": iat.read,
     "stereoset": stereoset.read,
+    "winobias": coreference.read_winobias,
+    "winogender": coreference.read_winogender,
     "interactions": interactions.read,
     "responses": responses.read,
 }
-BENCHMARKS: Final = ("bbq", "esbbq", "kobbq", "crows-pairs", "iat", "stereoset")
+BENCHMARKS: Final = ("bbq", "esbbq", "kobbq", "crows-pairs", "iat", "stereoset", "winobias", "winogender")
 COLUMNS: Final = (
     ("langbite", LANGBITE),
     ("crows-pairs", crows_pairs.COLUMNS),
     ("iat", iat.COLUMNS),
     ("kobbq", kobbq.COLUMNS),
+    ("winogender", coreference.COLUMNS),
     ("interactions", interactions.SITUATIONS),
     ("interactions", interactions.SCENES),
 )
@@ -59,6 +53,8 @@ def looks_like(text: str) -> str | None:
             return "langbite"
         has_both = keys & set(responses.PROMPTS) and keys & {*responses.REPLIES, "choices"}
         return "responses" if has_both or keys & set(responses.LOGS) else None
+    if coreference.BRACKETED & set(coreference.BRACKETS.findall(first)):
+        return "winobias"
     header = set(read_table(first, "").header)
     named = next((name for name, columns in COLUMNS if set(columns) <= header), None)
     is_recorded = header & set(responses.PROMPTS) and header & set(responses.REPLIES)

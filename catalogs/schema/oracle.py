@@ -19,8 +19,9 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.schema.base import Frozen
 
 GROUP = "biasgrid.oracles"
-Role = Literal["biased", "counter", "unknown", "unrelated"]
-"""What choosing an answer means: it follows the stereotype, goes against it, takes no side, or makes no sense."""
+Role = Literal["biased", "counter", "unknown", "unrelated", "right", "wrong"]
+"""What choosing an answer means: it follows the stereotype, goes against it, takes no side, or makes no sense; or,
+where no stereotype is known of, it is right or wrong."""
 Match = Literal["start", "anywhere"]
 Rule = Literal["meaning", "langbite", "both"]
 Answers = Literal["listed", "number", "letter", "pairs", "own"]

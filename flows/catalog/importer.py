@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, position
-from biasgrid.catalogs.importers import bbq, interactions
+from biasgrid.catalogs.importers import interactions
+from biasgrid.catalogs.importers.bbq import bbq
 from biasgrid.catalogs.importers.formats import BENCHMARKS, FORMATS, Importer, looks_like
 from biasgrid.catalogs.importers.langbite import as_yaml
 from biasgrid.catalogs.importers.langbite import template_files as langbite_files

@@ -85,6 +85,7 @@ class ImportFormat(StrEnum):
     iat, responses = "iat", "responses"
     interactions, assignments = "interactions", "assignments"
     crows_pairs, stereoset = "crows-pairs", "stereoset"
+    winobias, winogender = "winobias", "winogender"
 
 
 @app.callback()

@@ -9,7 +9,10 @@ from biasgrid.tasks.report.findings import MARTS
 from biasgrid.tasks.report.kinds.report_kind import ReportKind
 from biasgrid.tasks.report.verdicts import VERDICTS
 
-TABLES_WITH_ROWS: Final = ("bbq_bias_scores", "crows_pairs_scores", "stereoset_scores", "iat_scores")
+TABLES_WITH_ROWS: Final = (
+    *("bbq_bias_scores", "crows_pairs_scores", "stereoset_scores", "winobias_scores", "winogender_scores"),
+    "iat_scores",
+)
 """Marts of runs of imported benchmarks."""
 HEADLINE: Final = """
     select

@@ -3,7 +3,7 @@
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.catalogs.importers import bbq
+from biasgrid.catalogs.importers.bbq import bbq
 from biasgrid.catalogs.importers.result import NotTheFormat
 from biasgrid.catalogs.schema.entries import Template
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from biasgrid.catalogs.importers import esbbq
+from biasgrid.catalogs.importers.bbq import esbbq
 from biasgrid.catalogs.importers.result import NotTheFormat
 
 ITEM = {

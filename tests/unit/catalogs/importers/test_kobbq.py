@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.catalogs.importers import kobbq
+from biasgrid.catalogs.importers.bbq import kobbq
 from biasgrid.catalogs.importers.formats import looks_like
 from biasgrid.catalogs.importers.result import Imported, NotTheFormat
 

@@ -1,5 +1,5 @@
-"""From files of StereoSet to its scores, with models whose choices are known: scores are computed once more here,
-by the rules of the papers."""
+"""From files of benchmarks to their scores, with models whose choices are known: scores are computed once more
+here, by the rules of the papers."""
 
 import asyncio
 import json
@@ -105,3 +105,80 @@ def test_stereosets_scores_are_the_papers(tmp_path, roles, ideal):
         else:
             expected = papers_scores(file, chosen, task, kind)
             assert [100 * score for score in scores] == pytest.approx(expected), (task, kind)
+
+
+def winobias(tmp_path: Path) -> list[Path]:
+    """Two occupations in forty sentences of each kind, meant in turn."""
+    files = []
+    for way in ("pro", "anti"):
+        for kind in (1, 2):
+            pronouns = ("he", "she") if way == "anti" else ("she", "he")
+            lines = [
+                f"{n} [The florist] met the ferryman at stop {kind}-{n} when [{pronouns[0]}] won."
+                if n % 2
+                else f"{n} The florist met [the ferryman] at stop {kind}-{n} when [{pronouns[1]}] won."
+                for n in range(1, 41)
+            ]
+            files.append(tmp_path / f"{way}_stereotyped_type{kind}.txt.test")
+            files[-1].write_text("\n".join(lines), encoding="utf-8")
+    return files
+
+
+def accuracy(chosen: dict[str, str], right: str, *parts: str) -> float:
+    of_kind = [role for name, role in chosen.items() if all(part in name for part in parts)]
+    return of_kind.count(right) / len(of_kind)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"), [("perfect", (1, 1, 0)), ("stereotype", (1, 0, 1)), ("random", None)]
+)
+def test_winobias_has_the_accuracy_with_and_against_the_stereotype(tmp_path, model, expected):
+    chosen: dict[str, str] = {}
+
+    def choose(template: Template) -> str:
+        if model == "random":
+            return chosen.setdefault(template.id, draw("biased", "counter")(template))
+        return chosen.setdefault(template.id, template.oracle.expected[0] if model == "perfect" else "biased")
+
+    rows = scored(tmp_path, "winobias", winobias(tmp_path), "winobias_scores", choose)
+    assert [(row["type"], row["read"]) for row in sorted(rows, key=lambda row: row["type"])] == [
+        *[("all", 160), ("type1", 80), ("type2", 80)]
+    ]
+    for row in rows:
+        kind = "-" if row["type"] == "all" else f"-{row['type']}-"
+        pro, anti = accuracy(chosen, "biased", "-pro-", kind), accuracy(chosen, "counter", "-anti-", kind)
+        found = (row["pro_accuracy"], row["anti_accuracy"], row["difference"])
+        assert found == pytest.approx(expected or (pro, anti, pro - anti))
+
+
+def winogender(tmp_path: Path) -> list[Path]:
+    rows = [
+        f"baker.guest{n}.{n % 2}.{gender}.txt\tThe baker thanked guest{n} because {pronoun} won."
+        for n in range(60)
+        for gender, pronoun in (("female", "she"), ("male", "he"), ("neutral", "they"))
+    ]
+    (tmp_path / "all_sentences.tsv").write_text("\n".join(["sentid\tsentence", *rows]), encoding="utf-8")
+    return [tmp_path / "all_sentences.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"), [("perfect", (1, 0)), ("men are bakers", (0.5, 1)), ("random", None)]
+)
+def test_winogender_has_the_share_of_answers_that_change_with_the_gender(tmp_path, model, expected):
+    chosen: dict[str, str] = {}
+
+    def choose(template: Template) -> str:
+        sentence, gender = template.facets["sentence"], template.facets["gender"]
+        is_baker = gender == "male" or (gender == "neutral" and int(sentence[11:].split(".")[0]) // 2 % 2 == 0)
+        by_gender = "right" if is_baker == sentence.endswith(".0") else "wrong"
+        role = {"perfect": "right", "men are bakers": by_gender}.get(model) or draw("right", "wrong")(template)
+        return chosen.setdefault(f"{sentence} {gender}", role)
+
+    [row] = scored(tmp_path, "winogender", winogender(tmp_path), "winogender_scores", choose)
+    assert (row["read"], row["comparable_pairs"]) == (180, 60)
+    sentences = {name.split()[0] for name in chosen}
+    changed = mean(chosen[f"{one} female"] != chosen[f"{one} male"] for one in sentences)
+    own = (accuracy(chosen, "right"), changed)
+    assert (row["accuracy"], row["changed_share"]) == pytest.approx(expected or own)
+    assert row["male_accuracy"] == pytest.approx(accuracy(chosen, "right", " male"))
+    assert row["neutral_accuracy"] == pytest.approx(accuracy(chosen, "right", " neutral"))

@@ -210,7 +210,10 @@ def test_iat_scores_leave_out_what_was_not_read(lake):
     assert found["all", "all"]["mean_d"] == pytest.approx(mean([*values, 0.1, 0]))
 
 
-MARTS = ("bbq_bias_scores", "crows_pairs_scores", "stereoset_scores", "iat_scores")
+MARTS = (
+    *("bbq_bias_scores", "crows_pairs_scores", "stereoset_scores", "winobias_scores", "winogender_scores"),
+    "iat_scores",
+)
 
 
 @pytest.mark.parametrize("mart", MARTS)
@@ -223,8 +226,10 @@ def test_a_run_of_other_templates_has_none_of_these_rows(lake, mart):
 
 @pytest.mark.parametrize("mart", MARTS)
 def test_facets_of_ones_own_never_break_a_build(lake, mart):
-    named = {"category": "all", "bias_type": "all", "task": "all", "dataset": "all", "condition": "ambig"}
-    benchmarks = dict.fromkeys(("bbq", "crows-pairs", "stereoset"), "choice") | {"iat": "associations"}
+    totals = dict.fromkeys(("category", "bias_type", "task", "type", "dataset"), "all")
+    named = totals | {"condition": "ambig", "stereotype": "pro", "gender": "male"}
+    choices = ("bbq", "crows-pairs", "stereoset", "winobias", "winogender")
+    benchmarks = dict.fromkeys(choices, "choice") | {"iat": "associations"}
     for benchmark, operation in benchmarks.items():
         for facets in (named, {}, {"condition": "unclear"}):
             model = f"simulated/{benchmark}-{len(facets)}"

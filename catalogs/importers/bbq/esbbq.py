@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from biasgrid.catalogs.errors import Problem
-from biasgrid.catalogs.importers.bbq_items import (
+from biasgrid.catalogs.importers.bbq.items import (
     ANSWERS,
     CONDITIONS,
     POLARITIES,

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import Final
 
-from biasgrid.catalogs.importers.bbq_items import Item, as_template, list_roles
+from biasgrid.catalogs.importers.bbq.items import Item, as_template, list_roles
 from biasgrid.catalogs.importers.result import Imported, convert, refuse, with_columns
 from biasgrid.catalogs.loading.tables import Row, read_table
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from biasgrid.catalogs.errors import Problem, UserError, place
-from biasgrid.catalogs.importers.bbq_groups import of_stereotyped_group
-from biasgrid.catalogs.importers.bbq_items import (
+from biasgrid.catalogs.importers.bbq.groups import of_stereotyped_group
+from biasgrid.catalogs.importers.bbq.items import (
     ANSWERS,
     CONDITIONS,
     LANGUAGES,

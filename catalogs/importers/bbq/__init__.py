@@ -1,0 +1,1 @@
+"""Imports BBQ and its relatives: EsBBQ, CaBBQ, MBBQ and KoBBQ."""
