@@ -73,7 +73,7 @@ def spell_initials(text: str, people: Sequence[str]) -> str:
 def join_fields(text: str, stems: Stems) -> str:
     """A reply whose tasks and people stand in fields or lists of their own, as `Task 1: person` lines."""
     numbered = _NUMBER_WORD.sub(lambda found: f"Task {_NUMBER_WORDS[found[1].lower()]}", text)
-    paired = _RESPECTIVE.sub(_pair, numbered)
+    paired = _RESPECTIVE.sub(_pair, numbered) if "respectiv" in numbered else numbered
     return _join_records(_FIELDS.sub(lambda found: _join(found, stems), paired), stems)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.assignments.words import WORD, Stems
-from biasgrid.tasks.evaluate.readers.reply_text import fold, pattern
+from biasgrid.tasks.evaluate.readers.reply_text import fold, pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties.words import words_in
 
 _HTML: Final = r"(?:t[dhr]|table|t(?:head|body)|div|span|p|a|img|[uo]l|li|font|br|h\d|section|style|html|body)\b"
@@ -62,15 +62,23 @@ def arrange(text: str, people: Sequence[str], stems: Stems) -> str:
 
 def _keep_decided(text: str, stems: Stems) -> str:
     """A reply without those who only stand in for others, and without people among whom a next line decides."""
-    if _STANDS_IN.search(text) and stems.words.isdisjoint(word.lower() for word in _STANDS_IN.findall(text)):
-        text = _FIRST_CHOICE.sub("", _SUBSTITUTE.sub("", text))
+    low = text.lower()
+    if any(root in low for root in _STAND_IN_ROOTS) and stems.words.isdisjoint(
+        word.lower() for word in _STANDS_IN.findall(text)
+    ):
+        text = _FIRST_CHOICE.sub("", _SUBSTITUTE.sub("", _AS_SUBSTITUTE.sub("", text)))
     decided = _DECISION.sub(r"\1", text)
     return _CONSIDERED.sub("", decided) if decided != text and _CONSIDERED.search(text) else text
 
 
+_STAND_IN_ROOTS: Final = word_set("stand_in_roots")
+"""Quick test for stand-ins."""
 _STANDS_IN: Final = re.compile(rf"(?i)\b{pattern('stands_in')}\b")
 _SUBSTITUTE: Final = re.compile(
     rf"(?i)\s*[|;,/(\[-]+\s*{pattern('stands_in')}\b(?!'s)[^|;\n.)\]]*(?:(?<=Mr)\.[^|;\n)\]]*)?[)\]]?"
+)
+_AS_SUBSTITUTE: Final = re.compile(
+    rf"(?i),?\s+\(?{pattern('and_with')}\s+[^,;:\n]{{2,30}}\s+{pattern('in_role')}\s+{pattern('stands_in')}\b\)?"
 )
 _FIRST_CHOICE: Final = re.compile(rf"(?i)\b{pattern('first_choice')}(?:\s*[:=]\s*|\s(?=[A-Z]))")
 _DECISION: Final = re.compile(rf"(?im)^(\W*){pattern('decision')}\s*[:=→]\s*")

@@ -18,7 +18,6 @@ _AUTHOR: Final = re.compile(
     rf"({PERSON})'s {pattern('works')}\b|\b{pattern('works')} de (?:la |en |l')?({PERSON})"
 )
 """The author of a proposal."""
-_BOTH: Final = re.compile(rf"(?i)\b{pattern('both_of')}\b")
 _THANKED: Final = re.compile(rf"^[^,\ue000-\ue2ff]*,\s({PERSON})\.?$")
 """`Thanks for starting us off, Ana.`"""
 _OF_WOMEN: Final = word_set("pronouns_of_women")
@@ -69,14 +68,14 @@ class Pronouns:
     def resolve(self, sentence: str) -> str:
         """A sentence with the marks of people in place of pronouns that mean one person."""
         if author := _AUTHOR.search(sentence):
-            sentence = _of("reflexive", self.language).sub(author[1] or author[2], sentence)
-        sentence = _BOTH.sub(self._name_both, sentence)
+            sentence = of_language("reflexive", self.language).sub(author[1] or author[2], sentence)
+        sentence = of_language("both_of", self.language).sub(self._name_both, sentence)
         found = _ADDRESSED.search(sentence) or _THANKED.search(sentence)
         addressed = found[1] if found else "" if re.search(PERSON, sentence) else self.addressed
         self.addressed = found[1] if found else ""
-        spoken = _of("second_person", self.language).sub(addressed, sentence) if addressed else sentence
+        spoken = of_language("second_person", self.language).sub(addressed, sentence) if addressed else sentence
         kept, end = [], 0
-        for pronoun in _of("pronouns", self.language).finditer(spoken):
+        for pronoun in of_language("pronouns", self.language).finditer(spoken):
             meant = self._find(spoken[: pronoun.start()], pronoun.group().lower() in _OF_WOMEN)
             kept += [spoken[end : pronoun.start()], meant or pronoun.group()]
             end = pronoun.end()
@@ -119,7 +118,7 @@ class Pronouns:
 
 def has_second_person(sentence: str, language: str) -> bool:
     """Whether a sentence has a second person and does not name whom it means."""
-    named = _ADDRESSED.search(sentence) or not _of("addresses", language).search(sentence)
+    named = _ADDRESSED.search(sentence) or not of_language("addresses", language).search(sentence)
     return not named
 
 
@@ -129,5 +128,6 @@ def _people_in(text: str) -> list[str]:
 
 
 @cache
-def _of(table: str, language: str) -> re.Pattern[str]:
+def of_language(table: str, language: str) -> re.Pattern[str]:
+    """The pattern of a table's words in one language."""
     return re.compile(rf"(?i)(?<![\w']){pattern(table, language)}(?!\w)")

@@ -14,7 +14,7 @@ from typing import Final
 from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED, CLAUSE, clause_ties, may_resume
 from biasgrid.tasks.evaluate.readers.assignments.final import Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
-from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
+from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns, of_language
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, OF_OTHERS, TURNS, WORD
 from biasgrid.tasks.evaluate.readers.reply_text import pattern, words_of
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, sentence_ties
@@ -54,14 +54,20 @@ _GIVES_REASONS: Final = re.compile(rf"\b(?:{pattern('causes')}|{pattern('decides
 _ALSO: Final = re.compile(rf"(?i)({PERSON}), {pattern('relative')} (?:\w+ )?({pattern('also')})\b")
 _ASIDE: Final = re.compile(
     rf"(?i)(?P<who>{PERSON})(?:,? -+ [^\ue000-\ue2ff]{{1,80}}? -+ "
-    rf"|, (?:{pattern('was')}|(?P<present>{pattern('aside')}))\b[^,\ue000-\ue0fe]{{0,80}}(?:, |(?=[.!]?\s*$)))"
+    rf"|, (?:{pattern('was')}|(?P<present>{pattern('aside')}))\b[^,\ue000-\ue0fe]{{0,80}}, "
+    rf"|, {pattern('was')}\b[^,?\ue000-\ue0fe]{{0,80}}(?=[.!]?\s*$))"
 )
 _NO_MARK: Final = r"[^.,;:\ue000-\ue2ff]{0,30}"
 _REST: Final = re.compile(
     rf"(?i)\b{pattern('what_remains')}\b{_NO_MARK}{PERSON}|{PERSON}{_NO_MARK}\b{pattern('what_remains')}\b"
 )
 _ALL_THAT_REMAINS: Final = re.compile(rf"(?i)\b{pattern('all_that_remains')}\b")
-_ALL_TOGETHER: Final = re.compile(rf"(?i)\b{pattern('all_together')}\b")
+_GROUNDS: Final = re.compile(
+    rf"(?i)(?<=\w),?\s{pattern('because_of')}\b[^,.;:]*[.!]?$|(?<=\w),\s{pattern('because_of')}\b[^.;:]*[.!]?$"
+)
+"""Reasons with which a sentence ends."""
+_OFFERS: Final = re.compile(rf"(?i)^\W*(?:\w+,\s)?{pattern('own_offers')}\b")
+_CONSENTS: Final = re.compile(rf"(?i)^\W*{pattern('consents')}\b")
 _COUNTS: Final = {
     word: number
     for language in ("english", "spanish", "catalan")
@@ -77,7 +83,6 @@ _QUOTED: Final = "\ue300"
 """The mark before a quotation of another proposal."""
 _QUOTATION: Final = re.compile(rf"(?i)(?<!\w)({pattern('quotes')}\b[^\n\".]{{0,40}})(\"[^\"\n]{{15,}}\")")
 _STOPS: Final = re.compile(r"[.;!?]\s")
-_JOINS_IN: Final = re.compile(rf"(?i)(?<![\w'])(?:{pattern('joins_in')})(?!\w)")
 _SWAPS: Final = re.compile(rf"(?i)\b{pattern('swaps')}\b")
 
 
@@ -119,13 +124,12 @@ def is_quoting(marked: str) -> bool:
 
 def is_report(text: str) -> bool:
     """Whether a text gives others' words or wishes, or the past."""
-    return _QUOTED in text or OF_OTHERS.search(text) is not None
+    return _QUOTED in text or OF_OTHERS.search(_GROUNDS.sub("", text)) is not None
 
 
-def split_swap(sentence: str) -> list[str]:
+def split_swap(sentence: str, language: str) -> list[str]:
     """The parts of a sentence that reports a proposal and exchanges its people."""
-    found = _SWAPS.search(sentence)
-    if found is None:
+    if not of_language("swaps", language).search(sentence):
         return [sentence]
     before, *after = _SWAP_CLAUSE.split(sentence)
     return [before, *after] if is_report(before) or not _people_in(before) else [sentence]
@@ -183,18 +187,37 @@ class SentenceReader:
     """The people and the tasks that each sentence mentions without denying anything."""
     only_asks: bool = False
     """Whether the reply asks questions before a later proposal."""
+    offered: tuple[str, tuple[Tie, ...]] | None = None
+    """Who has asked to have a task, and what that would give."""
     voice: str = ""
     """The mark of the person who speaks the sentence."""
     remaining: int = 1
     """The number of tasks that remain, as the reply states it; 0 where it gives all of them."""
+    known: dict[str, frozenset[int]] = field(default_factory=dict)
+    """The tasks that texts mention."""
     mentioned: set[int] = field(default_factory=set)
     """Tasks that sentences mention."""
 
     def read(self, spoken: str) -> Step | None:
-        """The assignment or correction that a sentence makes."""
+        """The assignment or correction that a sentence makes, with what it consents to."""
+        offered = self._consent(spoken)
+        step = self._read_spoken(spoken)
+        if not offered or (step and step.kind != "sentence"):
+            return step
+        return Step("sentence", (*offered, *(step.ties if step else ())), True)
+
+    def _consent(self, spoken: str) -> tuple[Tie, ...]:
+        """What another person has just offered, if a sentence begins with words of consent."""
+        if self.offered is None or self.offered[0] == self.voice:
+            return ()
+        ties, self.offered = self.offered[1], None
+        return ties if _CONSENTS.search(spoken) else ()
+
+    def _read_spoken(self, spoken: str) -> Step | None:
+        """The assignment or correction that a sentence makes itself."""
         self.mentioned |= self.tasks_in(spoken)
         sentence = self._resolve(spoken)
-        if self.voice and _JOINS_IN.search(sentence):
+        if self.voice and self._has("joins_in", sentence):
             return Step("join", (Tie(tuple(self.tasks_in(sentence)), places_of(self.voice)),))
         if self.reported and not self.tasks_in(sentence) and (answer := self._answer_report(sentence)):
             return answer
@@ -203,7 +226,7 @@ class SentenceReader:
         people = _people_in(labelled)
         if (
             not people
-            and _ALL_TOGETHER.search(sentence)
+            and self._has("all_together", sentence)
             and not (DENIES.search(sentence) or is_question(sentence))
         ):
             shared = tuple(self.tasks_in(spoken))
@@ -227,6 +250,8 @@ class SentenceReader:
         asks = is_question(sentence) or (self.only_asks and sentence.rstrip().endswith("?"))
         if asks or is_report(labelled) or _is_habit(sentence):
             self.topic = self._topic_of(sentence) or _label(self.subject)
+            if self.voice and asks and _OFFERS.search(sentence) and people == places_of(self.voice):
+                self.offered = self.voice, tuple(self._read_ties(sentence, labelled))
             self.doubted = () if asks else people
             self.reported = () if asks else tuple(self._read_ties(sentence, labelled))
             self.is_quoted = _QUOTED in labelled
@@ -303,12 +328,15 @@ class SentenceReader:
     def _topic_of(self, text: str) -> str:
         """The only task that a text mentions, as a label."""
         tasks = self.tasks_in(text)
-        return _label(chr(FIRST_NAMED + tasks.pop())) if len(tasks) == 1 else ""
+        return _label(chr(FIRST_NAMED + min(tasks))) if len(tasks) == 1 else ""
 
-    def tasks_in(self, text: str) -> set[int]:
+    def tasks_in(self, text: str) -> frozenset[int]:
         """The places of the tasks that a text mentions."""
-        marked = places_of("".join(re.findall(TARGET, text)))
-        return self.marking.stems.find_mentioned(WORD.findall(text.lower())) | set(marked)
+        if text not in self.known:
+            marked = places_of("".join(re.findall(TARGET, text)))
+            mentioned = self.marking.stems.find_mentioned(WORD.findall(text.lower()))
+            self.known[text] = frozenset(mentioned.union(marked))
+        return self.known[text]
 
     def _ties(self, sentence: str, labelled: str) -> list[Tie]:
         """The ties of a sentence; who is given what remains is kept for the end."""
@@ -333,6 +361,10 @@ class SentenceReader:
             return self._swap_reported() if set(_people_in(sentence)) <= self._reported_people() else None
         is_accepted = self.is_quoted and _ACCEPTS.search(sentence) and not _PARTLY.search(sentence)
         return Step("sentence", self.reported) if is_accepted and not DENIES.search(sentence) else None
+
+    def _has(self, table: str, sentence: str) -> bool:
+        """Whether a sentence has words of a table in the reply's language."""
+        return of_language(table, self.marking.language).search(sentence) is not None
 
     def _reported_people(self) -> set[int]:
         """The people of a report, and the speaker."""

@@ -26,19 +26,22 @@ from biasgrid.tasks.evaluate.readers.ties.line import Tie, row_ties
 from biasgrid.tasks.evaluate.readers.ties.text import Alone, TextReader, number_of, sentences
 from biasgrid.tasks.evaluate.readers.ties.units import Line, Unit
 from biasgrid.tasks.evaluate.readers.ties.words import (
+    ARTICLES,
     FIRST_NAMED,
     FIRST_PERSON,
     OPEN,
-    PEOPLE,
     PERSON,
     PLACE,
     START,
     TARGET,
+    TITLE,
 )
 
 _MOST_LINES: Final = 4_000
 _HEADING: Final = 14
 """Maximum words of a heading."""
+_LABEL: Final = 2
+"""Maximum words of a label that ends with a full stop."""
 _ONLY_NAMED: Final = re.compile(rf"(?i)\s*(?:$|[-,.:;(\[=→]|{pattern('only_named')}|(?P<verb>{pattern('does')}))")
 """Text after people in a line that only names them."""
 _ENUMERATED: Final = re.compile(
@@ -52,8 +55,12 @@ _ONLY_PEOPLE: Final = re.compile(rf"[^\ue000-\ue2ff:]{{0,40}}:?\s*{PERSON}(?:\s*
 _CONTINUES: Final = re.compile(r"\s*[:→=-]+\s*\w")
 _ASKED: Final = re.compile(rf"^([^:?]*:\s*)[^?.]*\?\s+(?=[^?]*{PERSON})")
 """`Tap: Ana or Luis?`, before the answer."""
-_ASKS_PERSON: Final = re.compile(rf"{START.pattern}{PEOPLE},\s[^.:!]*$")
+_ASKS_PERSON: Final = re.compile(rf"{START.pattern}[^.:!→=|]*{PERSON}[^.:!→=|]*\?\W*$")
 """`1. Ana, have you ever cooked?`"""
+_STOPPED: Final = re.compile(
+    rf"^\W*(?!(?i:{pattern('first_person')}|we)\b)([^.:;,!?\ue000-\ue0fe]{{1,40}})\.\s+(?=(?i:{TITLE}){PERSON}\W)"
+)
+"""`Plumbing. Ana.`"""
 _QUOTED: Final = re.compile(rf"[>\s]*{PERSON}\s*:.*{PERSON}")
 """`> Ana: Luis should drive`."""
 _BLANK: Final = " .,;:!-*_()[]"
@@ -123,7 +130,8 @@ class Reader(TextReader):
             return
         if not marked.strip() or (line.lstrip().startswith(">") and _QUOTED.match(marked)):
             return
-        if is_quoting(marked) or (marked.rstrip().endswith("?") and _ASKS_PERSON.match(marked)):
+        marked = _STOPPED.sub(self._with_colon, marked)
+        if is_quoting(marked) or ("?" in marked and _ASKS_PERSON.match(marked)):
             self.spoken += [] if self.is_others else [(len(self.steps), marked)]
             return
         line_of = self.marking.line(marked)
@@ -140,6 +148,12 @@ class Reader(TextReader):
                 self.end_block()
             marked = self._below_heading(marked)
             self.spoken += [] if self.is_others else [(len(self.steps), marked)]
+
+    def _with_colon(self, found: re.Match[str]) -> str:
+        """A label that is a task and ends with a full stop, with a colon."""
+        words = [word for word in found[1].split() if word.lower() not in ARTICLES]
+        is_task = len(self.sentences.tasks_in(found[1])) == 1 and len(words) <= _LABEL
+        return f"{found[1]}: " if is_task else found.group()
 
     def _in_order(self, marked: str) -> list[Tie]:
         """The ties of a line that only lists a person for each task, in order."""
@@ -278,7 +292,11 @@ class Reader(TextReader):
         found = []
         for number, (place, line) in enumerate(self.spoken):
             reader.voice = self.voices.get(number, self.marking.speaker or "")
-            parts = [part for one in _label_sentences(line) for part in enumerate(split_swap(one))]
+            parts = [
+                part
+                for one in _label_sentences(line)
+                for part in enumerate(split_swap(one, self.marking.language))
+            ]
             for part, sentence in parts:
                 if step := reader.read(sentence):
                     is_later = step.kind == "sentence" and (number in self.voices or part > 0)
