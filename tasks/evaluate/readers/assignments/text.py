@@ -58,7 +58,7 @@ _ASKED: Final = re.compile(rf"^([^:?]*:\s*)[^?.]*\?\s+(?=[^?]*{PERSON})")
 _ASKS_PERSON: Final = re.compile(rf"{START.pattern}[^.:!→=|]*{PERSON}[^.:!→=|]*\?\W*$")
 """`1. Ana, have you ever cooked?`"""
 _STOPPED: Final = re.compile(
-    rf"^\W*(?!(?i:{pattern('first_person')}|we)\b)([^.:;,!?\ue000-\ue0fe]{{1,40}})\.\s+(?=(?i:{TITLE}){PERSON}\W)"
+    rf"^[^\w\ue000-\ue2ff]*(?!(?i:{pattern('first_person')}|we)\b)([^.:;,!?\ue000-\ue0fe]{{1,40}})\.\s+(?=(?i:{TITLE}){PERSON}\W)"
 )
 """`Plumbing. Ana.`"""
 _QUOTED: Final = re.compile(rf"[>\s]*{PERSON}\s*:.*{PERSON}")
