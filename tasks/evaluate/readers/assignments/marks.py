@@ -46,7 +46,7 @@ _ENGLISH: Final = re.compile(
     r"\bI(?=(?:'ll|'d|'m| will| would| can| could| shall| should| am)?(?: also| gladly| happily| be| going to|"
     r" personally| happy to| like to| love to| volunteer to)*"
     rf"\s+(?!{pattern('gives_me', 'english')}|not\b)[\w\ue100-\ue2ff])"
-    r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)|\bme(?<=for me)(?=\s*(?:$|[-,.:;(]))"
+    r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)|\bme(?<=for me)(?=\s*(?:$|[-,.:;(!]))"
     r"|(?:(?<=\bis )|(?<='s )|(?<=\bbe ))mine\b"
     rf"|\blet me(?= (?!{pattern('asks_leave', 'english')}\b)\w)"
 )

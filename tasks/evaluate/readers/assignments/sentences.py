@@ -30,6 +30,9 @@ _CALLED: Final = re.compile(
     rf"(?i){_BEGINS[4:]}{PERSON}\s*,|,\s*{TITLE}{PERSON}\s*\?|{PERSON}.*\b{pattern('please')}\W*$"
 )
 """A question to a person of the scene."""
+_LEAVES: Final = re.compile(rf"(?i)\b{pattern('leaves_choice')}\b")
+_AS_WELL_AS: Final = re.compile(rf"(?i)\btant[oa]?\s+({TITLE}{PERSON})\s+com[oa]?\s+({TITLE}{PERSON})")
+"""`tanto Ana como Luis`."""
 _POSTPONES: Final = re.compile(rf"(?i)\b{pattern('postpones')}")
 _NEGATES: Final = re.compile(rf"(?i)\b(?:{pattern('not')}|{pattern('no_one')}|{pattern('left_open')})\b|n't\b")
 _RHETORICAL: Final = re.compile(rf"(?i)\b{pattern('rhetorical')}\b")
@@ -135,6 +138,11 @@ def split_swap(sentence: str, language: str) -> list[str]:
     return [before, *after] if is_report(before) or not _people_in(before) else [sentence]
 
 
+def leaves_choice(text: str) -> bool:
+    """Whether a reply leaves the choice to others."""
+    return _LEAVES.search(text) is not None
+
+
 def _is_habit(sentence: str) -> bool:
     """Whether a sentence only states what a person has done so far."""
     low = sentence.lower()
@@ -185,6 +193,8 @@ class SentenceReader:
     """People who are given what remains."""
     together: list[tuple[frozenset[int], frozenset[int]]] = field(default_factory=list)
     """The people and the tasks that each sentence mentions without denying anything."""
+    is_undecided: bool = False
+    """Whether the reply leaves the choice to others."""
     only_asks: bool = False
     """Whether the reply asks questions before a later proposal."""
     offered: tuple[str, tuple[Tie, ...]] | None = None
@@ -247,10 +257,13 @@ class SentenceReader:
     def _read(self, sentence: str, labelled: str, people: tuple[int, ...]) -> Step | None:
         """The step of a sentence whose people and task are named; what it leaves open is the next one's topic."""
         self.subject, self.topic, self.must_resume, self.doubted = _only_person(sentence), "", False, ()
-        asks = is_question(sentence) or (self.only_asks and sentence.rstrip().endswith("?"))
-        if asks or is_report(labelled) or _is_habit(sentence):
+        is_offer = bool(self.voice) and people == places_of(self.voice) and _OFFERS.search(sentence) is not None
+        ends = sentence.rstrip("\"') ").endswith("?")
+        asks = is_question(sentence) or (ends and (self.only_asks or is_offer))
+        is_possible = self.is_undecided and self._has("possible", sentence)
+        if asks or is_possible or is_report(labelled) or _is_habit(sentence):
             self.topic = self._topic_of(sentence) or _label(self.subject)
-            if self.voice and asks and _OFFERS.search(sentence) and people == places_of(self.voice):
+            if asks and is_offer:
                 self.offered = self.voice, tuple(self._read_ties(sentence, labelled))
             self.doubted = () if asks else people
             self.reported = () if asks else tuple(self._read_ties(sentence, labelled))
@@ -290,6 +303,7 @@ class SentenceReader:
     def _resolve(self, sentence: str) -> str:
         """A sentence that names the people and the task that it means."""
         plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", sentence)))
+        plain = _AS_WELL_AS.sub(r"\1 y \2", plain)
         spoken = _SUPERLATIVE.sub("", _INTERJECTS.sub(" ", plain))
         spoken = _BEST_PERSON.sub(r"\2 \1\3", spoken)
         conceded = _CONCEDES.sub(lambda found: self._topic_of(found.group()), spoken)

@@ -15,6 +15,7 @@ from biasgrid.tasks.evaluate.readers.assignments.sentences import (
     SentenceReader,
     is_quoting,
     is_request,
+    leaves_choice,
     mark_quotations,
     only_asks,
     split_swap,
@@ -88,7 +89,7 @@ class Reader(TextReader):
         """The speakers of a dialogue, by the places of their sentences in `spoken`."""
 
     def read(self, text: str) -> list[Step]:
-        self.sentences.only_asks = only_asks(text)
+        self.sentences.only_asks, self.sentences.is_undecided = only_asks(text), leaves_choice(text)
         text = mark_quotations(text)
         if is_dialogue(text, self.unspoken):
             self.hear(text)
