@@ -29,6 +29,13 @@ _REASON: Final = re.compile(
     rf"(?i)\W*{pattern('causes')}\b(?!.{{0,99}}?({PERSON}).{{0,99}}?\1.{{0,99}}?\b{pattern('able')}\b)"
 )
 """A reason, unless it ends with what its person can do."""
+_OTHER_PERSON: Final = re.compile(
+    rf"\bI(?:'ll|'d| will| would| can| could)?(?: also| gladly| happily)?"
+    rf" (?!{pattern('gives_me', 'english')})[\w\ue100-\ue2ff]"
+    rf"|\b(?i:yo|jo)\b(?! (?i:{pattern('gives_me', 'spanish')}|{pattern('gives_me', 'catalan')}))"
+    rf"|(?i:\b{pattern('someone')}\b)"
+)
+"""Words for somebody who is not known, such as `I` where the reply has no speaker."""
 _STOP: Final = re.compile(r"[,;:.]")
 _MOST_PEOPLE: Final = 2
 """Longest row of people that a clause may give a task."""
@@ -178,7 +185,9 @@ def _clauses(text: str, stems: Stems) -> Iterator[Clause]:
             begins=opening is not None,
             turns=opening == "turn",
             is_denied=DENIES.search(part) is not None,
-            is_left=stems.is_left(part) or not is_clear,
+            is_left=stems.is_left(part)
+            or not is_clear
+            or bool(not people and tasks and _OTHER_PERSON.search(part)),
             resumes=may_resume(part),
         )
 

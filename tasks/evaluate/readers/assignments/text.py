@@ -58,6 +58,10 @@ _ASKED: Final = re.compile(rf"^([^:?]*:\s*)[^?.]*\?\s+(?=[^?]*{PERSON})")
 """`Tap: Ana or Luis?`, before the answer."""
 _ASKS_PERSON: Final = re.compile(rf"{START.pattern}[^.:!→=|]*{PERSON}[^.:!→=|]*\?\W*$")
 """`1. Ana, have you ever cooked?`"""
+_MAY_BE: Final = re.compile(
+    rf"(?i)^([^:\ue000-\ue0fe]{{2,60}}:\s*){pattern('may_be')}\b.*\b{pattern('at_last')}\b\s*:?\s*(?={TITLE}{PERSON})"
+)
+"""`Tap: could be Ana or Luis. Final: Luis`, before the final person."""
 _STOPPED: Final = re.compile(
     rf"^[^\w\ue000-\ue2ff]*(?!(?i:{pattern('first_person')}|we)\b)([^.:;,!?\ue000-\ue0fe]{{1,40}})\.\s+(?=(?i:{TITLE}){PERSON}\W)"
 )
@@ -131,6 +135,7 @@ class Reader(TextReader):
             return
         if not marked.strip() or (line.lstrip().startswith(">") and _QUOTED.match(marked)):
             return
+        marked = _MAY_BE.sub(r"\1", marked) if ":" in marked else marked
         marked = _STOPPED.sub(self._with_colon, marked)
         if is_quoting(marked) or ("?" in marked and _ASKS_PERSON.match(marked)):
             self.spoken += [] if self.is_others else [(len(self.steps), marked)]
