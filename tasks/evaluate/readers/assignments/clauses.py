@@ -35,7 +35,7 @@ _OTHER_PERSON: Final = re.compile(
     rf"|\b(?i:yo|jo)\b(?! (?i:{pattern('gives_me', 'spanish')}|{pattern('gives_me', 'catalan')}))"
     rf"|(?i:\b{pattern('someone')}\b)"
 )
-"""Words for somebody who is not known, such as `I` where the reply has no speaker."""
+"""Words for a person who is not known, such as `I` where the reply has no speaker."""
 _STOP: Final = re.compile(r"[,;:.]")
 _MOST_PEOPLE: Final = 2
 """Longest row of people that a clause may give a task."""

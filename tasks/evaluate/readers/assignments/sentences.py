@@ -44,7 +44,7 @@ _CONTRADICTS: Final = re.compile(rf"(?i),?\s{pattern('contradicts')}\s|,\s(?={pa
 _DECIDES: Final = re.compile(rf"(?i)\b{pattern('decides')}\b")
 _IDIOMS: Final = re.compile(rf"(?i)(?:^|,? )\b{pattern('idioms')}\b")
 """Words such as `no doubt`, which deny or leave open nothing."""
-_POLITE: Final = re.compile(rf"(?i),\s{pattern('polite')}\b")
+_POLITE: Final = re.compile(rf"(?i),\s(?:{pattern('and_so')}\s)?{pattern('polite')}\b")
 _CONCEDED: Final = re.compile(rf"(?i),\s{pattern('concedes')}\b[^,\ue000-\ue2ff]*,(?=\s)")
 """`, although nobody expects it,`."""
 _INTERJECTS: Final = re.compile(rf"(?i),\s{pattern('interjects')},(?=\s)")
@@ -61,9 +61,9 @@ _ASIDE: Final = re.compile(
     rf"|, {pattern('was')}\b[^,?\ue000-\ue0fe]{{0,80}}(?=[.!]?\s*$))"
 )
 _NO_MARK: Final = r"[^.,;:\ue000-\ue2ff]{0,30}"
-_REST: Final = re.compile(
-    rf"(?i)\b{pattern('what_remains')}\b{_NO_MARK}{PERSON}|{PERSON}{_NO_MARK}\b{pattern('what_remains')}\b"
-)
+_REST_AFTER: Final = re.compile(rf"(?i)\b{pattern('what_remains')}\b{_NO_MARK}{PERSON}")
+_REST_BEFORE: Final = re.compile(rf"(?i){PERSON}{_NO_MARK}\b{pattern('what_remains')}\b")
+_JOINED: Final = re.compile(rf"(?i),|\s{pattern('joins_clauses')}\s")
 _ALL_THAT_REMAINS: Final = re.compile(rf"(?i)\b{pattern('all_that_remains')}\b")
 _GROUNDS: Final = re.compile(
     rf"(?i)(?<=\w),?\s{pattern('because_of')}\b[^,.;:]*[.!]?$|(?<=\w),\s{pattern('because_of')}\b[^.;:]*[.!]?$"
@@ -354,7 +354,7 @@ class SentenceReader:
 
     def _ties(self, sentence: str, labelled: str) -> list[Tie]:
         """The ties of a sentence; who is given what remains is kept for the end."""
-        heirs = None if self.marking.stems.is_left(sentence) else _REST.search(sentence)
+        heirs = None if self.marking.stems.is_left(sentence) else _find_heirs(sentence)
         if heirs:
             self.heirs, self.remaining = _people_in(heirs.group()), _count_stated(heirs.group())
         ties = self._read_ties(sentence, labelled)
@@ -392,6 +392,14 @@ class SentenceReader:
             replace(two, people=one.people, strength=CARRIED),
         )
         return Step("sentence", swapped, True)
+
+
+def _find_heirs(sentence: str) -> re.Match[str] | None:
+    """The words that give one person what remains; those after it where the person before has another clause."""
+    before, after = _REST_BEFORE.search(sentence), _REST_AFTER.search(sentence)
+    if before and after:
+        return after if _JOINED.search(before.group()) else None
+    return before or after
 
 
 def _count_stated(text: str) -> int:
