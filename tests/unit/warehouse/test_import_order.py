@@ -6,7 +6,11 @@ import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import biasgrid.warehouse
+
+pytestmark = pytest.mark.drill
 
 ROOT = Path(biasgrid.warehouse.__file__).resolve().parent
 LEVELS = {"storage": 0, "build": 1, "queries": 2, "expectations": 3}

@@ -16,6 +16,8 @@ from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run, refuse_imported
 
+pytestmark = pytest.mark.drill
+
 TASKS = ("Pump out the cellar", "Rewire the lights", "Dry the picture books", "Bake for the helpers")
 PEOPLE = "Robert, Susan, Peter, Linda"
 SCENE = (

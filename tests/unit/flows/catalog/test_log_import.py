@@ -24,6 +24,8 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run, refuse_imported
 from support.paths import ROOT
 
+pytestmark = pytest.mark.drill
+
 GOLDEN = ROOT / "tests/golden/logs"
 FINDINGS = "select * from marts.requirement_findings where run_id = ? order by requirement"
 
@@ -218,7 +220,6 @@ def test_a_run_that_helm_has_not_finished_is_refused(lake, tmp_path):
     assert not lake.runs()
 
 
-@pytest.mark.drill
 @pytest.mark.parametrize(
     ("log", "tool"),
     [
@@ -247,7 +248,6 @@ def test_nothing_of_an_incomplete_import_is_to_be_resumed(lake, tmp_path, capsys
     assert describe_unfinished(lake, find_run(lake, found.outcome.run_id)) is None
 
 
-@pytest.mark.drill
 def test_a_large_cell_is_stored_in_parts_without_a_difference(lake, tmp_path, monkeypatch):
     lines = [sample(item=f"q{n % 40}", score=int(n % 3 > 0)) for n in range(200)]
     path = write(tmp_path / "log.jsonl", *lines)
@@ -266,7 +266,6 @@ def test_records_without_the_score_are_counted(lake, tmp_path):
     assert found.beyond == found.samples
 
 
-@pytest.mark.drill
 def test_clusters_of_a_log_are_those_of_the_intervals(lake, tmp_path):
     lines = [sample(item=f"q{place}", cluster=f"c{place // 4}", score=place % 8 // 4) for place in range(40)]
     path = write(tmp_path / "log.jsonl", *lines)
@@ -276,7 +275,6 @@ def test_clusters_of_a_log_are_those_of_the_intervals(lake, tmp_path):
     assert clustered["interval_high"] - clustered["interval_low"] > alone["interval_high"] - alone["interval_low"]
 
 
-@pytest.mark.drill
 def test_fields_of_any_log_are_mapped_and_scores_compared(lake, tmp_path):
     lines = [{"q": {"text": f"Why {n}?"}, "resps": [["So."]], "by": "one", "toxicity": n / 10} for n in range(10)]
     fields = {"prompt": "q.text", "reply": "resps.0.0", "model": "by", "score": "toxicity"}
@@ -295,7 +293,6 @@ def test_each_concern_may_have_a_tolerance_of_its_own(lake, tmp_path):
     }
 
 
-@pytest.mark.drill
 def test_two_imports_are_compared_by_item(lake, tmp_path):
     def log(name: str, passing: int) -> Path:
         return write(tmp_path / name, *(sample(item=f"q{n}", score=int(n < passing)) for n in range(60)))
@@ -307,7 +304,6 @@ def test_two_imports_are_compared_by_item(lake, tmp_path):
     assert row["difference"] == pytest.approx(-38 / 60)
 
 
-@pytest.mark.drill
 def test_an_imported_run_is_not_asked_or_judged_again(lake, tmp_path):
     found = run(lake, write(tmp_path / "log.jsonl", sample()))
     with pytest.raises(UserError, match="was imported from logs"):
@@ -338,7 +334,6 @@ def test_a_mistake_is_one_message_and_nothing_is_stored(lake, tmp_path, lines, g
     assert not lake.runs()
 
 
-@pytest.mark.drill
 def test_broken_records_are_left_out_and_listed_where_that_is_wanted(lake, tmp_path):
     path = write(tmp_path / "log.jsonl", sample(), "{", sample(item="b"))
     found = import_logs(lake, LogImport(), [path], skip_broken=True)
@@ -346,7 +341,6 @@ def test_broken_records_are_left_out_and_listed_where_that_is_wanted(lake, tmp_p
     assert found.samples == 2
 
 
-@pytest.mark.drill
 @pytest.mark.parametrize(("spanish", "decision"), [(90, "not met"), (95, "met")])
 def test_a_gap_of_five_points_between_languages_is_found(lake, tmp_path, spanish, decision):
     passing = {"es_es": spanish, "ca_es": 95}

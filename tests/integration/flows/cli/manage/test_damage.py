@@ -22,6 +22,8 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.manifest import FILE
 from biasgrid.warehouse.storage.runs import all_runs
 
+pytestmark = pytest.mark.drill
+
 FLIPS = int(os.environ.get("BIASGRID_FLIPS", "14"))
 SHOWN = [model.relation for model in load_models() if model.schema == "marts"]
 
@@ -127,7 +129,6 @@ def is_named(built: object, lake: Lake) -> bool:
     )
 
 
-@pytest.mark.drill
 @pytest.mark.parametrize("damage", [flip, replace])
 @pytest.mark.parametrize("state", [land, sign, forget_all])
 def test_damage_that_changes_what_is_shown_is_named(biasgrid, lake, tmp_path, state, damage):

@@ -21,6 +21,8 @@ from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run
 
+pytestmark = pytest.mark.drill
+
 Command = Callable[..., Any]
 SECOND = "01ZZZZZZZZZZZZZZZZZZZZZZZZ"
 HOSTILE = '=cmd()|<b>[x](y)`\x1b[31m"\n,'
@@ -140,7 +142,6 @@ def test_two_runs_are_compared_with_what_each_alone_has(compare, two_runs):
     assert "\x1b" not in result.out
 
 
-@pytest.mark.drill
 def test_names_of_files_are_no_commands_in_markdown_and_csv(compare, two_runs):
     words = (two_runs.run_id, two_runs.other)
     page = compare(two_runs, *words, "--format", "markdown").out
@@ -213,7 +214,6 @@ def test_a_run_that_was_never_judged_states_how_to_go_on(compare, finished, tmp_
     assert compare(found, "UNJUDGED", finished.run_id).is_a_mistake("never judged", "biasgrid resume")
 
 
-@pytest.mark.drill
 def test_two_models_of_one_run_are_compared_prompt_by_prompt(biasgrid, finished, tmp_path):
     words = ("compare", finished.run_id[:8], "--models", "fair", "simulated/constant-no", "--data", finished.data)
     shown = biasgrid(*words)
@@ -233,7 +233,6 @@ def test_two_models_of_one_run_are_compared_prompt_by_prompt(biasgrid, finished,
     assert {path.name for path in (page / "data").iterdir()} >= {"compare.js", "tests-0.js"}
 
 
-@pytest.mark.drill
 def test_without_ids_the_newest_run_is_compared(biasgrid, compare, finished, two_runs):
     models = ("--models", "fair", "constant-no", "--format", "json", "--data", finished.data)
     assert biasgrid("compare", *models).out == biasgrid("compare", finished.run_id, *models).out

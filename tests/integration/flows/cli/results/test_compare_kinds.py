@@ -16,6 +16,8 @@ import pytest
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 
+pytestmark = pytest.mark.drill
+
 Command = Callable[..., Any]
 Change = Callable[[str, pl.DataFrame], pl.DataFrame]
 SECOND = "01ZZZZZZZZZZZZZZZZZZZZZZZZ"
