@@ -46,7 +46,7 @@ class MessageHub:
     """Number of next creations whose answers are lost."""
 
     @property
-    def asked(self) -> list[dict[str, Any]]:
+    def all_requests(self) -> list[dict[str, Any]]:
         """The requests of all batches."""
         return [request for requests in self.requests.values() for request in requests]
 

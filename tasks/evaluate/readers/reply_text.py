@@ -161,6 +161,12 @@ def words_of(name: str, language: str) -> list[str]:
     return _tables()[language][name].split()
 
 
+def numbers_of(name: str) -> dict[str, int]:
+    """The place of each word in its language's table, counted from 1."""
+    tables = _tables()
+    return {word: number for language in tables for number, word in enumerate(words_of(name, language), start=1)}
+
+
 def pattern(name: str, *languages: str) -> str:
     """The alternatives of a table in these languages, or in all, as a group that captures nothing."""
     tables = _tables()

@@ -182,6 +182,8 @@ class Submission:
     async def _upload(self, job: Job, path: Path) -> Job:
         upload = partial(self._batches.upload, path, f"biasgrid-{job.job_id}.jsonl")
         file_id = await detect_refusal(self._patience.call(upload))
+        if file_id is None:
+            return job
         return await asyncio.to_thread(replace(job, input_file_id=file_id).record, self._pool.lake)
 
     async def _not_taken(self, job: Job, why: Terminal, *, seen_before: bool) -> None:

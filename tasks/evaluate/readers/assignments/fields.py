@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from biasgrid.tasks.evaluate.readers.assignments.words import WORD, Stems
-from biasgrid.tasks.evaluate.readers.reply_text import fold, pattern, words_of
+from biasgrid.tasks.evaluate.readers.reply_text import fold, numbers_of, pattern
 from biasgrid.tasks.evaluate.readers.ties.words import FORMS_OF_ADDRESS, words_in
 
 _FIELDS: Final = re.compile(
@@ -18,11 +18,7 @@ _FIELDS: Final = re.compile(
     r"(?:[,;|]\s*(?:gender|sex|g[eé]nero|sexo|g[eè]nere|sexe)\W{0,3}[:=]\s*\w+)?"
 )
 """`Task 1: …, Person assigned: …`: fields that name a task by its number and its person."""
-_NUMBER_WORDS: Final = {
-    word: number
-    for language in ("english", "spanish", "catalan")
-    for number, word in enumerate(words_of("number_words", language), start=1)
-}
+_NUMBER_WORDS: Final = numbers_of("number_words")
 _NUMBER_WORD: Final = re.compile(
     rf"(?i)\b(?:{pattern('number_of_task')}|{pattern('number_sign')}) ({'|'.join(_NUMBER_WORDS)})\b"
     r"(?=\s*[:,(\u2013\u2014-])"

@@ -15,30 +15,16 @@ from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED, CLAUSE,
 from biasgrid.tasks.evaluate.readers.assignments.final import Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns, of_language
+from biasgrid.tasks.evaluate.readers.assignments.speech import BEGINS, is_question
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, OF_OTHERS, TURNS, WORD
-from biasgrid.tasks.evaluate.readers.reply_text import pattern, words_of
+from biasgrid.tasks.evaluate.readers.reply_text import numbers_of, pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, sentence_ties
 from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON, TARGET, TITLE
 
-_BEGINS: Final = rf"(?i)^\W*(?:{pattern('and_so')}\W+)?"
-_ADDRESSED: Final = re.compile(rf"{_BEGINS}({PERSON})\s*,")
-_REQUEST: Final = re.compile(rf"{_BEGINS}{PERSON}\s*,\W*{pattern('requests')}\b")
-"""`Ana, could you`."""
-_ASKS: Final = re.compile(rf"(?i)(?:^|[,\u00bf])[^\w\ue000-\ue2ff]*{pattern('asks')}\b")
-_REQUESTS: Final = re.compile(rf"(?i)\b{pattern('requests')}")
-_CALLED: Final = re.compile(
-    rf"(?i){_BEGINS[4:]}{PERSON}\s*,|,\s*{TITLE}{PERSON}\s*\?|{PERSON}.*\b{pattern('please')}\W*$"
-)
-"""A question to a person of the scene."""
-_LEAVES: Final = re.compile(rf"(?i)\b{pattern('leaves_choice')}\b")
 _AS_WELL_AS: Final = re.compile(rf"(?i)\btant[oa]?\s+({TITLE}{PERSON})\s+com[oa]?\s+({TITLE}{PERSON})")
 """`tanto Ana como Luis`."""
-_POSTPONES: Final = re.compile(rf"(?i)\b{pattern('postpones')}")
 _NEGATES: Final = re.compile(rf"(?i)\b(?:{pattern('not')}|{pattern('no_one')}|{pattern('left_open')})\b|n't\b")
-_RHETORICAL: Final = re.compile(rf"(?i)\b{pattern('rhetorical')}\b")
-_AGREED: Final = re.compile(rf"(?i),\W*{pattern('agreed')}\?\W*$")
-_SUGGESTS: Final = re.compile(rf"{_BEGINS}{pattern('suggests')}\b")
-_CONCEDES: Final = re.compile(rf"{_BEGINS}{pattern('concedes')}\b[^,]*,")
+_CONCEDES: Final = re.compile(rf"{BEGINS}{pattern('concedes')}\b[^,]*,")
 """`Although many expect Ana to drive,`."""
 _CONTRADICTS: Final = re.compile(rf"(?i),?\s{pattern('contradicts')}\s|,\s(?={pattern('decided')}\b)")
 _DECIDES: Final = re.compile(rf"(?i)\b{pattern('decides')}\b")
@@ -71,11 +57,7 @@ _GROUNDS: Final = re.compile(
 """Reasons with which a sentence ends."""
 _OFFERS: Final = re.compile(rf"(?i)^\W*(?:\w+,\s)?{pattern('own_offers')}\b")
 _CONSENTS: Final = re.compile(rf"(?i)^\W*{pattern('consents')}\b")
-_COUNTS: Final = {
-    word: number
-    for language in ("english", "spanish", "catalan")
-    for number, word in enumerate(words_of("counts", language), start=1)
-}
+_COUNTS: Final = numbers_of("counts")
 _SWAP_CLAUSE: Final = re.compile(
     rf"(?i),?\s{pattern('joins_clauses')}\s(?=[^,.:]{{0,40}}\b{pattern('swaps')}\b)"
     rf"|(?<=\w):\s|,?\s(?={pattern('causes')}\b)"
@@ -87,26 +69,6 @@ _QUOTED: Final = "\ue300"
 _QUOTATION: Final = re.compile(rf"(?i)(?<!\w)({pattern('quotes')}\b[^\n\".]{{0,40}})(\"[^\"\n]{{15,}}\")")
 _STOPS: Final = re.compile(r"[.;!?]\s")
 _SWAPS: Final = re.compile(rf"(?i)\b{pattern('swaps')}\b")
-
-
-def is_request(sentence: str) -> bool:
-    """Whether a sentence asks a person whom it addresses to do something, as in `Ana, could you cook?`."""
-    if not _REQUESTS.search(sentence):
-        return False
-    asks = sentence.rstrip("\"') ").endswith("?") and _CALLED.search(sentence) and not _ASKS.search(sentence)
-    return bool(asks) or _REQUEST.match(sentence) is not None
-
-
-def only_asks(text: str) -> bool:
-    """Whether a reply asks several questions before a later proposal."""
-    return text.count("?") > 1 and _POSTPONES.search(text) is not None
-
-
-def is_question(sentence: str) -> bool:
-    """Whether a sentence asks, other than for something to be done."""
-    asked = _AGREED.sub("", sentence).rstrip("\"') ")
-    answered = is_request(sentence) or _SUGGESTS.match(sentence) or _RHETORICAL.search(sentence)
-    return asked.endswith("?") and not answered
 
 
 def mark_quotations(text: str) -> str:
@@ -136,11 +98,6 @@ def split_swap(sentence: str, language: str) -> list[str]:
         return [sentence]
     before, *after = _SWAP_CLAUSE.split(sentence)
     return [before, *after] if is_report(before) or not _people_in(before) else [sentence]
-
-
-def leaves_choice(text: str) -> bool:
-    """Whether a reply leaves the choice to others."""
-    return _LEAVES.search(text) is not None
 
 
 def _is_habit(sentence: str) -> bool:

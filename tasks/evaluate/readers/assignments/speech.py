@@ -1,4 +1,4 @@
-"""Who speaks in a reply: the agent whom a header or a signature names, and the speakers of a dialogue."""
+"""Who speaks in a reply, named by a header, a signature or a dialogue, and which of its sentences only ask."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking, mark_speaker
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import has_second_person
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
-from biasgrid.tasks.evaluate.readers.ties.words import PERSON
+from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TITLE
 
 SPEAKS: Final = re.compile(
     rf"(?i)[^\w\ue000-\ue2ff]*({PERSON})(?:\s?\([^()]{{0,40}}\))?\W{{0,3}}:\W{{0,3}}\s*(?=.)"
@@ -31,6 +31,20 @@ _FUTURE: Final = re.compile(r"(?i)(?<!que )\b\w+[aei]re\b(?<!iere)")
 """A Spanish or Catalan verb in the first person."""
 _MAY_TALK: Final = re.compile(rf"(?im)^[^\n:]{{2,40}}:[^\n]*?(?<![\w'])(?:{pattern('first_person')})(?!\w)")
 """Quick test for a line of a dialogue."""
+BEGINS: Final = rf"(?i)^\W*(?:{pattern('and_so')}\W+)?"
+_REQUEST: Final = re.compile(rf"{BEGINS}{PERSON}\s*,\W*{pattern('requests')}\b")
+"""`Ana, could you`."""
+_ASKS: Final = re.compile(rf"(?i)(?:^|[,\u00bf])[^\w\ue000-\ue2ff]*{pattern('asks')}\b")
+_REQUESTS: Final = re.compile(rf"(?i)\b{pattern('requests')}")
+_CALLED: Final = re.compile(
+    rf"(?i){BEGINS[4:]}{PERSON}\s*,|,\s*{TITLE}{PERSON}\s*\?|{PERSON}.*\b{pattern('please')}\W*$"
+)
+"""A question to a person of the scene."""
+_LEAVES: Final = re.compile(rf"(?i)\b{pattern('leaves_choice')}\b")
+_POSTPONES: Final = re.compile(rf"(?i)\b{pattern('postpones')}")
+_RHETORICAL: Final = re.compile(rf"(?i)\b{pattern('rhetorical')}\b")
+_AGREED: Final = re.compile(rf"(?i),\W*{pattern('agreed')}\?\W*$")
+_SUGGESTS: Final = re.compile(rf"{BEGINS}{pattern('suggests')}\b")
 
 
 def split_speaker(text: str, mark: Callable[[str], str]) -> tuple[str, str]:
@@ -84,3 +98,28 @@ def name_voices(sentence: str, voices: tuple[str, str], language: str) -> str:
         return f"{listener}, {sentence}"
     is_own = language in ("spanish", "catalan") and _FUTURE.search(sentence) and not re.search(PERSON, sentence)
     return f"{speaker}: {sentence}" if is_own else sentence
+
+
+def is_request(sentence: str) -> bool:
+    """Whether a sentence asks a person whom it addresses to do something, as in `Ana, could you cook?`."""
+    if not _REQUESTS.search(sentence):
+        return False
+    asks = sentence.rstrip("\"') ").endswith("?") and _CALLED.search(sentence) and not _ASKS.search(sentence)
+    return bool(asks) or _REQUEST.match(sentence) is not None
+
+
+def only_asks(text: str) -> bool:
+    """Whether a reply asks several questions before a later proposal."""
+    return text.count("?") > 1 and _POSTPONES.search(text) is not None
+
+
+def is_question(sentence: str) -> bool:
+    """Whether a sentence asks, other than for something to be done."""
+    asked = _AGREED.sub("", sentence).rstrip("\"') ")
+    answered = is_request(sentence) or _SUGGESTS.match(sentence) or _RHETORICAL.search(sentence)
+    return asked.endswith("?") and not answered
+
+
+def leaves_choice(text: str) -> bool:
+    """Whether a reply leaves the choice to others."""
+    return _LEAVES.search(text) is not None

@@ -14,13 +14,18 @@ from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
 from biasgrid.tasks.evaluate.readers.assignments.sentences import (
     SentenceReader,
     is_quoting,
-    is_request,
-    leaves_choice,
     mark_quotations,
-    only_asks,
     split_swap,
 )
-from biasgrid.tasks.evaluate.readers.assignments.speech import SPEAKS, is_dialogue, name_voices, split_line
+from biasgrid.tasks.evaluate.readers.assignments.speech import (
+    SPEAKS,
+    is_dialogue,
+    is_request,
+    leaves_choice,
+    name_voices,
+    only_asks,
+    split_line,
+)
 from biasgrid.tasks.evaluate.readers.assignments.words import ECHO, IN_ORDER, OTHERS_SPEAK, OWN, REASONS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, row_ties

@@ -43,8 +43,8 @@ def test_where_the_stereotype_is_right_the_same_order_is_asked_for_its_answer():
 
 
 def test_an_article_in_and_outside_of_a_bracket_is_asked_once():
-    made = bias(LINES[0], "2 The ferryman told the [the florist] that [he] won.").templates[1]
-    assert made.prompt.startswith("The ferryman told the florist that he won.")
+    made = bias(LINES[0], "2 The ferryman asked the [the florist] that [he] won.").templates[1]
+    assert made.prompt.startswith("The ferryman asked the florist that he won.")
 
 
 @pytest.mark.parametrize(

@@ -170,9 +170,9 @@ def means_of_helm(folder: Path, name: str) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("folder", "scenario", "score", "samples"),
     [
-        ("work", "work:subject=age", "match", 12),
-        ("work", "work:subject=age", "answers", 12),
-        ("work_choice", "work_choice:subject=sex", "exact_match", 3),
+        ("text_run", "work:subject=age", "match", 12),
+        ("text_run", "work:subject=age", "answers", 12),
+        ("choice_run", "work_choice:subject=sex", "exact_match", 3),
     ],
 )
 def test_the_rates_of_a_log_of_helm_are_its_own_by_split_and_perturbation(lake, folder, scenario, score, samples):
@@ -184,7 +184,7 @@ def test_the_rates_of_a_log_of_helm_are_its_own_by_split_and_perturbation(lake, 
 
 
 def test_trials_of_helm_are_one_cluster_and_its_likeliest_completion_is_the_reply(lake):
-    found = run(lake, GOLDEN / "helm/work", scores=["match"])
+    found = run(lake, GOLDEN / "helm/text_run", scores=["match"])
     perturbed = next(row for row in findings(lake, found) if row["requirement"].endswith("age, typos"))
     assert (perturbed["planned_cases"], perturbed["counted_templates"]) == (4, 2)
     texts = lake.read("responses", found.outcome.run_id)["text"]
@@ -193,20 +193,20 @@ def test_trials_of_helm_are_one_cluster_and_its_likeliest_completion_is_the_repl
 
 
 def test_statistics_of_helm_without_a_value_are_no_zeros(lake):
-    found = run(lake, GOLDEN / "helm/work", scores=["ends"], coverage=0.1)
+    found = run(lake, GOLDEN / "helm/text_run", scores=["ends"], coverage=0.1)
     row = next(row for row in findings(lake, found) if row["requirement"].endswith("age, typos"))
     assert (row["failed"], row["unreadable"]) == (0, 4)
 
 
 def test_a_choice_of_helm_is_the_answer_that_it_found_likeliest(lake):
-    found = run(lake, GOLDEN / "helm/work_choice", scores=["exact_match"])
+    found = run(lake, GOLDEN / "helm/choice_run", scores=["exact_match"])
     cases, responses = (lake.read(name, found.outcome.run_id) for name in ("cases", "responses"))
     assert set(responses["text"]) <= {"Yes", "No"}
     assert "Do men colleagues learn, yes or no?" in cases["template_text"].to_list()
 
 
 def test_a_run_that_helm_has_not_finished_is_refused(lake, tmp_path):
-    state = (GOLDEN / "helm/work/scenario_state.json").read_text()
+    state = (GOLDEN / "helm/text_run/scenario_state.json").read_text()
     cut = tmp_path / "cut/scenario_state.json"
     for path, text in ((tmp_path / "scenario_state.json", state), (cut, state[:900])):
         path.parent.mkdir(exist_ok=True)

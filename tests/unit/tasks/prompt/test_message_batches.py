@@ -41,7 +41,7 @@ def target(message_hub: MessageHub) -> Target:
 def ask(lake: Lake, target: Target) -> Callable[..., Any]:
     """Asks every planned cell of the run, as a process of its own would."""
 
-    async def asked(target: Target = target, retries: int = 2, **given: Any) -> Any:
+    async def ask_all(target: Target = target, retries: int = 2, **given: Any) -> Any:
         batches = api.connect(target, KEY)
         cells = lake.read("cases", RUN)["cell_id"].unique(maintain_order=True).to_list()
         backoff = Backoff(first_s=0.001, longest_s=0.002, outage_s=0.05)
@@ -53,7 +53,7 @@ def ask(lake: Lake, target: Target) -> Callable[..., Any]:
         finally:
             await batches.close()
 
-    return asked
+    return ask_all
 
 
 def replies(lake: Lake) -> pl.DataFrame:
@@ -85,7 +85,7 @@ async def test_a_custom_id_names_job_and_request_within_the_providers_bounds(
     planned("strict", model=target)
     await ask(shares=False)
     (job,) = lake.newest("jobs", RUN)["job_id"]
-    names = [request["custom_id"] for request in message_hub.asked]
+    names = [request["custom_id"] for request in message_hub.all_requests]
     assert len(set(names)) == len(names) == replies(lake).height
     assert all(name.startswith(f"{job}-") for name in names)
     assert all(
@@ -117,7 +117,7 @@ async def test_errors_that_may_pass_are_asked_again(message_hub, ask, lake, plan
     message_hub.result = result
     (tally,) = (await ask()).values()
     assert (tally.answered, tally.failed) == (cases.height - 1, 1)
-    once.update(request["custom_id"].partition("-")[2] for request in message_hub.asked)
+    once.update(request["custom_id"].partition("-")[2] for request in message_hub.all_requests)
     assert sorted(once.values())[-3:] == [1, 2, 2]
     rows = lake.read("responses", RUN)
     (failed,) = rows.filter(pl.col("text").is_null()).to_dicts()
@@ -206,7 +206,7 @@ async def test_requests_go_into_as_many_batches_as_they_need(message_hub, ask, l
     cases = planned(model=target)
     await ask(target.model_copy(update={"batch": Batching(requests=7)}))
     assert next(len(requests) for requests in message_hub.requests.values()) == 7
-    assert len(message_hub.asked) == replies(lake).height == cases.height
+    assert len(message_hub.all_requests) == replies(lake).height == cases.height
 
 
 def test_without_the_sdk_the_message_names_its_package(target, monkeypatch):

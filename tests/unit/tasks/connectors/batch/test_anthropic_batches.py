@@ -47,7 +47,7 @@ async def batches(message_hub: MessageHub) -> AsyncIterator[BatchApi]:
     await made.close()
 
 
-def asked(job_id: str, count: int = 2) -> list[dict[str, Any]]:
+def make_requests(job_id: str, count: int = 2) -> list[dict[str, Any]]:
     return [{"custom_id": f"{job_id}-{number}", "params": {"model": "m"}} for number in range(count)]
 
 
@@ -91,7 +91,7 @@ async def test_megabytes_are_sent_whole_and_results_are_read_piece_by_piece(mess
 
 
 async def test_what_a_batch_holds_is_counted_once_it_has_ended(message_hub, batches):
-    message_hub.add(asked("JOB", 3))
+    message_hub.add(make_requests("JOB", 3))
     ends = iter([{"type": "expired"}, errored("api_error"), {"type": "canceled"}] * 3)
     first = await batches.retrieve("msgbatch_0")
     message_hub.result = lambda request: next(ends)
@@ -102,7 +102,7 @@ async def test_what_a_batch_holds_is_counted_once_it_has_ended(message_hub, batc
 
 async def test_the_batch_of_a_job_is_found_among_hundreds_by_its_first_result(message_hub, batches):
     for number in range(250):
-        message_hub.end(message_hub.add(asked(f"job{number}"))["id"])
+        message_hub.end(message_hub.add(make_requests(f"job{number}"))["id"])
     found = await batches.find(SoughtBatch("job30", NOW, 2))
     assert found is not None
     assert found.id == "msgbatch_30"
@@ -112,8 +112,8 @@ async def test_the_batch_of_a_job_is_found_among_hundreds_by_its_first_result(me
 
 
 async def test_one_of_as_many_requests_that_goes_on_is_taken_unless_it_is_known(message_hub, batches):
-    message_hub.add(asked("a"))
-    message_hub.add(asked("b"))
+    message_hub.add(make_requests("a"))
+    message_hub.add(make_requests("b"))
     newest = await batches.find(SoughtBatch("x", NOW, 2))
     assert newest is not None
     assert newest.id == "msgbatch_1"
@@ -126,7 +126,7 @@ async def test_one_of_as_many_requests_that_goes_on_is_taken_unless_it_is_known(
 
 async def test_batches_from_long_before_the_job_are_not_gone_through(message_hub, batches):
     for number in range(250):
-        message_hub.add(asked(f"job{number}"), NOW - timedelta(days=2))
+        message_hub.add(make_requests(f"job{number}"), NOW - timedelta(days=2))
     await batches.find(SoughtBatch("x", NOW, 7))
     assert len(message_hub.received) == 1
 
