@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from biasgrid.catalogs.choices import AGE
 from biasgrid.catalogs.errors import Problem, close_names, nearest
-from biasgrid.catalogs.schema.base import COMMUNITY, IDENTIFIER, LANGUAGE, MARKUP
+from biasgrid.catalogs.schema.base import COMMUNITY, IDENTIFIER, LANGUAGE, MARKUP, describe_fields
 
 Location = tuple[str | int, ...]
 
@@ -194,8 +194,8 @@ def keys(kind: Any, location: Location) -> Iterator[str]:
 def _describe(model: type[BaseModel], location: Location) -> str:
     """The first description of the key that a location ends in; empty where it has none."""
     *at, key = [part for part in location if not str(part).startswith(BRANCHES)] or [""]
-    own = (one.model_fields.get(str(key)) for one in _models_at(model, tuple(at)))
-    return next((field.description for field in own if field and field.description), "")
+    own = (describe_fields(one).get(str(key)) for one in _models_at(model, tuple(at)))
+    return next(filter(None, own), "")
 
 
 def _models_at(kind: Any, location: Location) -> Iterator[type[BaseModel]]:

@@ -1,12 +1,26 @@
 """Defines the base of all catalog types (immutable, unknown keys refused) and the checks that they share."""
 
+import ast
+import inspect
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from functools import cache
+from itertools import pairwise
+from textwrap import dedent
 from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, GetCoreSchemaHandler
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+)
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
 
@@ -48,7 +62,7 @@ class Frozen(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
-        use_attribute_docstrings=True,
+        defer_build=True,  # one command reads few of the files whose types it imports
         allow_inf_nan=False,
         coerce_numbers_to_str=True,  # communities such as ages are written as numbers
     )
@@ -57,6 +71,33 @@ class Frozen(BaseModel):
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         own: CoreSchema = refuse_bools(handler(source), cls)
         return own
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        own = handler(schema)
+        properties = handler.resolve_ref_schema(own).get("properties", {})
+        for name, meaning in describe_fields(cls).items():
+            properties.get(cls.model_fields[name].alias or name, {}).setdefault("description", meaning)
+        return own
+
+
+@cache
+def describe_fields(model: type[BaseModel]) -> Mapping[str, str]:
+    """The docstring below each field, inherited ones too. Pydantic would read the source of every class while it is
+    imported, which takes as long as all else that a type needs."""
+    found: dict[str, str] = {}
+    for own in reversed(model.__mro__):
+        if issubclass(own, Frozen) and own is not Frozen:  # a field that is declared again is described again
+            found |= dict.fromkeys(inspect.get_annotations(own), "") | dict(_docstrings(own))
+    return {name: meaning for name, meaning in found.items() if meaning}
+
+
+def _docstrings(model: type[Frozen]) -> Iterator[tuple[str, str]]:
+    (definition,) = ast.parse(dedent(inspect.getsource(model))).body
+    for field, below in pairwise(getattr(definition, "body", [])):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                yield name, inspect.cleandoc(text)
 
 
 NAMED = Discriminator(lambda given: "name" if isinstance(given, str) else "mapping")

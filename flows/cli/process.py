@@ -22,16 +22,31 @@ M_MMAP_THRESHOLD, LARGE_BLOCK = -3, 1_000_000
 """Of glibc's `mallopt`, and the bytes from which a freed block goes back to the system. Left alone, glibc
 keeps ever larger blocks: 200 MB after a few replies of 4 MB."""
 
+M_ARENA_MAX, ARENAS = -8, 2
+"""Of glibc's `mallopt`, and how many heaps it keeps: left alone, each of the threads of DuckDB, Polars and Prefect
+gets its own, and what one has freed no other uses."""
+
+ARROW_POOL = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""Arrow takes its memory from glibc, too: the pool that it brings along keeps what is freed."""
+
 
 def run() -> NoReturn:
     """The command, in a process of its own."""
     _open_closed_streams()
     interruption.watch()
     gc.set_threshold(*PATIENT_COLLECTION)
-    with suppress(AttributeError, OSError, TypeError):  # another C library has no such option
-        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK)
+    _limit_memory_kept()
     biasgrid.is_command = True
     leave(interruption.supervise(_run_command))
+
+
+def _limit_memory_kept() -> None:
+    """Before anything with threads or memory pools of its own is imported."""
+    os.environ.update(ARROW_POOL | os.environ)
+    with suppress(AttributeError, OSError, TypeError):  # another C library has no such options
+        allocator = ctypes.CDLL(None)
+        allocator.mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK)
+        allocator.mallopt(M_ARENA_MAX, ARENAS)
 
 
 def _open_closed_streams() -> None:
