@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,11 @@ def _quiet() -> Iterator[None]:
     finally:
         for name in added:
             os.environ.pop(name, None)
+
+
+def import_prefect() -> None:
+    """Begins to import Prefect, which takes a second, while DuckDB computes what a run can decide."""
+    threading.Thread(target=import_module, args=("prefect",), name="prefect", daemon=True).start()
 
 
 @contextmanager
@@ -151,6 +157,6 @@ def _import_early(prepared: Prepared[Any]) -> None:
         with suppress(UserError):
             for connector in {target.connector for target in models}:
                 factory(connector)
-        load_warehouse()
+        load_warehouse(has_file=True)  # else the flow prepares the rest
 
     threading.Thread(target=work, name="imports", daemon=True).start()

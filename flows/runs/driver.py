@@ -122,7 +122,7 @@ async def run_kind(
         log_changed_files(before, prepared)
     lake = lake or open_lake(given.data)
     async with run_session(lake, prepared, given.run_id) as grid:
-        loading = asyncio.create_task(asyncio.to_thread(load_warehouse))
+        loading = asyncio.create_task(asyncio.to_thread(load_warehouse, lake.database.exists()))
         with start_inspector(given.expectations) as inspector:
             await share_caps(kind, grid, partial(play, grid, prepared.resolved))
             await loading

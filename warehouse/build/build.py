@@ -34,7 +34,7 @@ from biasgrid.warehouse.build.integrity import (
     refuse_unreadable,
 )
 from biasgrid.warehouse.build.kept_rows import add_kept_rows
-from biasgrid.warehouse.build.macros import ROW_GROUP, blank
+from biasgrid.warehouse.build.macros import ROW_GROUP, SCHEMA, STORAGE_VERSION, blank
 from biasgrid.warehouse.build.materialize import STORAGE, Made, declare_no_repeats, make, make_models
 from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
 from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models
@@ -147,7 +147,7 @@ def _build_changed(
     part = partial.with_suffix(f"{partial.suffix}-runs")
     try:
         if increment.changed:
-            with open_new_file(part) as warehouse:
+            with _open_part(part, partial) as warehouse:
                 fill(warehouse, lake, of_runs, landed=increment.select(landed))
                 copy_exceptions(warehouse)
         with open_file(partial) as warehouse:
@@ -175,11 +175,12 @@ def _make_across(
         check(warehouse, model, Made(rows=None))
 
 
-def prepare() -> None:
-    """Loads the models and macros into this process's memory."""
+def prepare(has_file: bool = False) -> None:
+    """Loads the models into this process's memory, and the macros, unless there is a file that has them."""
     load_models()
     load_integrity()
-    blank()
+    if not has_file:
+        blank()
 
 
 def fill(
@@ -292,10 +293,19 @@ def open_new_file(path: Path) -> duckdb.DuckDBPyConnection:
     return open_file(path)
 
 
+def _open_part(path: Path, whole: Path) -> duckdb.DuckDBPyConnection:
+    """Connection to a new file for rows of some runs. Its models call the macros of the file that these go into:
+    defining them again takes as long as computing a run of a thousand prompts."""
+    warehouse = open_file(path)
+    warehouse.execute(f"attach {literal(whole)} as whole (read_only)")
+    warehouse.execute(f"set search_path = 'biasgrid.main,whole.{SCHEMA}'")
+    return warehouse
+
+
 def open_file(path: Path) -> duckdb.DuckDBPyConnection:
     """Connection that writes a database file which no other process has open."""
     warehouse = duckdb.connect(config=OFFLINE)
-    storing_it = f"row_group_size {ROW_GROUP}, {AT_THE_END}"
+    storing_it = f"row_group_size {ROW_GROUP}, storage_version {literal(STORAGE_VERSION)}, {AT_THE_END}"
     warehouse.execute(f"attach {literal(path)} as biasgrid ({storing_it})")
     warehouse.execute("use biasgrid")
     warehouse.execute("set TimeZone = 'UTC'")
