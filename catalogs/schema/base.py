@@ -83,8 +83,8 @@ class Frozen(BaseModel):
 
 @cache
 def describe_fields(model: type[BaseModel]) -> Mapping[str, str]:
-    """The docstring below each field, inherited ones too. Pydantic would read the source of every class while it is
-    imported, which takes as long as all else that a type needs."""
+    """The docstring below each field, inherited ones too. Pydantic would read the source of every class while it
+    is imported, which takes as long as all else that a type needs."""
     found: dict[str, str] = {}
     for own in reversed(model.__mro__):
         if issubclass(own, Frozen) and own is not Frozen:  # a field that is declared again is described again
