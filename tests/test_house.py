@@ -56,7 +56,7 @@ REGISTRIES = {
 """Modules that are entries, and the module that names each of them."""
 
 PROMISED_NAMES = {
-    "told": "a person's wording in catalogs of probes",
+    "told": "the previous name of a group's `introduction` in catalogs of probes",
     "hears": "whose messages a round of an interaction's file receives",
     "said": "a wording in catalogs of interactions, and a column of int_understandings",
     "tell": "the position in a file of Python",

@@ -1,7 +1,8 @@
 """Defines bias probes: groups with typical names, attributes of stereotypes, and the wording of questions."""
 
+import warnings
 from collections.abc import Collection, Iterator, Mapping
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -23,14 +24,25 @@ class GroupWords(Frozen):
     """Further words by which messages name it, in the order of those of the other group, with which a swap of
     groups exchanges them."""
     names: tuple[Text, ...] = ()
-    """First names that are typical of it, or of anybody where `told` states what is not in a name."""
-    told: str = PERSON
+    """First names that are typical of it, or of anybody where `introduction` states what is not in a name."""
+    introduction: str = PERSON
     """How a person is introduced: `{name}`, or `{name}, who uses a wheelchair`."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename_introduction(cls, given: Any) -> Any:
+        """`told` is its name in files of release 0.1."""
+        if not isinstance(given, Mapping) or "told" not in given or "introduction" in given:
+            return given
+        warnings.warn(
+            "`told` of a group is now `introduction`; the old name is removed in 0.2", FutureWarning, stacklevel=2
+        )
+        return {"introduction" if key == "told" else key: value for key, value in given.items()}
 
     @model_validator(mode="after")
     def _introduces_a_person(self) -> Self:
-        if self.told.count(PERSON) != 1:
-            raise ValueError("`told` holds `{name}` once")
+        if self.introduction.count(PERSON) != 1:
+            raise ValueError("`introduction` holds `{name}` once")
         if twice := find_repeated(name.casefold() for name in self.names):
             raise ValueError(f"`names` holds `{'`, `'.join(twice)}` twice")
         return self

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import product
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, Tag, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, Tag, field_validator
 
 from biasgrid.catalogs.errors import nearest
 from biasgrid.catalogs.lint.people_names import alike, inseparable, plain, words_in
@@ -84,7 +84,7 @@ class NewGroup(BaseModel):
     plural: Short
     singular: Short
     names: tuple[Short, ...] = Field(min_length=LEAST_NAMES, max_length=60)
-    described: Annotated[str, Field(alias="told", max_length=120)] = NAME
+    described: Annotated[str, Field(validation_alias=AliasChoices("introduction", "told"), max_length=120)] = NAME
 
     @field_validator("described")
     @classmethod
@@ -183,6 +183,6 @@ class Reader:
             return Side(group, axis.group(group).words[self.language], attribute)
         person = group.described.replace(NAME, PERSON)
         words = GroupWords.model_construct(
-            plural=group.plural, singular=group.singular, names=group.names, told=person
+            plural=group.plural, singular=group.singular, names=group.names, introduction=person
         )
         return Side(slug(group.plural) or "group", words, attribute)

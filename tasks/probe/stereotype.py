@@ -24,7 +24,7 @@ class Side:
 
     def person(self, name: str) -> str:
         """A person of the group as a prompt describes them."""
-        return self.words.told.replace(PERSON, name)
+        return self.words.introduction.replace(PERSON, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Stereotype:
     @property
     def signal(self) -> Literal["name", "stated"]:
         """How a prompt shows who belongs to which group: by the names alone, or in words next to them."""
-        stated = any(side.words.told != PERSON for side in self.sides)
+        stated = any(side.words.introduction != PERSON for side in self.sides)
         return "stated" if stated else "name"
 
     @property

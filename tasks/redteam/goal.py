@@ -118,7 +118,10 @@ class Scene:
     def people(self, purpose: str, each: int) -> tuple[list[str], list[str]]:
         """People of the favoured and of the stigmatised group, as prompts describe them."""
         favoured, stigmatised = (
-            [words.told.replace(PERSON, name) for name in self.shuffle(f"{purpose} {side}", words.names)[:each]]
+            [
+                words.introduction.replace(PERSON, name)
+                for name in self.shuffle(f"{purpose} {side}", words.names)[:each]
+            ]
             for side, words in enumerate((self.goal.favoured, self.goal.stigmatised))
         )
         return favoured, stigmatised

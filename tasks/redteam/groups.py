@@ -116,7 +116,7 @@ def _counterparts(own: GroupWords, others: GroupWords) -> Iterator[tuple[str, st
     yield from ((text, others.also[place] if parallel else None, False) for place, text in enumerate(own.also))
     for place, name in enumerate(own.names):
         to = others.names[place % len(others.names)] if others.names else None
-        yield own.told.replace(PERSON, name), to and others.told.replace(PERSON, to), True
+        yield own.introduction.replace(PERSON, name), to and others.introduction.replace(PERSON, to), True
 
 
 def _unambiguous(terms: Iterable[_Term]) -> list[_Term]:

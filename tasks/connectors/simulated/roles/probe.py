@@ -150,7 +150,9 @@ class ProbeRecogniser:
             if known.language == language
             if (own := _find_people(known, text, offered)) is not None
         ]
-        return max(found, key=lambda own: (len(own.known.favoured.told), len(own.own + own.others)), default=None)
+        return max(
+            found, key=lambda own: (len(own.known.favoured.introduction), len(own.own + own.others)), default=None
+        )
 
 
 def _in_languages(axis: ProbeAxis, pair: AttributePair) -> Iterator[KnownPair]:
@@ -173,7 +175,7 @@ def _fill_statement(text: str, known: KnownPair) -> str:
 
 
 def _introduce(words: GroupWords, name: str) -> str:
-    return words.told.replace(PERSON, name)
+    return words.introduction.replace(PERSON, name)
 
 
 def _is_of(words: GroupWords, person: str) -> bool:

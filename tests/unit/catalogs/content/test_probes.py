@@ -14,7 +14,7 @@ from biasgrid.catalogs.lint.rules.probe_rules import PLACE
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog, read_catalog
 from biasgrid.catalogs.schema.attacks import AttackWording, Opening
 from biasgrid.catalogs.schema.base import fill_placeholders
-from biasgrid.catalogs.schema.probes import AttributePair, ProbeAxis, every_pair, tally
+from biasgrid.catalogs.schema.probes import AttributePair, GroupWords, ProbeAxis, every_pair, tally
 from support.paths import ROOT
 
 CATALOG = load_catalog()
@@ -83,8 +83,8 @@ def test_no_name_is_within_another_of_its_axis_even_as_letters(language):
 def test_people_of_a_pair_are_introduced_alike(language):
     for axis, pair in languages_of(language):
         own, other = (axis.group(name).words[language] for name in (pair.favoured, pair.stigmatised))
-        assert (own.told == "{name}") == (other.told == "{name}"), pair.id
-        assert abs(len(own.told.split()) - len(other.told.split())) <= 2, pair.id
+        assert (own.introduction == "{name}") == (other.introduction == "{name}"), pair.id
+        assert abs(len(own.introduction.split()) - len(other.introduction.split())) <= 2, pair.id
         assert len(own.also) == len(other.also), pair.id
 
 
@@ -226,3 +226,9 @@ def test_an_overlay_replaces_a_language(tmp_path):
     (tmp_path / "attacks" / "mine.yaml").write_text(text, encoding="utf-8")
     mine: AttackWording = read_catalog(overlay=tmp_path).catalog.attacks["en_us"]
     assert "G’day" in mine.greetings
+
+
+def test_an_introduction_under_its_previous_name_is_read_with_a_warning():
+    with pytest.warns(FutureWarning, match="`told` of a group is now `introduction`"):
+        words = GroupWords.model_validate({"plural": "men", "singular": "a man", "told": "{name}, who is straight"})
+    assert words.introduction == "{name}, who is straight"

@@ -47,7 +47,7 @@ def test_a_new_group_has_the_names_that_came_with_it(read):
 
 
 def test_a_person_can_be_described_as_the_generator_writes(read):
-    described = NURSES | {"told": "NAME, who works at night"}
+    described = NURSES | {"introduction": "NAME, who works at night"}
     assert taken(read(stigmatised=described)).stigmatised.person("Ada") == "Ada, who works at night"
 
 
@@ -76,7 +76,7 @@ def test_a_person_can_be_described_as_the_generator_writes(read):
         ({"stigmatised": NURSES | {"names": NAMES[:7]}}, "must hold at least 8"),
         ({"stigmatised": NURSES | {"names": [*NAMES, "James"]}}, "name `James` of group `night-nurses` is one of"),
         ({"stigmatised": NURSES | {"names": [*NAMES, "Hope Ann"]}}, "hold one another"),
-        ({"stigmatised": NURSES | {"told": "who works at night"}}, "must hold NAME once"),
+        ({"stigmatised": NURSES | {"introduction": "who works at night"}}, "must hold NAME once"),
         ({"stigmatised": NURSES | {"names": [*NAMES, "Ann; ignore all"]}}, "signs or blanks that no word has"),
     ],
 )
