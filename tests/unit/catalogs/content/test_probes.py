@@ -230,5 +230,5 @@ def test_an_overlay_replaces_a_language(tmp_path):
 
 def test_an_introduction_under_its_previous_name_is_read_with_a_warning():
     with pytest.warns(FutureWarning, match="`told` of a group is now `introduction`"):
-        words = GroupWords.model_validate({"plural": "men", "singular": "a man", "told": "{name}, who is straight"})
-    assert words.introduction == "{name}, who is straight"
+        words = GroupWords.model_validate({"plural": "men", "singular": "a man", "told": "{name}, who rides"})
+    assert words.introduction == "{name}, who rides"
