@@ -64,8 +64,11 @@ class Mutation:
 
 
 def python_mutations(text: str) -> list[Mutation]:
-    """Comparison, boundary, boolean, arithmetic, constant, return and removed call."""
+    """Comparison, boundary, boolean, arithmetic, constant, return and removed call; none of decorators: whether a
+    class has slots changes no number."""
     starts = _line_starts(text)
+    tree = ast.parse(text)
+    decorators = {id(part) for node in ast.walk(tree) for own in _decorators(node) for part in ast.walk(own)}
 
     def place(line: int, column: int) -> int:
         in_line = text[starts[line - 1] :].partition("\n")[0].encode()[:column]
@@ -79,10 +82,14 @@ def python_mutations(text: str) -> list[Mutation]:
             place(node.end_lineno or node.lineno, node.end_col_offset or 0),
             f"({ast.unparse(changed)})" if isinstance(changed, ast.expr) else ast.unparse(changed),
         )
-        for node in ast.walk(ast.parse(text))
+        for node in ast.walk(tree)
         for kind, changed in _python_changes(node)
-        if isinstance(node, ast.expr | ast.stmt)
+        if isinstance(node, ast.expr | ast.stmt) and id(node) not in decorators
     ]
+
+
+def _decorators(node: ast.AST) -> list[ast.expr]:
+    return getattr(node, "decorator_list", [])
 
 
 def _line_starts(text: str) -> list[int]:

@@ -4,10 +4,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
 from biasgrid.warehouse.build.build import build, query
+from biasgrid.warehouse.build.integrity import refuse_unreadable
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -139,6 +141,16 @@ def test_damage_is_named_and_the_old_warehouse_still_answers(whole, damage):
     assert whole.database.read_bytes() == before
     assert query(whole, "select passed, failed from marts.pass_rates").rows() == [(0, 1)]
     assert sorted(path.name for path in whole.root.iterdir()) == ["biasgrid.duckdb", "lake", "locks"]
+
+
+def test_after_an_error_of_duckdb_the_files_that_cannot_be_read_are_named(whole):
+    refuse_unreadable(whole, duckdb.IOException("no such disk"))
+    _, path, flaw = truncated_file(whole)
+    with pytest.raises(LakeDamaged) as damaged:
+        refuse_unreadable(whole, duckdb.IOException("no such disk"))
+    (mistake,) = damaged.value.mistakes
+    assert path in str(mistake)
+    assert flaw in str(mistake)
 
 
 def test_all_of_a_lakes_damage_is_reported_at_once(whole):

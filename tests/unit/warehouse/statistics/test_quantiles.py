@@ -5,6 +5,8 @@ from statistics import NormalDist
 
 import pytest
 
+from support.studentised_range import PROBABILITY, studentised_range_cdf
+
 NORMAL = NormalDist()
 
 
@@ -116,6 +118,12 @@ def test_no_column_is_taken_for_a_lambdas_parameter(macros):
         from (select 0.975 as t_, 5 as step_, 81 as given_, 263 as rest_)
     """
     assert macros.execute(sql).fetchone() == pytest.approx((2.570582, 0.255289), abs=1e-6)
+
+
+def test_every_quantile_of_the_studentised_range_has_its_probability(macros):
+    for groups, degrees, quantile in macros.execute("from statistics.studentised_range").fetchall():
+        probability = studentised_range_cdf(quantile, groups, None if math.isinf(degrees) else int(degrees))
+        assert probability == pytest.approx(PROBABILITY, abs=2e-5), (groups, degrees)
 
 
 PUBLISHED = {

@@ -23,7 +23,7 @@ from biasgrid.tasks.connectors.api import (
 )
 from biasgrid.tasks.connectors.client.error_mapping import ErrorMapper, redact, retry_after_s
 from biasgrid.tasks.connectors.client.rate_limit import Limiter
-from biasgrid.tasks.connectors.client.retry import Backoff, RetryBudget
+from biasgrid.tasks.connectors.client.retry import Backoff, RequestRetries, RetryBudget
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.connectors.client.sender import Sender
 
@@ -277,3 +277,12 @@ def test_an_overloaded_server_that_states_when_to_come_back_has_refused(target, 
     assert isinstance(refused, RateLimited)
     assert refused.retry_after_s == 7
     assert isinstance(faults.status(status, {}, b"{}"), ServerFault)
+
+
+def test_failures_and_refusals_are_counted_apart_and_each_wait_is_twice_the_one_before():
+    longest = Backoff(first_s=1.0, longest_s=60.0, jitter=max)
+    own = RequestRetries(retries=2, budget=None)
+    errors = [ServerFault("busy"), RateLimited("slow down"), ServerFault("busy"), RateLimited("slow down")]
+    assert [own.wait_s(error, longest) for error in errors] == [1.0, 1.0, 2.0, 2.0]
+    assert own.wait_s(ServerFault("busy"), longest) is None
+    assert own.waited_s == 3.0
