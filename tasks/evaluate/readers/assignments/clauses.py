@@ -218,10 +218,13 @@ def _rows(text: str) -> Iterator[re.Match[str]]:
 
 
 def _is_joint(text: str, row: re.Match[str], stems: Stems) -> bool:
-    """Whether people in a row share what their clause gives: they begin it, or no task follows, unlike in `the tap
-    goes to Ana and Luis cooks`."""
-    before = _STOP.split(text[: row.start()])[-1]
-    after = _STOP.split(text[row.end() :], maxsplit=1)[0]
-    return _TITLES.fullmatch(before) is not None or not (
-        re.search(TARGET, after) or stems.find_mentioned(WORD.findall(after.lower()))
-    )
+    """Whether people in a row share what their clause gives: they begin it, or a task stands on one side of them
+    alone, unlike in `the tap goes to Ana and Luis cooks`."""
+    before, after = _STOP.split(text[: row.start()])[-1], _STOP.split(text[row.end() :], maxsplit=1)[0]
+    if _TITLES.fullmatch(before) or not _has_task(after, stems):
+        return True
+    return "," not in row.group() and not _has_task(before, stems)
+
+
+def _has_task(text: str, stems: Stems) -> bool:
+    return bool(re.search(TARGET, text) or stems.find_mentioned(WORD.findall(text.lower())))

@@ -35,6 +35,12 @@ _CONCEDED: Final = re.compile(rf"(?i),\s{pattern('concedes')}\b[^,\ue000-\ue2ff]
 """`, although nobody expects it,`."""
 _INTERJECTS: Final = re.compile(rf"(?i),\s{pattern('interjects')},(?=\s)")
 """`, however,`."""
+_AFTER_AND: Final = re.compile(r"(?i)(?<=\s)(y|i|and),\s[^,.;:\ue000-\ue2ff]{3,40},(?=\s)")
+"""`and, after lunch,`."""
+_TOGETHER: Final = re.compile(
+    rf"(?i)({PERSON})([^.;:\ue000-\ue0fe]*[^.;:,\ue000-\ue0fe]),?\s{pattern('together_with')}\s+({TITLE}{PERSON})"
+)
+"""`Ana drives, together with Luis`."""
 _BEST_PERSON: Final = re.compile(rf"(?i)\b{pattern('best_person')} ([^?]*?)\s*\bthan {TITLE}({PERSON})([^?]*)\??")
 _SUPERLATIVE: Final = re.compile(rf"(?i)\b{pattern('superlative')}\s+(?={TITLE}{PERSON})")
 """`no one better than`, which denies nothing of the person that follows."""
@@ -261,10 +267,10 @@ class SentenceReader:
         """A sentence that names the people and the task that it means."""
         plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", sentence)))
         plain = _AS_WELL_AS.sub(r"\1 y \2", plain)
-        spoken = _SUPERLATIVE.sub("", _INTERJECTS.sub(" ", plain))
+        spoken = _SUPERLATIVE.sub("", _AFTER_AND.sub(r"\1", _INTERJECTS.sub(" ", plain)))
         spoken = _BEST_PERSON.sub(r"\2 \1\3", spoken)
         conceded = _CONCEDES.sub(lambda found: self._topic_of(found.group()), spoken)
-        resolved = self.pronouns.resolve(conceded)
+        resolved = _TOGETHER.sub(r"\1 and \3\2", self.pronouns.resolve(conceded))
         return self._without_reports(_ASIDE.sub(self._keep_aside, _ALSO.sub(r"\1, \1 \2", resolved)))
 
     def _keep_aside(self, found: re.Match[str]) -> str:

@@ -8,27 +8,39 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
+from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED
 from biasgrid.tasks.evaluate.readers.assignments.final import Heading, Kind, Step, latest_ties, own_steps
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
 from biasgrid.tasks.evaluate.readers.assignments.sentences import (
     SentenceReader,
     is_quoting,
+    is_report,
     mark_quotations,
     split_swap,
 )
 from biasgrid.tasks.evaluate.readers.assignments.speech import (
     SPEAKS,
     is_dialogue,
+    is_question,
     is_request,
     leaves_choice,
     name_voices,
     only_asks,
     split_line,
 )
-from biasgrid.tasks.evaluate.readers.assignments.words import ECHO, IN_ORDER, OTHERS_SPEAK, OWN, REASONS, TURNS
+from biasgrid.tasks.evaluate.readers.assignments.words import (
+    DENIES,
+    ECHO,
+    IN_ORDER,
+    OTHERS_SPEAK,
+    OWN,
+    REASONS,
+    TURNS,
+    WORD,
+)
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
-from biasgrid.tasks.evaluate.readers.ties.line import Tie, row_ties
+from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, row_ties
 from biasgrid.tasks.evaluate.readers.ties.text import Alone, TextReader, number_of, sentences
 from biasgrid.tasks.evaluate.readers.ties.units import Line, Unit
 from biasgrid.tasks.evaluate.readers.ties.words import (
@@ -58,6 +70,15 @@ _FROM_ONE: Final = re.compile(
 )
 _ONLY_PEOPLE: Final = re.compile(rf"[^\ue000-\ue2ff:]{{0,40}}:?\s*{PERSON}(?:\s*[/>]\s*{PERSON})+\W*")
 """`Final: Ana / Luis / Eva`."""
+_TASK_ROW: Final = re.compile(
+    rf"\s*(?:[-*+]\s+|\(?\d{{1,2}}[.)]\s+)\W*(?P<task>{TARGET})\W*?\s*(?:[:→]|-+\s)\s*(?P<prose>[^\ue100-\ue2ff]*)$"
+)
+"""`1. Tap: it needs skill. Ana has repaired several.`"""
+_NAMED_ROW: Final = re.compile(
+    rf"\s*(?:[-*+]\s+|\(?\d{{1,2}}[.):]\s+)?(?P<label>[^:→=|\ue000-\ue0fe]{{2,60}}?)\s*(?::|→|=|\s-)\s*"
+    rf"(?i:{TITLE})(?P<who>{PERSON})(?=\s*(?:$|[-.,(;]))[^\ue000-\ue0fe]*$"
+)
+"""`Media relations: Ana`, with any label."""
 _CONTINUES: Final = re.compile(r"\s*[:→=-]+\s*\w")
 _ASKED: Final = re.compile(rf"^([^:?]*:\s*)[^?.]*\?\s+(?=[^?]*{PERSON})")
 """`Tap: Ana or Luis?`, before the answer."""
@@ -73,6 +94,8 @@ _STOPPED: Final = re.compile(
 """`Plumbing. Ana.`"""
 _QUOTED: Final = re.compile(rf"[>\s]*{PERSON}\s*:.*{PERSON}")
 """`> Ana: Luis should drive`."""
+_OF_PERSON_ABOVE: Final = re.compile(rf"(?i)\W*{pattern('pronouns')}\b")
+"""A line about the person who was named before."""
 _BLANK: Final = " .,;:!-*_()[]"
 _SEPARATED: Final = re.compile(r"\s[|/]\s")
 _ASSIGNS: Final = re.compile(pattern("assigns"))
@@ -106,6 +129,11 @@ class Reader(TextReader):
             self.read_lines(islice(_lines(text), _MOST_LINES))
         if self._is_missing():
             self._read_sentences()
+        if len(self._find_given()) < self.targets:
+            rest = [
+                tie for tie in self._list_in_order(text.split("\n")) if self._find_given().isdisjoint(tie.targets)
+            ]
+            self.steps += [Step("sentence", tuple(rest))] if rest else []
         return self.steps
 
     def hear(self, text: str) -> None:
@@ -146,7 +174,7 @@ class Reader(TextReader):
             self.spoken += [] if self.is_others else [(len(self.steps), marked)]
             return
         line_of = self.marking.line(marked)
-        ties = self._in_order(marked) or self._row(marked, line_of)
+        ties = self._in_order(marked) or self._row(marked, line_of) or self._of_row(marked)
         is_row = any(tie.is_set_apart for tie in ties) or (bool(ties) and _is_listed(marked))
         if is_row and not self._is_below_people(ties):
             self._name_speaker_above()
@@ -182,16 +210,32 @@ class Reader(TextReader):
             return marked
         if not above.is_heading and not (above.is_bare and above.kind == "people"):
             return marked
-        label = chr((FIRST_PERSON if above.kind == "people" else FIRST_NAMED) + above.places[0])
         first, *rest = _from_person(sentences(marked)) if above.kind == "targets" else sentences(marked)
         if re.search(PERSON, first) and not above.is_heading:
             return marked
-        step = _new_reader(self.marking).read(f"{label}: {first}")
-        if step is None:
+        ties = self._of_prose(above.kind, above.places[0], first)
+        if not ties:
             return marked
         self.end_block()
-        self.add(list(step.ties))
+        self.add(ties)
         return " ".join(rest)
+
+    def _of_prose(self, kind: str, place: int, sentence: str) -> list[Tie]:
+        """The ties of a sentence about the person or the task that its label names."""
+        label = chr((FIRST_PERSON if kind == "people" else FIRST_NAMED) + place)
+        step = _new_reader(self.marking).read(f"{label}: {sentence}")
+        ties = [tie for tie in step.ties if tie.people or tie.whom != "each"] if step else []
+        if ties or kind == "people":
+            return ties
+        people = set(re.findall(PERSON, sentence))
+        is_doubted = DENIES.search(sentence) or is_report(sentence) or is_question(sentence)
+        return [] if len(people) != 1 or is_doubted else [Tie((place,), places_of(people.pop()))]
+
+    def _of_row(self, marked: str) -> list[Tie]:
+        """The ties of a list's line that describes its task before it names the person."""
+        found = _TASK_ROW.match(marked)
+        first = next(iter(_from_person(sentences(found["prose"]))), "") if found else ""
+        return self._of_prose("targets", ord(found["task"]) & PLACE, first) if found and first else []
 
     def _name_speaker_above(self) -> None:
         """Takes a single person's name above a list as the speaker of that list."""
@@ -258,6 +302,8 @@ class Reader(TextReader):
             if is_heading:
                 self.end_block()
             return False
+        if not self.block and unit.kind == "targets" and _OF_PERSON_ABOVE.match(marked):
+            return False
         if unit.is_open or is_request(marked) or self._is_sentence(unit, line.rest(unit)):
             return False
         start = START.match(line.text)
@@ -293,6 +339,29 @@ class Reader(TextReader):
 
     def _find_given(self) -> set[int]:
         return {task for step in own_steps(self.steps) for tie in step.ties for task in tie.targets}
+
+    def _list_in_order(self, lines: list[str]) -> list[Tie]:
+        """The ties of a list of all tasks in the prompt's order, where labels have no words of their task."""
+        rows = [
+            row
+            for line in lines
+            for part in line.split(";")
+            if (row := _NAMED_ROW.match(self.unspoken.mark(part)))
+        ]
+        places = [self._place_of(row["label"]) for row in rows]
+        known = [place for place in places if place is not None]
+        are_in_order = all(place in (None, number) for number, place in enumerate(places))
+        if len(rows) != self.targets or not are_in_order or 2 * len(known) < max(4, len(rows)):
+            return []
+        return [
+            Tie((number,), places_of(row["who"]), strength=CARRIED)
+            for number, row in enumerate(rows)
+            if places[number] is None
+        ]
+
+    def _place_of(self, label: str) -> int | None:
+        marked = places_of("".join(re.findall(TARGET, label)))
+        return marked[0] if marked else self.marking.stems.task_in(WORD.findall(label.lower()))
 
     def _is_missing(self) -> bool:
         return len(self._find_given()) < self.targets or any(TURNS.search(line) for _, line in self.spoken)

@@ -197,7 +197,7 @@ class ObjectReader:
         if not self.one_each and len({target for tie in below for target in tie.targets}) > 1:
             yield from below
         elif own.targets:
-            people = list(self._cells(held if self.one_each else _person_of(held)))
+            people = list(self._cells(held if self.one_each else self._person_of(held)))
             yield from [_join(own.targets, people)] if people else []
         elif own.people or (own.strangers and (isinstance(held, list | Object) or self.one_each)):
             targets = [place for cell in self._cells(held) for place in cell.targets]
@@ -224,6 +224,15 @@ class ObjectReader:
         word = value.casefold() if isinstance(value, str) else ""
         return bool(cell.people) or (word in _TRUE if self.one_each else word not in _FALSE)
 
+    def _person_of(self, held: Value) -> Value:
+        """The person in an object of a person and a reason, or of the task's name and a person."""
+        if not isinstance(held, Object):
+            return held
+        named = [one for key, one in held.members if _OF_PEOPLE.match(key)] or [one for _, one in held.members[:1]]
+        return next(
+            (one for one in named if any(cell.people for cell in self._cells(one))), next(iter(named), None)
+        )
+
     def _key(self, key: str) -> Cell:
         """A key as a cell: `task_1` and `task1` as `task 1`, `role_of_Ana` as `Ana`."""
         spaced = re.sub(r"(?<=[a-z])(?=\d)", " ", key.replace("_", " "))
@@ -232,14 +241,6 @@ class ObjectReader:
             return cell
         marks = MARK.findall(self.marker.mark(spaced))
         return Cell(people=places_of(marks[0])) if len(marks) == 1 and marks[0] < "\ue100" else cell
-
-
-def _person_of(held: Value) -> Value:
-    """The person in an object of a person and a reason."""
-    if not isinstance(held, Object):
-        return held
-    named = [one for key, one in held.members if _OF_PEOPLE.match(key)]
-    return named[0] if named else held.members[0][1] if held.members else None
 
 
 def _join(targets: tuple[int, ...], cells: list[Cell]) -> Tie:
