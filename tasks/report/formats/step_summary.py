@@ -39,7 +39,7 @@ def write_step_summary(lake: Lake, run_id: str, out: Path, gate: Gate = "point")
 def step_summary(run: Run, found: Sequence[Check], gate: Gate, sentences: Sequence[str] = ()) -> str:
     """The answer in words, counts by model, then every check, what needs looking at first; what is met is folded
     away."""
-    first, *rest = map(escape_markdown, sentences or (_counts(found),))
+    first, *rest = map(escape_markdown, sentences or (_counts(check.decided for check in found),))
     head = [f"## biasgrid: {first}", *rest, _about(run, found, gate), _by_models(found)]
     left = MOST - sum(len(part.encode()) for part in head)
     parts = [*head]
@@ -50,20 +50,17 @@ def step_summary(run: Run, found: Sequence[Check], gate: Gate, sentences: Sequen
     return "\n\n".join([*parts, _closer(run)]) + "\n"
 
 
-def _counts(found: Iterable[Check]) -> str:
-    count = Counter(check.decided for check in found)
+def _counts(found: Iterable[State]) -> str:
+    count = Counter(found)
     counted = [f"{count[state]:,} {verdict.word}" for state, verdict in VERDICTS.items() if count[state]]
     return ", ".join(counted) or "nothing checked"
 
 
 def _about(run: Run, found: Iterable[Check], gate: Gate) -> str:
     by = "point rate" if gate == "point" else "95% interval"
-    short = sum(check.state(gate) != "met" for check in found)
     lack = "" if run.state == "completed" else f" **The run is {run.state}**: what it lacks may hide a failure."
-    fails = (
-        f"The exit code goes by the {by}, by which {short:,} {'check is' if short == 1 else 'checks are'} not met."
-    )
-    return f"{run.kind} <code>{run.run_id}</code>, {moment(run.started_at)}. {fails}{lack}"
+    goes_by = f"The exit code goes by the {by}: {_counts(check.state(gate) for check in found)}."
+    return f"{run.kind} <code>{run.run_id}</code>, {moment(run.started_at)}. {goes_by}{lack}"
 
 
 def _by_models(found: Sequence[Check]) -> str:

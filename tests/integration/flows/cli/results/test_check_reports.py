@@ -61,8 +61,8 @@ def test_the_gate_decides_what_fails(biasgrid, finished, tmp_path):
         for gate in ("point", "decided")
     )
     assert point.splitlines()[0] == decided.splitlines()[0]  # the verdict is the same, the exit code is not
-    assert "goes by the point rate, by which 1 check is not met" in point
-    assert "goes by the 95% interval, by which 2 checks are not met" in decided
+    assert "goes by the point rate: 1 meets, 1 fails." in point
+    assert "goes by the 95% interval: 1 fails, 1 not proven." in decided
 
 
 @pytest.mark.parametrize("format", ["junit", "markdown", "model-card", "every-eval-ever"])
