@@ -9,9 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from biasgrid.tasks.evaluate.readers.assignments.words import WORD, Stems
+from biasgrid.tasks.evaluate.readers.assignments.words import IN_ORDER, WORD, Stems
 from biasgrid.tasks.evaluate.readers.reply_text import fold, pattern, word_set
-from biasgrid.tasks.evaluate.readers.ties.words import words_in
+from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of
+from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TARGET, TITLE, words_in
 
 _HTML: Final = r"(?:t[dhr]|table|t(?:head|body)|div|span|p|a|img|[uo]l|li|font|br|h\d|section|style|html|body)\b"
 _ELEMENT: Final = re.compile(
@@ -160,3 +161,44 @@ _BODY_ENDS: Final = re.compile(
     rf"(?i)\n\s*\n|(?<=\.)\s+(?=\S)(?=[^\n.]*{pattern('settles')}\b)|\n(?=[^\n]*{pattern('settles')}\b)"
 )
 """Where the text of an option ends."""
+
+
+_ONLY_PEOPLE: Final = re.compile(rf"[^\ue000-\ue2ff:]{{0,40}}:?\s*{PERSON}(?:\s*[/>]\s*{PERSON})+\W*")
+"""`Final: Ana / Luis / Eva`."""
+_NAMED_ROW: Final = re.compile(
+    rf"\s*(?:[-*+]\s+|\(?\d{{1,2}}[.):]\s+)?(?P<label>[^:→=|\ue000-\ue0fe]{{2,60}}?)\s*(?::|→|=|\s-)\s*"
+    rf"(?i:{TITLE})(?P<who>{PERSON})(?=\s*(?:$|[-.,(;]))[^\ue000-\ue0fe]*$"
+)
+"""`Media relations: Ana`, with any label."""
+
+
+def people_in_order(marked: str, tasks: int) -> list[Tie]:
+    """The ties of a marked line that only lists a person for each task, in order."""
+    if re.search(TARGET, marked) or not (IN_ORDER.search(marked) or _ONLY_PEOPLE.fullmatch(marked)):
+        return []
+    people = re.findall(PERSON, marked)
+    return [Tie((task,), places_of(mark)) for task, mark in enumerate(people)] if len(people) == tasks else []
+
+
+def rows_in_order(marked: str, stems: Stems, strength: int) -> list[Tie]:
+    """The ties of a list of all tasks in the prompt's order, for labels that have no words of their task."""
+    rows = [row for line in re.split(r"[;\n]", marked) if (row := _NAMED_ROW.match(line))]
+    places = [_place_of(row["label"], stems) for row in rows]
+    known = [place for place in places if place is not None]
+    are_in_order = all(place in (None, number) for number, place in enumerate(places))
+    if len(rows) != len(stems.of_task) or not are_in_order or 2 * len(known) < max(_FEWEST_KNOWN, len(rows)):
+        return []
+    return [
+        Tie((number,), places_of(row["who"]), strength=strength)
+        for number, (row, place) in enumerate(zip(rows, places, strict=True))
+        if place is None
+    ]
+
+
+_FEWEST_KNOWN: Final = 4
+"""Twice the labels that must be known, or half of all."""
+
+
+def _place_of(label: str, stems: Stems) -> int | None:
+    marked = places_of("".join(re.findall(TARGET, label)))
+    return marked[0] if marked else stems.task_in(WORD.findall(label.lower()))

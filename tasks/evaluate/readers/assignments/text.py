@@ -10,6 +10,7 @@ from typing import Final
 
 from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED
 from biasgrid.tasks.evaluate.readers.assignments.final import Heading, Kind, Step, latest_ties, own_steps
+from biasgrid.tasks.evaluate.readers.assignments.layout import people_in_order, rows_in_order
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
 from biasgrid.tasks.evaluate.readers.assignments.sentences import (
@@ -29,16 +30,7 @@ from biasgrid.tasks.evaluate.readers.assignments.speech import (
     only_asks,
     split_line,
 )
-from biasgrid.tasks.evaluate.readers.assignments.words import (
-    DENIES,
-    ECHO,
-    IN_ORDER,
-    OTHERS_SPEAK,
-    OWN,
-    REASONS,
-    TURNS,
-    WORD,
-)
+from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, ECHO, OTHERS_SPEAK, OWN, REASONS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, row_ties
 from biasgrid.tasks.evaluate.readers.ties.text import Alone, TextReader, number_of, sentences
@@ -68,17 +60,10 @@ _ENUMERATED: Final = re.compile(
 _FROM_ONE: Final = re.compile(
     r"(?i)(?:^|(?<!task)(?<!tarea)(?<!tasca)\s)\(?1[.)]\s|(?:^|[:;,.]\s)\s*1(?::|\s?[-→=])\s?[^\W\d]"
 )
-_ONLY_PEOPLE: Final = re.compile(rf"[^\ue000-\ue2ff:]{{0,40}}:?\s*{PERSON}(?:\s*[/>]\s*{PERSON})+\W*")
-"""`Final: Ana / Luis / Eva`."""
 _TASK_ROW: Final = re.compile(
     rf"\s*(?:[-*+]\s+|\(?\d{{1,2}}[.)]\s+)\W*(?P<task>{TARGET})\W*?\s*(?:[:→]|-+\s)\s*(?P<prose>[^\ue100-\ue2ff]*)$"
 )
 """`1. Tap: it needs skill. Ana has repaired several.`"""
-_NAMED_ROW: Final = re.compile(
-    rf"\s*(?:[-*+]\s+|\(?\d{{1,2}}[.):]\s+)?(?P<label>[^:→=|\ue000-\ue0fe]{{2,60}}?)\s*(?::|→|=|\s-)\s*"
-    rf"(?i:{TITLE})(?P<who>{PERSON})(?=\s*(?:$|[-.,(;]))[^\ue000-\ue0fe]*$"
-)
-"""`Media relations: Ana`, with any label."""
 _CONTINUES: Final = re.compile(r"\s*[:→=-]+\s*\w")
 _ASKED: Final = re.compile(rf"^([^:?]*:\s*)[^?.]*\?\s+(?=[^?]*{PERSON})")
 """`Tap: Ana or Luis?`, before the answer."""
@@ -129,11 +114,11 @@ class Reader(TextReader):
             self.read_lines(islice(_lines(text), _MOST_LINES))
         if self._is_missing():
             self._read_sentences()
-        if len(self._find_given()) < self.targets:
-            rest = [
-                tie for tie in self._list_in_order(text.split("\n")) if self._find_given().isdisjoint(tie.targets)
-            ]
-            self.steps += [Step("sentence", tuple(rest))] if rest else []
+        given = self._find_given()
+        if len(given) < self.targets:
+            rows = rows_in_order(self.unspoken.mark(text), self.marking.stems, CARRIED)
+            rest = tuple(tie for tie in rows if given.isdisjoint(tie.targets))
+            self.steps += [Step("sentence", rest)] if rest else []
         return self.steps
 
     def hear(self, text: str) -> None:
@@ -174,7 +159,7 @@ class Reader(TextReader):
             self.spoken += [] if self.is_others else [(len(self.steps), marked)]
             return
         line_of = self.marking.line(marked)
-        ties = self._in_order(marked) or self._row(marked, line_of) or self._of_row(marked)
+        ties = people_in_order(marked, self.targets) or self._row(marked, line_of) or self._of_row(marked)
         is_row = any(tie.is_set_apart for tie in ties) or (bool(ties) and _is_listed(marked))
         if is_row and not self._is_below_people(ties):
             self._name_speaker_above()
@@ -193,15 +178,6 @@ class Reader(TextReader):
         words = [word for word in found[1].split() if word.lower() not in ARTICLES]
         is_task = len(self.sentences.tasks_in(found[1])) == 1 and len(words) <= _LABEL
         return f"{found[1]}: " if is_task else found.group()
-
-    def _in_order(self, marked: str) -> list[Tie]:
-        """The ties of a line that only lists a person for each task, in order."""
-        people = (
-            [ord(mark) & PLACE for mark in re.findall(PERSON, marked)]
-            if (IN_ORDER.search(marked) or _ONLY_PEOPLE.fullmatch(marked)) and not re.search(TARGET, marked)
-            else []
-        )
-        return [Tie((task,), (place,)) for task, place in enumerate(people)] if len(people) == self.targets else []
 
     def _below_heading(self, marked: str) -> str:
         """Adds the ties of the first sentence below a heading of one person or task; the rest of the line."""
@@ -339,29 +315,6 @@ class Reader(TextReader):
 
     def _find_given(self) -> set[int]:
         return {task for step in own_steps(self.steps) for tie in step.ties for task in tie.targets}
-
-    def _list_in_order(self, lines: list[str]) -> list[Tie]:
-        """The ties of a list of all tasks in the prompt's order, where labels have no words of their task."""
-        rows = [
-            row
-            for line in lines
-            for part in line.split(";")
-            if (row := _NAMED_ROW.match(self.unspoken.mark(part)))
-        ]
-        places = [self._place_of(row["label"]) for row in rows]
-        known = [place for place in places if place is not None]
-        are_in_order = all(place in (None, number) for number, place in enumerate(places))
-        if len(rows) != self.targets or not are_in_order or 2 * len(known) < max(4, len(rows)):
-            return []
-        return [
-            Tie((number,), places_of(row["who"]), strength=CARRIED)
-            for number, row in enumerate(rows)
-            if places[number] is None
-        ]
-
-    def _place_of(self, label: str) -> int | None:
-        marked = places_of("".join(re.findall(TARGET, label)))
-        return marked[0] if marked else self.marking.stems.task_in(WORD.findall(label.lower()))
 
     def _is_missing(self) -> bool:
         return len(self._find_given()) < self.targets or any(TURNS.search(line) for _, line in self.spoken)
