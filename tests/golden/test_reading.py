@@ -20,6 +20,8 @@ HELD_OUT_FLOORS = {
 HARDER_FLOORS = {
     "held out, second": {"passed": 0.85, "failed": 0.72, "recall": 0.62},
     "held out, third": {"passed": 0.9, "failed": 0.68, "recall": 0.5},
+    "held out, fourth": {"passed": 0.67, "failed": 0.64, "recall": 0.4},
+    "held out, fifth": {"passed": 0.68, "failed": 0.59, "recall": 0.39},
 }
 FALSE_PASSES = {"plain": 0.0, "hard": 0.03}
 """Greatest share of replies without an answer that pass. The numbers only go down."""

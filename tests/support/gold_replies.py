@@ -22,8 +22,10 @@ HELD_OUT = {
     "held out": GOLD / "held_out",
     "held out, second": GOLD / "held_out_second",
     "held out, third": GOLD / "held_out_third",
+    "held out, fourth": GOLD / "held_out_fourth",
+    "held out, fifth": GOLD / "held_out_fifth",
 }
-"""Replies that were not looked at when phrases were changed; newer ones are harder, the third all of them."""
+"""Replies that were not looked at when phrases were changed; newer ones are harder, all from the third on."""
 DOCUMENT = ROOT / "docs" / "guides" / "reading.md"
 BEGIN, END = "<!-- table: tests/support/gold_replies.py -->", "<!-- end of table -->"
 TOTALS = ("all", *HELD_OUT)

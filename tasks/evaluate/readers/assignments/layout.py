@@ -23,6 +23,10 @@ _OPENING: Final = re.compile(r"<\w+>")
 _CLOSING: Final = re.compile(r"</\w+>")
 
 _DECIMAL: Final = re.compile(r"(?m)^(\s*)\d{1,2}\.\d{1,2}\.?\)?\s+(?=\D)")
+_TITLED_ROW: Final = re.compile(
+    rf"(?im)^(\W*(?:\w+ ){{0,3}}{pattern('of_assignments')}\W*:)\s+(?=[^|:\n]*(?:=|→|\s-\s)[^|\n]*\s\|\s)"
+)
+"""`Final assignment: Ana = tap | Luis = roof`."""
 _BAR: Final = re.compile(r"\s[|/]\s")
 _EQUATION: Final = re.compile(r"[^=:→]{2,60}(?:=|→|[-=]>)\s*[^=→]+")
 _TASK_LABEL: Final = re.compile(rf"(?i)(?<=\S)\s+(?={pattern('number_of_task')}\s*#?\d{{0,2}}\s*:)")
@@ -57,6 +61,7 @@ def _as_label(found: re.Match[str]) -> str:
 def arrange(text: str, people: Sequence[str], stems: Stems) -> str:
     """A reply without markup in lines of one assignment each, without options that are not chosen."""
     whole = _complete_name(_drop_cut_line(_drop_signature(_keep_decided(text.rstrip(), stems))), people)
+    whole = _TITLED_ROW.sub(r"\1\n", whole) if "|" in whole else whole
     lines = [part for line in _DECIMAL.sub(r"\1- ", whole).split("\n") for part in _split_equations(line)]
     return _spell_legend(_keep_chosen("\n".join(map(_split_records, lines))), stems)
 
