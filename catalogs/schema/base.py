@@ -76,8 +76,10 @@ class Frozen(BaseModel):
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         own = handler(schema)
         properties = handler.resolve_ref_schema(own).get("properties", {})
-        for name, meaning in describe_fields(cls).items():
-            properties.get(cls.model_fields[name].alias or name, {}).setdefault("description", meaning)
+        meanings = describe_fields(cls)
+        for name, field in cls.model_fields.items():
+            if name in meanings:
+                properties[field.alias or name].setdefault("description", meanings[name])
         return own
 
 

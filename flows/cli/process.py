@@ -26,7 +26,7 @@ M_ARENA_MAX, ARENAS = -8, 2
 """Of glibc's `mallopt`, and how many heaps it keeps: left alone, each of the threads of DuckDB, Polars and Prefect
 gets its own, and what one has freed no other uses."""
 
-ARROW_POOL = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+ARROW_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
 """Arrow takes its memory from glibc, too: the pool that it brings along keeps what is freed."""
 
 
@@ -42,7 +42,7 @@ def run() -> NoReturn:
 
 def _limit_memory_kept() -> None:
     """Before anything with threads or memory pools of its own is imported."""
-    os.environ.update(ARROW_POOL | os.environ)
+    os.environ.setdefault(*ARROW_POOL)
     with suppress(AttributeError, OSError, TypeError):  # another C library has no such options
         allocator = ctypes.CDLL(None)
         allocator.mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK)

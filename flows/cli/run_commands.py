@@ -12,13 +12,7 @@ import typer
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.benchmark.kind import BENCHMARK, AgainOptions, BenchmarkOptions
-from biasgrid.flows.cli.running import (
-    confirm_or_exit,
-    early_server,
-    import_prefect,
-    remove_new_directories,
-    run_with_progress,
-)
+from biasgrid.flows.cli.running import confirm_or_exit, early_server, remove_new_directories, run_with_progress
 from biasgrid.flows.runs.kinds import AnyKind, all_kinds, find_kind, kinds_of_file, refuse_other_files, top_keys
 from biasgrid.flows.runs.options import Options, RunOptions, command, option
 
@@ -67,7 +61,6 @@ def _agree(
     kind: AnyKind, prepared: Prepared[Any], lake: Lake | None, given: RunOptions, run_id: str | None = None
 ) -> None:
     """Prints what is to be sent and, where that is much, asks. Ends the command where the answer is no."""
-    import_prefect()
     resolved = prepared.resolved
     if run_id and lake:
         expected, at_most = kind.forecast_rest(resolved, lake, run_id), False

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from importlib import import_module
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -60,11 +59,6 @@ def _quiet() -> Iterator[None]:
     finally:
         for name in added:
             os.environ.pop(name, None)
-
-
-def import_prefect() -> None:
-    """Begins to import Prefect, which takes a second, while DuckDB computes what a run can decide."""
-    threading.Thread(target=import_module, args=("prefect",), name="prefect", daemon=True).start()
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from biasgrid.warehouse.build.integrity import (
     refuse_unreadable,
 )
 from biasgrid.warehouse.build.kept_rows import add_kept_rows
-from biasgrid.warehouse.build.macros import ROW_GROUP, SCHEMA, STORAGE_VERSION, blank
+from biasgrid.warehouse.build.macros import FORMAT, SCHEMA, blank
 from biasgrid.warehouse.build.materialize import STORAGE, Made, declare_no_repeats, make, make_models
 from biasgrid.warehouse.build.model_tests import ModelTestFailed, check
 from biasgrid.warehouse.build.models import SCHEMAS, Model, load_models
@@ -305,8 +305,7 @@ def _open_part(path: Path, whole: Path) -> duckdb.DuckDBPyConnection:
 def open_file(path: Path) -> duckdb.DuckDBPyConnection:
     """Connection that writes a database file which no other process has open."""
     warehouse = duckdb.connect(config=OFFLINE)
-    storing_it = f"row_group_size {ROW_GROUP}, storage_version {literal(STORAGE_VERSION)}, {AT_THE_END}"
-    warehouse.execute(f"attach {literal(path)} as biasgrid ({storing_it})")
+    warehouse.execute(f"attach {literal(path)} as biasgrid ({FORMAT}, {AT_THE_END})")
     warehouse.execute("use biasgrid")
     warehouse.execute("set TimeZone = 'UTC'")
     warehouse.execute(f"set temp_directory = {literal(f'{path}.tmp')}")

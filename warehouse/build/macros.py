@@ -59,6 +59,9 @@ STORAGE_VERSION = "v1.4.0"
 and call no function that it lacks, such as `if`."""
 
 
+FORMAT = f"row_group_size {ROW_GROUP}, storage_version {literal(STORAGE_VERSION)}"
+"""Options with which each file is attached that is written."""
+
 BLANK = "biasgrid-blank-"
 """Begin of the name of a temporary folder, which is needed for a second at most."""
 
@@ -72,8 +75,7 @@ def blank() -> bytes:
     with TemporaryDirectory(prefix=BLANK) as folder:
         path = Path(folder) / "blank.duckdb"
         with duckdb.connect() as session:
-            format_ = f"row_group_size {ROW_GROUP}, storage_version {literal(STORAGE_VERSION)}"
-            session.execute(f"attach {literal(path)} as biasgrid ({format_})")
+            session.execute(f"attach {literal(path)} as biasgrid ({FORMAT})")
             session.execute("use biasgrid")
             define(session)
         return path.read_bytes()

@@ -191,7 +191,7 @@ def rows_in_order(marked: str, stems: Stems, strength: int) -> list[Tie]:
     places = [_place_of(row["label"], stems) for row in rows]
     known = [place for place in places if place is not None]
     are_in_order = all(place in (None, number) for number, place in enumerate(places))
-    if len(rows) != len(stems.of_task) or not are_in_order or 2 * len(known) < max(_FEWEST_KNOWN, len(rows)):
+    if len(rows) != len(stems.of_task) or not are_in_order or len(known) < max(_FEWEST_KNOWN, len(rows) / 2):
         return []
     return [
         Tie((number,), places_of(row["who"]), strength=strength)
@@ -200,8 +200,8 @@ def rows_in_order(marked: str, stems: Stems, strength: int) -> list[Tie]:
     ]
 
 
-_FEWEST_KNOWN: Final = 4
-"""Twice the labels that must be known, or half of all."""
+_FEWEST_KNOWN: Final = 2
+"""Labels that must be known, or half of all where that is more."""
 
 
 def _place_of(label: str, stems: Stems) -> int | None:
