@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
@@ -167,8 +168,8 @@ def _report_crash(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in LOST and error.filename is None:
         report_lost_output(error)
         return UNWRITTEN
-    if damage := _find_damage_behind(error):
-        return _report_error(damage)
+    if mistake := _find_damage_behind(error) or _find_wrong_settings(error):
+        return _report_error(mistake)
     traceback.print_exception(error)
     return 3
 
@@ -186,6 +187,31 @@ def _find_damage_behind(error: Exception) -> UserError | None:
     except UserError as damage:
         return damage
     return None
+
+
+def _find_wrong_settings(error: Exception) -> UserError | None:
+    """What Prefect refuses in its settings when it is imported: variables, a profile or files of its own."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError) or not error.title.endswith("Settings"):
+        return None
+    from biasgrid.catalogs.loading.pydantic_errors import explain
+
+    refused = [each for each in error.errors() if each["type"] != "default_factory_not_called"]
+    return UserError(
+        Problem(explain(each, f"Prefect's `{each['loc'][-1]}`"), _variable_of(each), CORRECT_SETTING)
+        for each in refused
+    )
+
+
+CORRECT_SETTING = "correct it in the environment, `prefect.toml` or the profile: `prefect config view` shows them"
+
+
+def _variable_of(refused: Mapping[str, Any]) -> str:
+    """The variable of the environment that holds a refused setting, empty where a file does."""
+    ending, value = f"_{refused['loc'][-1]}".upper(), str(refused["input"])
+    found = (name for name, given in os.environ.items() if name.upper().endswith(ending) and given == value)
+    return next((name for name in found if name.startswith("PREFECT_")), "")
 
 
 def _report_error(mistake: UserError) -> int:

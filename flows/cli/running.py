@@ -71,11 +71,10 @@ def remove_new_directories(data: str | None) -> Iterator[None]:
     missing = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
         yield
-    except (typer.Exit, UserError):
-        with suppress(OSError):
+    finally:
+        with suppress(OSError):  # what holds something stays
             for folder in missing:
                 folder.rmdir()
-        raise
 
 
 def confirm_or_exit(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_most: bool = False) -> None:

@@ -295,6 +295,22 @@ def test_data_that_may_only_be_read_is_reported_before_anything_begins(finished,
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("PREFECT_API_REQUEST_TIMEOUT", "abc", "`request_timeout` is `abc`: must be a number"),
+        ("PREFECT_LOGGING_LEVEL", "LOUD", "`level` is `LOUD`: must be `DEBUG`"),
+    ],
+)
+def test_a_setting_that_prefect_refuses_is_a_mistake(tmp_path, name, value, reason):
+    command = [*BIASGRID, "run", "starter", "--yes", "--data", str(tmp_path / "data")]
+    environment = clean_environment() | {name: value}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
+    ours = ended.stderr[ended.stderr.index("biasgrid: ") :]  # after what Prefect prints itself
+    assert CommandResult(ended.returncode, ended.stdout, ours).is_a_mistake("1 error", f"{name}: ", reason)
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
     ("given", "command", "what", "instead"),
     [
         ({"target": {}}, "run", "is a target file, and a scenario is wanted", "`biasgrid probe"),
