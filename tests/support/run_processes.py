@@ -14,6 +14,7 @@ import pytest
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import Run, all_runs
+from support.prefect_server import migrated_home
 from support.processes import BIASGRID, PATIENCE_S, clean_environment, kill_group, wait_until
 
 LATENCY_MS, AT_ONCE = 250, 8
@@ -128,7 +129,11 @@ def shell(tmp_path: Path, prefect_server: str) -> Callable[..., Shell]:
     def make(name: str, place: Path | str | None = None, *, served: bool = True, **environment: str) -> Shell:
         folder = tmp_path / name
         folder.mkdir()
-        prefect = {"PREFECT_API_URL": prefect_server} if served else {"PREFECT_HOME": str(folder / "prefect")}
+        prefect = (
+            {"PREFECT_API_URL": prefect_server}
+            if served
+            else {"PREFECT_HOME": str(migrated_home(folder / "prefect"))}
+        )
         return Shell(folder, prefect | environment, place)
 
     return make

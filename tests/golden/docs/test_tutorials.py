@@ -13,6 +13,7 @@ import pytest
 
 from support.http_server import listening
 from support.paths import ROOT
+from support.prefect_server import migrated_home
 
 PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 PART = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', re.DOTALL | re.MULTILINE)
@@ -61,7 +62,7 @@ def test_a_tutorial_can_be_followed(page, tmp_path):
     }
     environment |= {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PREFECT_HOME": str(tmp_path / ".prefect"),
+        "PREFECT_HOME": str(migrated_home(tmp_path / ".prefect")),
         "COLUMNS": "80",
     }
     folder = tmp_path / "empty"

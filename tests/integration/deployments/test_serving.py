@@ -16,6 +16,7 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.deployments.__main__ import parse_limits
 from biasgrid.deployments.serving import Service, _DatabaseWatch, deployment_declaration, find_problems, serve
 from biasgrid.flows.runs.prepare import open_lake
+from support.prefect_server import migrated_home
 from support.processes import BIASGRID, clean_environment, free_port, wait_until
 
 GONE_S = 60.0
@@ -78,7 +79,7 @@ def test_a_workers_run_does_not_land_in_a_directory_that_goes_with_it(tmp_path, 
 
 @pytest.fixture
 def serving(tmp_path: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], Path]]:
-    environment = clean_environment(PREFECT_HOME=str(tmp_path / "home"))
+    environment = clean_environment(PREFECT_HOME=str(migrated_home(tmp_path / "home")))
     message = tmp_path / "said"
     words = ("--data", str(tmp_path / "data"), "--model", "simulated/fair", "--cron", "30 1 * * *")
     with message.open("w") as out:

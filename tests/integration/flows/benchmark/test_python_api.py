@@ -11,6 +11,7 @@ import pytest
 
 from biasgrid.flows.cli.start import init
 from support.paths import ROOT
+from support.prefect_server import migrated_home
 from support.processes import clean_environment
 
 pytestmark = pytest.mark.drill
@@ -43,7 +44,7 @@ print([is_nested for name, is_nested in asyncio.run(look()).items() if name.star
 
 def run_script(folder: Path, script: str, *words: object) -> tuple[str, str]:
     environment = clean_environment(
-        PREFECT_HOME=str(folder / "home"), PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS="120"
+        PREFECT_HOME=str(migrated_home(folder / "home")), PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS="120"
     )
     command = [sys.executable, "-c", script, *map(str, words)]
     ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)

@@ -26,6 +26,7 @@ from biasgrid.flows.telemetry.metrics_server import serve_metrics
 from biasgrid.warehouse.storage.lake import Lake
 from support.http_server import address_of, listening
 from support.paths import ROOT
+from support.prefect_server import migrated_home
 from support.processes import BIASGRID, clean_environment, free_port
 
 SCENARIO = {
@@ -68,7 +69,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
             OTEL_EXPORTER_OTLP_ENDPOINT=address_of(collector),
             BIASGRID_LOG_JSON=str(folder / "log.jsonl"),
             BIASGRID_METRICS=str(folder / "metrics"),
-            PREFECT_HOME=str(folder / "home"),
+            PREFECT_HOME=str(migrated_home(folder / "home")),
         )
         command = [*BIASGRID, "run", "observed.json", "--data", str(folder / "data"), "--yes"]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)

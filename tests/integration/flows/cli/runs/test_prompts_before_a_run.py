@@ -15,6 +15,7 @@ import typer
 
 from biasgrid.flows.cli import main
 from biasgrid.warehouse.storage.errors import StorageTrouble
+from support.prefect_server import migrated_home
 from support.processes import BIASGRID
 
 GONE_S, PATIENCE_S = 20.0, 120.0
@@ -26,7 +27,7 @@ def paid(scenario_file: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("OPENAI_API_KEY", "no-matter")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("BIASGRID_CONFIRM_USD", "0")
-    monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PREFECT_HOME", str(migrated_home(tmp_path / "home")))
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     monkeypatch.delenv("BIASGRID_CATALOG", raising=False)
     path: Path = scenario_file(["openai/gpt-4o"])
