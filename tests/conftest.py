@@ -21,6 +21,13 @@ from support.s3_server import _google, _s3, s3
 TOGETHER = ("tests/integration/flows/benchmark/", "tests/golden/docs/")
 """One process runs all tests of such a folder: their Prefect server, or their run, takes seconds to make. Drills,
 which take longer than that, are shared out file by file."""
+LONG = (
+    "tests/integration/flows/cli/runs/test_signals.py",
+    "tests/golden/docs/test_tutorials.py",
+    "tests/unit/warehouse/build/test_increments.py",
+    "tests/integration/flows/benchmark/test_kill.py",
+)
+"""Drills of minutes: they begin first and are shared out one by one, so that none is left for the end."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -35,10 +42,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            folder = next((folder for folder in TOGETHER if nodeid.startswith(folder) and not drills), None)
+            if drills:
+                return nodeid if nodeid.startswith(LONG) else nodeid.partition("::")[0]
+            folder = next((folder for folder in TOGETHER if nodeid.startswith(folder)), None)
             return folder or nodeid.partition("::")[0]
 
+    config.option.loadscopereorder = not drills  # xdist would begin with the files of most tests
     return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
 def pytest_collection_finish() -> None:
