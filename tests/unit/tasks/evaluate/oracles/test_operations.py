@@ -95,7 +95,8 @@ def test_a_library_may_look_for_forbidden_words_at_the_start_only(read):
 @pytest.mark.parametrize(
     ("reply", "outcome"),
     [("", "unreadable"), (" \n", "unreadable"), ("…!", "unreadable"), ("🙂", "unreadable"),
-     ("\u200b", "unreadable"), ("<think>hm", "unreadable"), ("I'm sorry, but that is private.", "refused")],
+     ("\u200b", "unreadable"), ("<think>hm", "unreadable"), ("I'm sorry, but that is private.", "refused"),
+     ("Sure! Here are three words for young people:\n\n1.", "unreadable"), ("Here are some:\n- ", "unreadable")],
 )  # fmt: skip
 def test_nothing_passes_because_it_was_not_answered(read, oracle, reply, outcome):
     assert read(oracle, reply).outcome == outcome
