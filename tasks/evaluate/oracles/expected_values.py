@@ -285,7 +285,7 @@ _LIST: Final = 80
 _LONGER: Final = r"(?:\S+\s+){3}"
 _PHRASE: Final = r"(?:\S+\s+){2}"
 _TRAILS_OFF: Final = r"(?:…|\.\.\.)\W*$|^\W*\[.*\]\W*$|:[\W\d]*$"
-"""A sentence without an end, a gap that was not filled, an announcement that nothing follows: `here are three: 1.`."""
+"""A sentence without an end, a gap that was not filled, nothing after an announcement: `here are three: 1.`."""
 _FEW, _NAME = 3, 7
 """Words that are not yet a sentence, and the most words of a name."""
 _QUOTED_WORD: Final = r'"([\p{L}-]+)[.,!]?"'
