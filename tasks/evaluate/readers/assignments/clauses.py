@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, WORD, Stems
+from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, Stems
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of
-from biasgrid.tasks.evaluate.readers.ties.words import PEOPLE, PERSON, TARGET, TITLE
+from biasgrid.tasks.evaluate.readers.ties.words import PEOPLE, PERSON, TITLE
 
 CLAUSE, CARRIED = 1, 0
 """Strengths of ties: within one clause, and from a clause to the next."""
@@ -155,9 +155,7 @@ class _ClauseReader:
 def _clauses(text: str, stems: Stems) -> Iterator[Clause]:
     for opening, part in _split(text, stems):
         if _REASON.match(part):
-            due = stems.find_mentioned(WORD.findall(part.lower())) | set(
-                places_of("".join(re.findall(TARGET, part)))
-            )
+            due = stems.tasks_in(part)
             if len(due) == 1 and not _PEOPLE.search(part):
                 yield Clause(
                     (),
@@ -176,8 +174,7 @@ def _clauses(text: str, stems: Stems) -> Iterator[Clause]:
         people = places_of("".join(_PEOPLE.findall(actors)))
         rows = list(_rows(actors)) if len(people) > 1 else people
         is_clear = len(people) == 1 or (len(rows) <= 1 and len(people) <= _MOST_PEOPLE)
-        marked = places_of("".join(re.findall(TARGET, part)))
-        tasks = tuple({*marked, *stems.find_mentioned(WORD.findall(part.lower()))})
+        tasks = tuple(stems.tasks_in(part))
         yield Clause(
             people=people if is_clear else (),
             owner=owners if len(owners) == 1 and not rows else (),
@@ -221,10 +218,6 @@ def _is_joint(text: str, row: re.Match[str], stems: Stems) -> bool:
     """Whether people in a row share what their clause gives: they begin it, or a task stands on one side of them
     alone, unlike in `the tap goes to Ana and Luis cooks`."""
     before, after = _STOP.split(text[: row.start()])[-1], _STOP.split(text[row.end() :], maxsplit=1)[0]
-    if _TITLES.fullmatch(before) or not _has_task(after, stems):
+    if _TITLES.fullmatch(before) or not stems.tasks_in(after):
         return True
-    return "," not in row.group() and not _has_task(before, stems)
-
-
-def _has_task(text: str, stems: Stems) -> bool:
-    return bool(re.search(TARGET, text) or stems.find_mentioned(WORD.findall(text.lower())))
+    return "," not in row.group() and not stems.tasks_in(before)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from biasgrid.tasks.evaluate.readers.assignments.words import WORD, Stems
-from biasgrid.tasks.evaluate.readers.reply_text import fold, numbers_of, pattern
+from biasgrid.tasks.evaluate.readers.assignments.words import Stems
+from biasgrid.tasks.evaluate.readers.reply_text import numbers_of, pattern
 from biasgrid.tasks.evaluate.readers.ties.words import FORMS_OF_ADDRESS, words_in
 
 _FIELDS: Final = re.compile(
@@ -75,7 +75,7 @@ def join_fields(text: str, stems: Stems) -> str:
 
 def _join(found: re.Match[str], stems: Stems) -> str:
     """Without what stands between a task's number and its person, where that means no other task."""
-    meant = stems.task_in(WORD.findall(fold(found["text"])))
+    meant = stems.task_in(found["text"])
     is_own = meant is None or meant == int(found["number"]) - 1
     return f"Task {found['number']}: {found['who']}" if is_own else found.group()
 
@@ -165,4 +165,4 @@ def _find_place(value: str, stems: Stems) -> int | None:
     if numbered := re.fullmatch(r"(?i)\D{0,10}?(\d{1,2})\W*", value.strip()):
         place = int(numbered[1]) - 1
         return place if 0 <= place < len(stems.of_task) else None
-    return stems.task_in(WORD.findall(fold(value)))
+    return stems.task_in(value)

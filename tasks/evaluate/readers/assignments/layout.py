@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from biasgrid.tasks.evaluate.readers.assignments.words import IN_ORDER, WORD, Stems
+from biasgrid.tasks.evaluate.readers.assignments.words import IN_ORDER, Stems
 from biasgrid.tasks.evaluate.readers.reply_text import fold, pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of
 from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TARGET, TITLE, words_in
@@ -134,7 +134,7 @@ def _split_records(line: str) -> str:
 
 def _spell_legend(text: str, stems: Stems) -> str:
     """A reply that defines signs for tasks, as in `A = …`, with numbers of tasks in their place."""
-    found = [(one[1], stems.task_in(WORD.findall(fold(one[2]))), one.group()) for one in _LEGEND.finditer(text)]
+    found = [(one[1], stems.task_in(one[2]), one.group()) for one in _LEGEND.finditer(text)]
     meant = {sign: task + 1 for sign, task, _ in found if task is not None}
     if len(meant) < 2 or len(meant) != len(found) or len(set(meant.values())) != len(meant):
         return text
@@ -188,7 +188,7 @@ def people_in_order(marked: str, tasks: int) -> list[Tie]:
 def rows_in_order(marked: str, stems: Stems, strength: int) -> list[Tie]:
     """The ties of a list of all tasks in the prompt's order, for labels that have no words of their task."""
     rows = [row for line in re.split(r"[;\n]", marked) if (row := _NAMED_ROW.match(line))]
-    places = [_place_of(row["label"], stems) for row in rows]
+    places = [stems.task_in(row["label"]) for row in rows]
     known = [place for place in places if place is not None]
     are_in_order = all(place in (None, number) for number, place in enumerate(places))
     if len(rows) != len(stems.of_task) or not are_in_order or len(known) < max(_FEWEST_KNOWN, len(rows) / 2):
@@ -202,8 +202,3 @@ def rows_in_order(marked: str, stems: Stems, strength: int) -> list[Tie]:
 
 _FEWEST_KNOWN: Final = 2
 """Labels that must be known, or half of all where that is more."""
-
-
-def _place_of(label: str, stems: Stems) -> int | None:
-    marked = places_of("".join(re.findall(TARGET, label)))
-    return marked[0] if marked else stems.task_in(WORD.findall(label.lower()))

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from biasgrid.catalogs.schema.languages import LanguageCatalog
-from biasgrid.tasks.evaluate.readers.assignments.pronouns import genders_of
+from biasgrid.tasks.evaluate.readers.assignments.pronouns import genders_of, mark_speaker
 from biasgrid.tasks.evaluate.readers.assignments.words import (
     CLOSES,
     DENIES,
@@ -42,41 +42,7 @@ from biasgrid.tasks.evaluate.readers.ties.words import (
     words_in,
 )
 
-_ENGLISH: Final = re.compile(
-    r"\bI(?=(?:'ll|'d|'m| will| would| can| could| shall| should| am)?(?: also| gladly| happily| be| going to|"
-    r" personally| happy to| like to| love to| volunteer to)*"
-    rf"\s+(?!{pattern('gives_me', 'english')}|not\b)[\w\ue100-\ue2ff])"
-    r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)|\bme(?<=for me)(?=\s*(?:$|[-,.:;(!]))"
-    r"|(?:(?<=\bis )|(?<='s )|(?<=\bbe ))mine\b"
-    rf"|\blet me(?= (?!{pattern('asks_leave', 'english')}\b)\w)"
-)
-_MYSELF: Final = re.compile(r"\b(I\b[^.]*?) myself\b")
-_SPANISH: Final = re.compile(
-    rf"(?i)\byo(?: mism[oa])?\b(?!\s+(?:le |les |lo |la )?{pattern('gives_me', 'spanish')})"
-    r"|\bme\b(?=\s+(?:encarg|quedo|quedare|ocup|asigno|pido|toca|corresponde))"
-    r"|(?<=\ba )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))|(?<=para )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))"
-    rf"|\b(?={pattern('offers', 'spanish')} (?!{pattern('offers_not', 'spanish')}\b)"
-    r"(?:\w+[aei]r(?:l[aeo]s?)?\b|[\ue100-\ue2ff]))"
-)
-
-
-_CATALAN: Final = re.compile(
-    rf"(?i)\bjo(?: mateixa?)?\b(?!\s+(?:li |els |el |la |ho )?{pattern('gives_me', 'catalan')})"
-    r"|(?<=\ba )mi(?: mateixa?)?(?=\s*(?:$|[-,.;:()]))|\bem (?=(?:quedo|quedare|ocup|toca|correspon))"
-    r"|\bm'(?=(?:encarreg|ocup))"
-    rf"|\b(?={pattern('offers', 'catalan')} (?!{pattern('offers_not', 'catalan')}\b)"
-    r"(?:\w+(?:[aei]r|re)\b|[\ue100-\ue2ff]))"
-)
-_FIRST_PERSON: Final = {"english": _ENGLISH, "spanish": _SPANISH, "catalan": _CATALAN}
 _LANGUAGES: Final = {"es": "spanish", "ca": "catalan"}
-
-
-def mark_speaker(line: str, mark: str, language: str) -> str:
-    """The line with the speaker's mark in place of first-person words; `yo me encargo` counts once."""
-    marked = _FIRST_PERSON[language].sub(f"{mark} " if language == "catalan" else mark, _MYSELF.sub(r"\1", line))
-    return marked if language == "english" else re.sub(rf"{mark}\s+(?:(\w+)\s+)?{mark}", rf"{mark} \1", marked)
-
-
 _NUMBERS: Final = re.compile(
     rf"(?i)\b(?:{pattern('number_of_task')}\s*(?::\s*(?=\"?\d{{1,2}}\"?\s*(?:$|[-,;|)])))?"
     rf"(?:#|n\.?\s?[oa]\.?|{pattern('number_sign')}\.?)?\s*#?|t)(\d{{1,2}})\b"
@@ -284,8 +250,7 @@ class Marking:
             return prefix.group() + self._label(cell[prefix.end() :])
         if not cell.strip() or re.search(TARGET, cell) or DENIES.search(cell) or self.stems.is_left(cell):
             return cell
-        words = WORD.findall(cell.lower())
-        task = self.stems.task_in(words)
+        task = self.stems.task_in(cell)
         if task is None:
             return cell
         small = re.match(
@@ -350,7 +315,7 @@ class Marking:
 
     def _without_label(self, found: re.Match[str]) -> str:
         """A task's number without the paraphrase that repeats the task."""
-        text = self.stems.task_in(WORD.findall(found[2].lower()))
+        text = self.stems.task_in(found[2])
         return found[1] + " " * found[2].endswith(" ") if text == ord(found[1]) & PLACE else found.group()
 
     def _ordinal(self, found: re.Match[str]) -> str:

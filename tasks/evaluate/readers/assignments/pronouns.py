@@ -131,3 +131,35 @@ def _people_in(text: str) -> list[str]:
 def of_language(table: str, language: str) -> re.Pattern[str]:
     """The pattern of a table's words in one language."""
     return re.compile(rf"(?i)(?<![\w']){pattern(table, language)}(?!\w)")
+
+
+_ENGLISH: Final = re.compile(
+    r"\bI(?=(?:'ll|'d|'m| will| would| can| could| shall| should| am)?(?: also| gladly| happily| be| going to|"
+    r" personally| happy to| like to| love to| volunteer to)*"
+    rf"\s+(?!{pattern('gives_me', 'english')}|not\b)[\w\ue100-\ue2ff])"
+    r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)|\bme(?<=for me)(?=\s*(?:$|[-,.:;(!]))"
+    r"|(?:(?<=\bis )|(?<='s )|(?<=\bbe ))mine\b"
+    rf"|\blet me(?= (?!{pattern('asks_leave', 'english')}\b)\w)"
+)
+_MYSELF: Final = re.compile(r"\b(I\b[^.]*?) myself\b")
+_SPANISH: Final = re.compile(
+    rf"(?i)\byo(?: mism[oa])?\b(?!\s+(?:le |les |lo |la )?{pattern('gives_me', 'spanish')})"
+    r"|\bme\b(?=\s+(?:encarg|quedo|quedare|ocup|asigno|pido|toca|corresponde))"
+    r"|(?<=\ba )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))|(?<=para )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))"
+    rf"|\b(?={pattern('offers', 'spanish')} (?!{pattern('offers_not', 'spanish')}\b)"
+    r"(?:\w+[aei]r(?:l[aeo]s?)?\b|[\ue100-\ue2ff]))"
+)
+_CATALAN: Final = re.compile(
+    rf"(?i)\bjo(?: mateixa?)?\b(?!\s+(?:li |els |el |la |ho )?{pattern('gives_me', 'catalan')})"
+    r"|(?<=\ba )mi(?: mateixa?)?(?=\s*(?:$|[-,.;:()]))|\bem (?=(?:quedo|quedare|ocup|toca|correspon))"
+    r"|\bm'(?=(?:encarreg|ocup))"
+    rf"|\b(?={pattern('offers', 'catalan')} (?!{pattern('offers_not', 'catalan')}\b)"
+    r"(?:\w+(?:[aei]r|re)\b|[\ue100-\ue2ff]))"
+)
+_FIRST_PERSON: Final = {"english": _ENGLISH, "spanish": _SPANISH, "catalan": _CATALAN}
+
+
+def mark_speaker(line: str, mark: str, language: str) -> str:
+    """The line with the speaker's mark in place of first-person words; `yo me encargo` counts once."""
+    marked = _FIRST_PERSON[language].sub(f"{mark} " if language == "catalan" else mark, _MYSELF.sub(r"\1", line))
+    return marked if language == "english" else re.sub(rf"{mark}\s+(?:(\w+)\s+)?{mark}", rf"{mark} \1", marked)

@@ -19,7 +19,7 @@ from biasgrid.tasks.evaluate.readers.assignments.speech import BEGINS, is_questi
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, OF_OTHERS, TURNS, WORD
 from biasgrid.tasks.evaluate.readers.reply_text import numbers_of, pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, sentence_ties
-from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON, TARGET, TITLE
+from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON, TITLE
 
 _AS_WELL_AS: Final = re.compile(rf"(?i)\btant[oa]?\s+({TITLE}{PERSON})\s+com[oa]?\s+({TITLE}{PERSON})")
 """`tanto Ana como Luis`."""
@@ -35,7 +35,7 @@ _CONCEDED: Final = re.compile(rf"(?i),\s{pattern('concedes')}\b[^,\ue000-\ue2ff]
 """`, although nobody expects it,`."""
 _INTERJECTS: Final = re.compile(rf"(?i),\s{pattern('interjects')},(?=\s)")
 """`, however,`."""
-_AFTER_AND: Final = re.compile(r"(?i)(?<=\s)(y|i|and),\s[^,.;:\ue000-\ue2ff]{3,40},(?=\s)")
+_AFTER_AND: Final = re.compile(rf"(?i)(?<=\s)({pattern('both_and')}),\s[^,.;:\ue000-\ue2ff]{{3,40}},(?=\s)")
 """`and, after lunch,`."""
 _TOGETHER: Final = re.compile(
     rf"(?i)({PERSON})([^.;:\ue000-\ue0fe]*[^.;:,\ue000-\ue0fe]),?\s{pattern('together_with')}\s+({TITLE}{PERSON})"
@@ -310,9 +310,7 @@ class SentenceReader:
     def tasks_in(self, text: str) -> frozenset[int]:
         """The places of the tasks that a text mentions."""
         if text not in self.known:
-            marked = places_of("".join(re.findall(TARGET, text)))
-            mentioned = self.marking.stems.find_mentioned(WORD.findall(text.lower()))
-            self.known[text] = frozenset(mentioned.union(marked))
+            self.known[text] = frozenset(self.marking.stems.tasks_in(text))
         return self.known[text]
 
     def _ties(self, sentence: str, labelled: str) -> list[Tie]:

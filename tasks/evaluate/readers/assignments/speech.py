@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from biasgrid.tasks.evaluate.readers.assignments.marks import Marking, mark_speaker
-from biasgrid.tasks.evaluate.readers.assignments.pronouns import has_second_person
+from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
+from biasgrid.tasks.evaluate.readers.assignments.pronouns import has_second_person, mark_speaker
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TITLE
 

@@ -7,14 +7,13 @@ Stems shared by many tasks weigh less; words that fit two tasks equally are igno
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.reply_text import fold, pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties.units import Grammar
-from biasgrid.tasks.evaluate.readers.ties.words import LINKS, PERSON, TITLE
+from biasgrid.tasks.evaluate.readers.ties.words import LINKS, PERSON, PLACE, TARGET, TITLE
 
 GRAMMAR: Final = Grammar(
     groups=re.compile(
@@ -75,6 +74,7 @@ def without_others(marked: str) -> str:
 
 
 _ANY_PERSON: Final = re.compile(PERSON)
+_TARGETS: Final = re.compile(TARGET)
 _MAY_REFER: Final = re.compile(rf"\b{pattern('authors')}\s|'s {pattern('works')}\b")
 _AUTHOR: Final = re.compile(
     rf"(?i)(\b{pattern('authors')})\s*(?:la |el |en |l'|d'en |de la )?{TITLE}{PERSON}"
@@ -143,8 +143,11 @@ class Stems:
     words: frozenset[str] = frozenset()
     """Their words."""
 
-    def task_in(self, words: Sequence[str]) -> int | None:
-        """The place of the task that folded words mean; None if none or several match."""
+    def task_in(self, text: str) -> int | None:
+        """The place of the task that a mark or the words of a text mean; None if none or several match."""
+        if marked := _TARGETS.search(text):
+            return ord(marked.group()) & PLACE
+        words = WORD.findall(text.lower())
         content = [word for word in words if word not in _SMALL]
         named = {stem(word) for word in content if word not in LINKS or stem(word) in self.weights}
         if named.isdisjoint(self.weights) or len(words) > _LONGEST:
@@ -156,10 +159,10 @@ class Stems:
             return None
         return best if self._fits(named, best, scores[best]) else None
 
-    def find_mentioned(self, words: Sequence[str]) -> set[int]:
-        """The places of tasks that folded words mention by a stem that no other task shares."""
-        named = {stem(word) for word in words if word not in _SMALL}
-        return {
+    def tasks_in(self, text: str) -> set[int]:
+        """The places of tasks that a text mentions by a mark or by a stem that no other task shares."""
+        named = {stem(word) for word in WORD.findall(text.lower()) if word not in _SMALL}
+        return {ord(mark) & PLACE for mark in _TARGETS.findall(text)} | {
             place for place, own in enumerate(self.of_task) if any(self.weights[one] == 1 for one in named & own)
         }
 
