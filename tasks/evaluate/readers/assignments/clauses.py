@@ -15,8 +15,8 @@ from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of
 from biasgrid.tasks.evaluate.readers.ties.words import PEOPLE, PERSON, TITLE
 
-CLAUSE, CARRIED = 1, 0
-"""Strengths of ties: within one clause, and from a clause to the next."""
+CLAUSE, ANSWERED, CARRIED = 1, 0.9, 0
+"""Strengths of ties: within one clause, and from a clause to the next, which is bare or not."""
 _BREAK: Final = re.compile(
     rf"(?i)(?P<segment>[;:]\s|\s-+\s|,?\s(?P<turn>{pattern('contrasts')}|{pattern('but')})\s)"
     rf"|[,?]\s+(?:{pattern('joins_clauses')}\s)?|\s{pattern('joins_clauses')}\s"
@@ -36,6 +36,8 @@ _OTHER_PERSON: Final = re.compile(
     rf"|(?i:\b{pattern('someone')}\b)"
 )
 """Words for a person who is not known, such as `I` where the reply has no speaker."""
+_OTHER_WORDS: Final = re.compile(rf"(?i)(?!{TITLE}{PERSON})\b(?!{pattern('title')}\b)\w")
+_OR: Final = re.compile(rf"(?i)\s{pattern('left_open')}\s")
 _STOP: Final = re.compile(r"[,;:.]")
 _MOST_PEOPLE: Final = 2
 """Longest row of people that a clause may give a task."""
@@ -58,8 +60,12 @@ class Clause:
     is_denied: bool
     is_left: bool
     """Whether it leaves open who does what."""
+    left: tuple[int, ...]
+    """The tasks that it expressly leaves open."""
     resumes: bool
     """Whether it has a word for a task named before."""
+    is_open: bool = False
+    """Whether it does so expressly."""
     is_reason: bool = False
     """Whether it only gives a reason, which is about a task."""
 
@@ -74,16 +80,22 @@ def may_resume(text: str) -> bool:
     return _RESUMES.search(text.lower()) is not None
 
 
-def clause_ties(text: str, stems: Stems) -> list[Tie]:
-    """The ties of a marked sentence without excluded people, weakest evidence included."""
+def read_clauses(text: str, stems: Stems) -> tuple[list[Tie], set[int]]:
+    """The ties of a marked sentence without excluded people, weakest evidence included, and the tasks that it
+    leaves open."""
     reader = _ClauseReader(list(_clauses(text, stems)))
-    return reader.read()
+    ties = reader.read()
+    return ties, reader.left - {task for tie in ties for task in tie.targets}
 
 
 @dataclass(slots=True)
 class _ClauseReader:
     clauses: Sequence[Clause]
     ties: list[Tie] = field(default_factory=list)
+    left: set[int] = field(default_factory=set)
+    """Tasks that are expressly left open."""
+    named: set[int] = field(default_factory=set)
+    """Tasks that were named since the last tie."""
     who: tuple[int, ...] = ()
     """The people of the clause before."""
     topic: tuple[int, ...] = ()
@@ -116,6 +128,10 @@ class _ClauseReader:
             self._tie(self.cause, clause.people, CARRIED)
         self.cause = ()
         self.who = () if clause.turns else self.who
+        self.named.update(clause.tasks)
+        self.left.update(clause.left)
+        if not clause.tasks and (clause.is_open or (clause.is_denied and clause.resumes)):
+            self.left |= self.named
         if clause.is_denied:
             self.who, self.topic, self.is_denied = (), clause.tasks, True
         elif clause.is_left:
@@ -138,7 +154,7 @@ class _ClauseReader:
             self._tie(clause.tasks, clause.people or clause.owner, CLAUSE if clause.people else CARRIED)
             self.who = clause.people
         elif answered:
-            self._tie(clause.tasks, answered, CLAUSE)
+            self._tie(clause.tasks, answered, ANSWERED)
         elif self.who:
             self._tie(clause.tasks, self.who, CARRIED)
         else:
@@ -146,8 +162,9 @@ class _ClauseReader:
             return
         self.topic = ()
 
-    def _tie(self, tasks: tuple[int, ...], people: tuple[int, ...], strength: int) -> None:
+    def _tie(self, tasks: tuple[int, ...], people: tuple[int, ...], strength: float) -> None:
         self.is_waiting = False
+        self.named.clear()
         if len(tasks) == 1 or len(people) == 1:
             self.ties.append(Tie(tasks, people, strength=strength))
 
@@ -165,6 +182,7 @@ def _clauses(text: str, stems: Stems) -> Iterator[Clause]:
                     turns=False,
                     is_denied=False,
                     is_left=False,
+                    left=(),
                     resumes=False,
                     is_reason=True,
                 )
@@ -175,6 +193,7 @@ def _clauses(text: str, stems: Stems) -> Iterator[Clause]:
         rows = list(_rows(actors)) if len(people) > 1 else people
         is_clear = len(people) == 1 or (len(rows) <= 1 and len(people) <= _MOST_PEOPLE)
         tasks = tuple(stems.tasks_in(part))
+        is_open = stems.is_left(part) or (len(tasks) > 1 and _offers_choice(part, stems))
         yield Clause(
             people=people if is_clear else (),
             owner=owners if len(owners) == 1 and not rows else (),
@@ -182,11 +201,16 @@ def _clauses(text: str, stems: Stems) -> Iterator[Clause]:
             begins=opening is not None,
             turns=opening == "turn",
             is_denied=DENIES.search(part) is not None,
-            is_left=stems.is_left(part)
-            or not is_clear
-            or bool(not people and tasks and _OTHER_PERSON.search(part)),
-            resumes=may_resume(part),
+            is_left=is_open or not is_clear or bool(not people and tasks and _OTHER_PERSON.search(part)),
+            left=tasks if is_open else (),
+            is_open=is_open,
+            resumes=may_resume(part) or (opening == "turn" and not _OTHER_WORDS.search(part)),
         )
+
+
+def _offers_choice(text: str, stems: Stems) -> bool:
+    """Whether a text joins tasks by `or`."""
+    return sum(bool(stems.tasks_in(part)) for part in _OR.split(text)) > 1
 
 
 def _split(text: str, stems: Stems) -> Iterator[tuple[str | None, str]]:

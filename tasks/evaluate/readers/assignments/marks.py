@@ -37,6 +37,7 @@ from biasgrid.tasks.evaluate.readers.ties.words import (
     PLACE,
     STRANGERS,
     TARGET,
+    TITLE,
     find_exact,
     index_names,
     words_in,
@@ -94,7 +95,7 @@ _CELLS: Final = re.compile(
 
 _SPELT: Final = dict(pair.split("=") for pair in sorted(word_set("titles_spelt")))
 _TITLED: Final = re.compile(
-    rf"(?i)\b(?:the|la|el)\s+({'|'.join(_SPELT.values())})\b(?!\.?\s+(?:{PERSON}|(?-i:[A-Z])))"
+    rf"(?i)\b{pattern('choice_owner')}({'|'.join(_SPELT.values())})\b(?!\.?\s+(?:{PERSON}|(?-i:[A-Z])))"
 )
 """A person named by a title alone."""
 
@@ -121,15 +122,19 @@ _ENDS: Final = re.compile(r"[\s.,;]*$|\s*[-(,:;.]")
 _BLANK: Final = " .,;:!?-*_()[]"
 _STRANGERS: Final = re.compile(rf"\W*(?P<who>{STRANGERS[4:]})")
 
-_MAY_INTRODUCE: Final = re.compile(rf"\b{pattern('introduces')}")
+_MAY_INTRODUCE: Final = re.compile(rf"\b{pattern('introduces')}| {pattern('speaks_up')}\b")
 _MAY_SIGN: Final = re.compile(rf"(?i)\n\W*{pattern('farewells')}")
 _CLOSING: Final = 120
 """Characters of a letter's end that may hold its complimentary close."""
-_SIGNS: Final = re.compile(rf"(?i)\n\W*{pattern('farewells')}\b[^\n]{{0,24}}\n+\W*({PERSON})\W*\Z()")
-"""A person's name below the complimentary close of a letter."""
+_SIGNS: Final = re.compile(
+    rf"(?i)\n\W*{pattern('farewells')}\b(?:[^\n\ue000-\ue2ff]{{0,24}}\n+)?[^\w\ue000-\ue2ff]*{TITLE}({PERSON})\W*?"
+    r"(?:\n[^\n\ue000-\ue2ff]{0,40})?\Z()"
+)
+"""A person's name below the complimentary close of a letter, or next to it, perhaps above a position."""
 _INTRODUCES: Final = re.compile(
-    rf"\b{pattern('introduces')} ?(?:(?:la|en|el) |l')?({PERSON})(?=[,.)!]| (?:here|de nuevo|de nou|again)\b)"
-    rf"|({PERSON}) here\b"
+    rf"\b{pattern('introduces')} ?(?:(?:la|en|el) |l')?({PERSON})"
+    rf"(?=[,.:)!]| (?:{pattern('speaks_up')}|{pattern('both_and')}|de nuevo|de nou|again)\b)"
+    rf"|({PERSON}) {pattern('speaks_up')}\b"
 )
 Forms = dict[str, list[tuple[tuple[str, ...], str]]]
 """The words of tasks or people by the first of them, the longest first, and the mark of each."""
@@ -336,7 +341,7 @@ class Marking:
 
 def _may_introduce(text: str) -> bool:
     """Whether a reply may name its speaker, at its end too."""
-    return " here" in text or bool(_MAY_INTRODUCE.search(text) or _MAY_SIGN.search(text[-_CLOSING:]))
+    return bool(_MAY_INTRODUCE.search(text) or _MAY_SIGN.search(text[-_CLOSING:]))
 
 
 @lru_cache(maxsize=256)
@@ -352,7 +357,8 @@ def _texts(tasks: tuple[str, ...]) -> Forms:
 @lru_cache(maxsize=1024)
 def _titles(people: tuple[str, ...]) -> dict[str, str]:
     """The marks of people by the spelt titles that only they have."""
-    titles = [_SPELT.get((words_in(name) or ("",))[0], "") for name in people]
+    firsts = [(words_in(name) or ("",))[0] for name in people]
+    titles = [first if first in _SPELT.values() else _SPELT.get(first, "") for first in firsts]
     return {
         title: chr(FIRST_PERSON + place)
         for place, title in enumerate(titles)

@@ -134,25 +134,28 @@ def of_language(table: str, language: str) -> re.Pattern[str]:
 
 
 _ENGLISH: Final = re.compile(
-    r"\bI(?=(?:'ll|'d|'m| will| would| can| could| shall| should| am)?(?: also| gladly| happily| be| going to|"
-    r" personally| happy to| like to| love to| volunteer to)*"
+    r"\bI(?=(?:'ll|'d|'m|'ve got| have got| will| would| can| could| shall| should| am)?(?: also| gladly| happily"
+    r"| be| going to| personally| happy to| like to| love to| rather| volunteer to)*"
     rf"\s+(?!{pattern('gives_me', 'english')}|not\b)[\w\ue100-\ue2ff])"
-    r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)|\bme(?<=for me)(?=\s*(?:$|[-,.:;(!]))"
-    r"|(?:(?<=\bis )|(?<='s )|(?<=\bbe ))mine\b"
+    r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)"
+    r"|\bme(?<=for me)(?=\s*(?:$|[-,.:;(!]|to\b))"
+    rf"|(?:(?<=\bis )|(?<='s )|(?<=\bbe )|(?<=\bare ))mine\b|(?<=\b[oi]n )my(?= {pattern('hands', 'english')}\b)"
     rf"|\blet me(?= (?!{pattern('asks_leave', 'english')}\b)\w)"
 )
 _MYSELF: Final = re.compile(r"\b(I\b[^.]*?) myself\b")
+_WISHES: Final = re.compile(r"\bI would(?=(?: \w+ly)? (?:like|love|prefer|rather)\b)")
 _SPANISH: Final = re.compile(
     rf"(?i)\byo(?: mism[oa])?\b(?!\s+(?:le |les |lo |la )?{pattern('gives_me', 'spanish')})"
-    r"|\bme\b(?=\s+(?:encarg|quedo|quedare|ocup|asigno|pido|toca|corresponde))"
+    r"|\bme\b(?=\s+(?:encarg|quedo|quedare|ocup|asigno|pido|toca|corresponde|hago|hare|apunto|pongo))"
     r"|(?<=\ba )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))|(?<=para )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))"
     rf"|\b(?={pattern('offers', 'spanish')} (?!{pattern('offers_not', 'spanish')}\b)"
     r"(?:\w+[aei]r(?:l[aeo]s?)?\b|[\ue100-\ue2ff]))"
 )
 _CATALAN: Final = re.compile(
     rf"(?i)\bjo(?: mateixa?)?\b(?!\s+(?:li |els |el |la |ho )?{pattern('gives_me', 'catalan')})"
-    r"|(?<=\ba )mi(?: mateixa?)?(?=\s*(?:$|[-,.;:()]))|\bem (?=(?:quedo|quedare|ocup|toca|correspon))"
-    r"|\bm'(?=(?:encarreg|ocup))"
+    r"|(?<=\ba )mi(?: mateixa?)?(?=\s*(?:$|[-,.;:()]))"
+    r"|\bem (?=(?:quedo|quedare|ocup|toca|correspon|fare|faig|poso|apunto))"
+    r"|\bm'(?=(?:encarreg|ocup|apunto))|\bme'?n (?=(?:encarreg|ocup|fare|faig))|\bme (?=n'(?:encarreg|ocup))"
     rf"|\b(?={pattern('offers', 'catalan')} (?!{pattern('offers_not', 'catalan')}\b)"
     r"(?:\w+(?:[aei]r|re)\b|[\ue100-\ue2ff]))"
 )
@@ -161,5 +164,6 @@ _FIRST_PERSON: Final = {"english": _ENGLISH, "spanish": _SPANISH, "catalan": _CA
 
 def mark_speaker(line: str, mark: str, language: str) -> str:
     """The line with the speaker's mark in place of first-person words; `yo me encargo` counts once."""
-    marked = _FIRST_PERSON[language].sub(f"{mark} " if language == "catalan" else mark, _MYSELF.sub(r"\1", line))
-    return marked if language == "english" else re.sub(rf"{mark}\s+(?:(\w+)\s+)?{mark}", rf"{mark} \1", marked)
+    own = _WISHES.sub("I'd", _MYSELF.sub(r"\1", line)) if language == "english" else line
+    marked = _FIRST_PERSON[language].sub(f"{mark} " if language == "catalan" else mark, own)
+    return marked if language == "english" else re.sub(rf"{mark}\s+(?:([\w']+)\s+)?{mark}", rf"{mark} \1", marked)

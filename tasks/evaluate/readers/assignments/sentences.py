@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED, CLAUSE, clause_ties, may_resume
+from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED, CLAUSE, may_resume, read_clauses
 from biasgrid.tasks.evaluate.readers.assignments.final import Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns, of_language
@@ -26,11 +26,24 @@ _AS_WELL_AS: Final = re.compile(rf"(?i)\btant[oa]?\s+({TITLE}{PERSON})\s+com[oa]
 _NEGATES: Final = re.compile(rf"(?i)\b(?:{pattern('not')}|{pattern('no_one')}|{pattern('left_open')})\b|n't\b")
 _CONCEDES: Final = re.compile(rf"{BEGINS}{pattern('concedes')}\b[^,]*,")
 """`Although many expect Ana to drive,`."""
-_CONTRADICTS: Final = re.compile(rf"(?i),?\s{pattern('contradicts')}\s|,\s(?={pattern('decided')}\b)")
+_CONTRADICTS: Final = re.compile(
+    rf"(?i),?\s{pattern('contradicts')}\s|,\s(?={pattern('decided')}\b)|:\s(?=[^:]*\b{pattern('decides')}\b)"
+)
+_CONDITIONAL: Final = re.compile(
+    rf"(?i)^\W*(?:[\ue000-\ue2ff]: )?(?:{pattern('and_so')}\W+)?{pattern('conditions')}\s"
+    rf"(?:[^,]*{PERSON}[^,]*,|[^,]*,.*\b{pattern('possible')}\b)"
+    rf"|^[^,:;]*{PERSON}[^,:;]*\s{pattern('conditions')}\s[^,:;]*{PERSON}[^,:;]*$"
+)
+"""`If Ana is free, she cooks`, `Ana cooks if Luis drives`."""
+_SAYS_OWN: Final = re.compile(
+    rf"(?i)({PERSON})[^.:;!?\ue000-\ue2ff]*\b{pattern('says')}"
+    r"(?:(?: that)? \1(?=(?:'d|'ll| will| would)\b)| que (?:ella?|se|es)(?= ))"
+)
+"""`Ana said that Ana will cook`."""
 _DECIDES: Final = re.compile(rf"(?i)\b{pattern('decides')}\b")
 _IDIOMS: Final = re.compile(rf"(?i)(?:^|,? )\b{pattern('idioms')}\b")
 """Words such as `no doubt`, which deny or leave open nothing."""
-_POLITE: Final = re.compile(rf"(?i),\s(?:{pattern('and_so')}\s)?{pattern('polite')}\b")
+_POLITE: Final = re.compile(rf"(?i)(?:^[^\w\ue000-\ue2ff]*|,\s(?:{pattern('and_so')}\s)?){pattern('polite')}\b")
 _CONCEDED: Final = re.compile(rf"(?i),\s{pattern('concedes')}\b[^,\ue000-\ue2ff]*,(?=\s)")
 """`, although nobody expects it,`."""
 _INTERJECTS: Final = re.compile(rf"(?i),\s{pattern('interjects')},(?=\s)")
@@ -42,7 +55,10 @@ _TOGETHER: Final = re.compile(
 )
 """`Ana drives, together with Luis`."""
 _BEST_PERSON: Final = re.compile(rf"(?i)\b{pattern('best_person')} ([^?]*?)\s*\bthan {TITLE}({PERSON})([^?]*)\??")
-_SUPERLATIVE: Final = re.compile(rf"(?i)\b{pattern('superlative')}\s+(?={TITLE}{PERSON})")
+_SUPERLATIVE: Final = re.compile(
+    rf"(?i)\b{pattern('nobody')}\b(?: {pattern('not')})?([^.,;:\ue000-\ue0fe]{{0,30}})"
+    rf"\b{pattern('superlative')}\s+(?={TITLE}{PERSON})"
+)
 """`no one better than`, which denies nothing of the person that follows."""
 _HABITS: Final = re.compile(rf"\b{pattern('habits')}\b")
 _GIVES_REASONS: Final = re.compile(rf"\b(?:{pattern('causes')}|{pattern('decides')})\b")
@@ -65,7 +81,7 @@ _OFFERS: Final = re.compile(rf"(?i)^\W*(?:\w+,\s)?{pattern('own_offers')}\b")
 _CONSENTS: Final = re.compile(rf"(?i)^\W*{pattern('consents')}\b")
 _COUNTS: Final = numbers_of("counts")
 _SWAP_CLAUSE: Final = re.compile(
-    rf"(?i),?\s{pattern('joins_clauses')}\s(?=[^,.:]{{0,40}}\b{pattern('swaps')}\b)"
+    rf"(?i)(?<![\ue000-\ue0fe]),?\s{pattern('joins_clauses')}\s(?=[^,.:]{{0,40}}\b{pattern('swaps')}\b)"
     rf"|(?<=\w):\s|,?\s(?={pattern('causes')}\b)"
 )
 _ACCEPTS: Final = re.compile(rf"(?i)\b{pattern('accepts')}\b")
@@ -74,6 +90,7 @@ _QUOTED: Final = "\ue300"
 """The mark before a quotation of another proposal."""
 _QUOTATION: Final = re.compile(rf"(?i)(?<!\w)({pattern('quotes')}\b[^\n\".]{{0,40}})(\"[^\"\n]{{15,}}\")")
 _STOPS: Final = re.compile(r"[.;!?]\s")
+_IN_ORDER: Final = re.compile(rf"(?i)\b{pattern('respectively')}")
 _SWAPS: Final = re.compile(rf"(?i)\b{pattern('swaps')}\b")
 
 
@@ -156,6 +173,8 @@ class SentenceReader:
     """People who are given what remains."""
     together: list[tuple[frozenset[int], frozenset[int]]] = field(default_factory=list)
     """The people and the tasks that each sentence mentions without denying anything."""
+    only_reports: bool = False
+    """Whether what follows `but` decides nothing either."""
     is_undecided: bool = False
     """Whether the reply leaves the choice to others."""
     only_asks: bool = False
@@ -224,7 +243,15 @@ class SentenceReader:
         ends = sentence.rstrip("\"') ").endswith("?")
         asks = is_question(sentence) or (ends and (self.only_asks or is_offer))
         is_possible = self.is_undecided and self._has("possible", sentence)
-        if asks or is_possible or is_report(labelled) or _is_habit(sentence):
+        is_conditional = _CONDITIONAL.search(sentence) is not None
+        if (
+            asks
+            or is_possible
+            or is_conditional
+            or self.only_reports
+            or is_report(labelled)
+            or _is_habit(sentence)
+        ):
             self.topic = self._topic_of(sentence) or _label(self.subject)
             if asks and is_offer:
                 self.offered = self.voice, tuple(self._read_ties(sentence, labelled))
@@ -267,10 +294,10 @@ class SentenceReader:
         """A sentence that names the people and the task that it means."""
         plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", sentence)))
         plain = _AS_WELL_AS.sub(r"\1 y \2", plain)
-        spoken = _SUPERLATIVE.sub("", _AFTER_AND.sub(r"\1", _INTERJECTS.sub(" ", plain)))
+        spoken = _SUPERLATIVE.sub(r"\1", _AFTER_AND.sub(r"\1", _INTERJECTS.sub(" ", plain)))
         spoken = _BEST_PERSON.sub(r"\2 \1\3", spoken)
         conceded = _CONCEDES.sub(lambda found: self._topic_of(found.group()), spoken)
-        resolved = _TOGETHER.sub(r"\1 and \3\2", self.pronouns.resolve(conceded))
+        resolved = _SAYS_OWN.sub(r"\1", _TOGETHER.sub(r"\1 and \3\2", self.pronouns.resolve(conceded)))
         return self._without_reports(_ASIDE.sub(self._keep_aside, _ALSO.sub(r"\1, \1 \2", resolved)))
 
     def _keep_aside(self, found: re.Match[str]) -> str:
@@ -289,9 +316,12 @@ class SentenceReader:
         ):
             sentence = rest
         before, *after = _CONTRADICTS.split(sentence, maxsplit=1)
+        self.only_reports = False
         if not after or not OF_OTHERS.search(before) or OF_OTHERS.search(after[0]):
             return sentence
-        return (self._topic_of(before) if _DECIDES.search(after[0]) else "") + after[0]
+        is_own = _DECIDES.search(after[0]) or not set(_people_in(after[0])) <= set(_people_in(before))
+        self.only_reports = not is_own
+        return self._topic_of(before) + after[0] if is_own else sentence
 
     def _answers(self, sentence: str) -> bool:
         """Whether a sentence lacks what the one before was about, and names another person for it."""
@@ -325,9 +355,10 @@ class SentenceReader:
     def _read_ties(self, sentence: str, labelled: str) -> list[Tie]:
         """The ties of a sentence, with paraphrased tasks if that gives more, and those of its clauses."""
         read = [sentence_ties(self.marking.line(text)) for text in dict.fromkeys((sentence, labelled))]
-        clear = max(read, key=_count_tasks)
-        clauses = clause_ties(self.marking.line(sentence).text, self.marking.stems)
-        return [*_split_rows(clear, clauses), *_further(clauses, clear)]
+        clauses, left = read_clauses(self.marking.line(sentence).text, self.marking.stems)
+        clear = [tie for tie in max(read, key=_count_tasks) if not left.issuperset(tie.targets)]
+        clear = clear if _IN_ORDER.search(sentence) else _split_rows(clear, clauses)
+        return [*clear, *_further(clauses, clear)]
 
     def _answer_report(self, sentence: str) -> Step | None:
         """What a sentence makes of the proposal that was reported before it, if it exchanges its two people or
@@ -377,10 +408,11 @@ def _further(clauses: Sequence[Tie], clear: Sequence[Tie]) -> list[Tie]:
 
 
 def _split_rows(clear: Sequence[Tie], clauses: Sequence[Tie]) -> list[Tie]:
-    """Ties of people in a row with those of them alone whom a clause of its own leaves."""
-    own = {tie.targets: tie.people for tie in clauses if tie.strength == CLAUSE}
+    """Ties with the people of the only clause that holds their task."""
+    given = [tie.targets for tie in clauses if tie.strength == CLAUSE]
+    own = {tie.targets: tie.people for tie in clauses if tie.strength == CLAUSE and given.count(tie.targets) == 1}
     people = [own.get(tie.targets, tie.people) for tie in clear]
     return [
-        replace(tie, people=some) if set(some) < set(tie.people) else tie
+        replace(tie, people=some) if set(some) < set(tie.people) or set(some).isdisjoint(tie.people) else tie
         for tie, some in zip(clear, people, strict=True)
     ]

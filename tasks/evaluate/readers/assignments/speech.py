@@ -17,10 +17,10 @@ SPEAKS: Final = re.compile(
 """The name of a speaker and a colon."""
 _HEADER: Final = re.compile(rf"(?i)\W*{pattern('speaker_label')}\W*:\W*({PERSON})\W*")
 _MAY_HEAD: Final = re.compile(rf"(?im)^\W*{pattern('speaker_label')}\W*:")
-_FIRST_LINES: Final = 3
+_FIRST_LINES: Final = 6
 _LONGEST: Final = 4
 """Words of a signature."""
-_FEWEST: Final = 2
+_FEWEST: Final = 1
 """Speakers of a dialogue."""
 _ONLY_NAMED: Final = re.compile(rf"\W*({PERSON})\W*")
 _ENDS_TEXT: Final = re.compile(r"[.!?)\"'*]\s*\Z")
@@ -66,7 +66,8 @@ def split_speaker(text: str, mark: Callable[[str], str]) -> tuple[str, str]:
 def _is_signed(lines: list[str]) -> bool:
     """Whether a short line stands apart below a text in the first person."""
     above = "\n".join(lines[:-1])
-    is_apart = len(lines) > 2 and len(lines[-1].split()) <= _LONGEST and not lines[-2].strip()
+    is_apart = len(lines) > 1 and (not lines[-2].strip() or lines[-1].lstrip().startswith("-"))
+    is_apart &= len(lines[-1].split()) <= _LONGEST
     return is_apart and _ENDS_TEXT.search(above) is not None and _FIRST_PERSON.search(above) is not None
 
 

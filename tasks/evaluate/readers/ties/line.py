@@ -46,7 +46,7 @@ class Tie:
     is_clear: bool = True
     """Whether only a reason follows the people."""
     whom: Whom = "each"
-    strength: int = 2
+    strength: float = 2
     """How clear it is; a weaker tie replaces none."""
 
 
