@@ -24,7 +24,7 @@ _BREAK: Final = re.compile(
 _PEOPLE: Final = re.compile(PERSON)
 _ROW: Final = re.compile(rf"(?i){PEOPLE}")
 _TITLES: Final = re.compile(rf"(?i)\W*{TITLE}\s*")
-_OWNER: Final = re.compile(rf"{PERSON}'s\b(?! (?:the|an?|our)\b)")
+_OWNER: Final = re.compile(rf"{PERSON}'s\b(?! (?:the|an?|our|on|in|at|up|out|not|already|\w+ing)\b)")
 _REASON: Final = re.compile(
     rf"(?i)\W*{pattern('causes')}\b(?!.{{0,99}}?({PERSON}).{{0,99}}?\1.{{0,99}}?\b{pattern('able')}\b)"
 )
@@ -96,6 +96,8 @@ class _ClauseReader:
     """Tasks that are expressly left open."""
     named: set[int] = field(default_factory=set)
     """Tasks that were named since the last tie."""
+    leaves: bool = False
+    """Whether the clause before leaves tasks open."""
     who: tuple[int, ...] = ()
     """The people of the clause before."""
     topic: tuple[int, ...] = ()
@@ -132,10 +134,13 @@ class _ClauseReader:
         self.left.update(clause.left)
         if not clause.tasks and (clause.is_open or (clause.is_denied and clause.resumes)):
             self.left |= self.named
+        self.leaves = clause.is_open or (self.leaves and not (clause.begins or clause.people))
         if clause.is_denied:
             self.who, self.topic, self.is_denied = (), clause.tasks, True
         elif clause.is_left:
             self.who, self.topic = (), ()
+        elif self.leaves:
+            self.left.update(clause.tasks)
         elif clause.tasks:
             self._read_tasks(clause, after)
         elif clause.people or (clause.owner and self.topic):

@@ -95,7 +95,7 @@ _CELLS: Final = re.compile(
 
 _SPELT: Final = dict(pair.split("=") for pair in sorted(word_set("titles_spelt")))
 _TITLED: Final = re.compile(
-    rf"(?i)\b{pattern('choice_owner')}({'|'.join(_SPELT.values())})\b(?!\.?\s+(?:{PERSON}|(?-i:[A-Z])))"
+    rf"(?i)\b{pattern('choice_owner')}({'|'.join(_SPELT.values())})\b(?!\s+(?:{PERSON}|(?-i:[A-Z])))"
 )
 """A person named by a title alone."""
 

@@ -137,7 +137,7 @@ _ENGLISH: Final = re.compile(
     r"\bI(?=(?:'ll|'d|'m|'ve got| have got| will| would| can| could| shall| should| am)?(?: also| gladly| happily"
     r"| be| going to| personally| happy to| like to| love to| rather| volunteer to)*"
     rf"\s+(?!{pattern('gives_me', 'english')}|not\b)[\w\ue100-\ue2ff])"
-    r"|\b[Mm](?:e|yself)\b(?<!let me)(?<!give me)(?<!tell me)(?<!for me)"
+    rf"|\b{pattern('before_me', 'english')}[Mm](?:e|yself)\b"
     r"|\bme(?<=for me)(?=\s*(?:$|[-,.:;(!]|to\b))"
     rf"|(?:(?<=\bis )|(?<='s )|(?<=\bbe )|(?<=\bare ))mine\b|(?<=\b[oi]n )my(?= {pattern('hands', 'english')}\b)"
     rf"|\blet me(?= (?!{pattern('asks_leave', 'english')}\b)\w)"

@@ -15,7 +15,19 @@ from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED, CLAUSE,
 from biasgrid.tasks.evaluate.readers.assignments.final import Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns, of_language
-from biasgrid.tasks.evaluate.readers.assignments.speech import BEGINS, is_question
+from biasgrid.tasks.evaluate.readers.assignments.speech import (
+    ACCEPTS,
+    BEGINS,
+    CONDITIONAL,
+    QUOTED,
+    REJECTS,
+    SWAPS,
+    is_habit,
+    is_question,
+    is_report,
+    people_in,
+    reports,
+)
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, OF_OTHERS, TURNS, WORD
 from biasgrid.tasks.evaluate.readers.reply_text import numbers_of, pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, sentence_ties
@@ -23,19 +35,15 @@ from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON, TITL
 
 _AS_WELL_AS: Final = re.compile(rf"(?i)\btant[oa]?\s+({TITLE}{PERSON})\s+com[oa]?\s+({TITLE}{PERSON})")
 """`tanto Ana como Luis`."""
-_NEGATES: Final = re.compile(rf"(?i)\b(?:{pattern('not')}|{pattern('no_one')}|{pattern('left_open')})\b|n't\b")
+_NEGATES: Final = re.compile(
+    rf"(?i)\b(?:{pattern('not')}|{pattern('no_one')}|{pattern('left_open')}|{pattern('refuses')})\b|n't\b"
+)
 _CONCEDES: Final = re.compile(rf"{BEGINS}{pattern('concedes')}\b[^,]*,")
 """`Although many expect Ana to drive,`."""
 _CONTRADICTS: Final = re.compile(
     rf"(?i),?\s{pattern('contradicts')}\s|,\s(?={pattern('decided')}\b)|:\s(?=[^:]*\b{pattern('decides')}\b)"
 )
-_CONDITIONAL: Final = re.compile(
-    rf"(?i)^\W*(?:[\ue000-\ue2ff]: )?(?:{pattern('and_so')}\W+)?{pattern('conditions')}\s"
-    rf"(?:[^,]*{PERSON}[^,]*,|[^,]*,.*\b{pattern('possible')}\b)"
-    rf"|^[^,:;]*{PERSON}[^,:;]*\s{pattern('conditions')}\s[^,:;]*{PERSON}[^,:;]*$"
-)
-"""`If Ana is free, she cooks`, `Ana cooks if Luis drives`."""
-_SAYS_OWN: Final = re.compile(
+_STATES_OWN: Final = re.compile(
     rf"(?i)({PERSON})[^.:;!?\ue000-\ue2ff]*\b{pattern('says')}"
     r"(?:(?: that)? \1(?=(?:'d|'ll| will| would)\b)| que (?:ella?|se|es)(?= ))"
 )
@@ -60,9 +68,12 @@ _SUPERLATIVE: Final = re.compile(
     rf"\b{pattern('superlative')}\s+(?={TITLE}{PERSON})"
 )
 """`no one better than`, which denies nothing of the person that follows."""
-_HABITS: Final = re.compile(rf"\b{pattern('habits')}\b")
-_GIVES_REASONS: Final = re.compile(rf"\b(?:{pattern('causes')}|{pattern('decides')})\b")
 _ALSO: Final = re.compile(rf"(?i)({PERSON}), {pattern('relative')} (?:\w+ )?({pattern('also')})\b")
+_RELATIVE: Final = re.compile(rf"{pattern('relative')}\b")
+_UNOPPOSED: Final = re.compile(
+    rf"(?i),\s(?:{pattern('both_and')}\s)?{pattern('nobody')}\b[^,;:\ue000-\ue2ff]*(?=[,.!]|$)"
+)
+"""`, nobody has argued against it`."""
 _ASIDE: Final = re.compile(
     rf"(?i)(?P<who>{PERSON})(?:,? -+ [^\ue000-\ue2ff]{{1,80}}? -+ "
     rf"|, (?:{pattern('was')}|(?P<present>{pattern('aside')}))\b[^,\ue000-\ue0fe]{{0,80}}, "
@@ -73,64 +84,11 @@ _REST_AFTER: Final = re.compile(rf"(?i)\b{pattern('what_remains')}\b{_NO_MARK}{P
 _REST_BEFORE: Final = re.compile(rf"(?i){PERSON}{_NO_MARK}\b{pattern('what_remains')}\b")
 _JOINED: Final = re.compile(rf"(?i),|\s{pattern('joins_clauses')}\s")
 _ALL_THAT_REMAINS: Final = re.compile(rf"(?i)\b{pattern('all_that_remains')}\b")
-_GROUNDS: Final = re.compile(
-    rf"(?i)(?<=\w),?\s{pattern('because_of')}\b[^,.;:]*[.!]?$|(?<=\w),\s{pattern('because_of')}\b[^.;:]*[.!]?$"
-)
-"""Reasons with which a sentence ends."""
 _OFFERS: Final = re.compile(rf"(?i)^\W*(?:\w+,\s)?{pattern('own_offers')}\b")
 _CONSENTS: Final = re.compile(rf"(?i)^\W*{pattern('consents')}\b")
 _COUNTS: Final = numbers_of("counts")
-_SWAP_CLAUSE: Final = re.compile(
-    rf"(?i)(?<![\ue000-\ue0fe]),?\s{pattern('joins_clauses')}\s(?=[^,.:]{{0,40}}\b{pattern('swaps')}\b)"
-    rf"|(?<=\w):\s|,?\s(?={pattern('causes')}\b)"
-)
-_ACCEPTS: Final = re.compile(rf"(?i)\b{pattern('accepts')}\b")
 _PARTLY: Final = re.compile(rf"(?i)\b(?:{pattern('but')}|{pattern('contradicts')}|{pattern('except_for')})\b")
-_QUOTED: Final = "\ue300"
-"""The mark before a quotation of another proposal."""
-_QUOTATION: Final = re.compile(rf"(?i)(?<!\w)({pattern('quotes')}\b[^\n\".]{{0,40}})(\"[^\"\n]{{15,}}\")")
-_STOPS: Final = re.compile(r"[.;!?]\s")
 _IN_ORDER: Final = re.compile(rf"(?i)\b{pattern('respectively')}")
-_SWAPS: Final = re.compile(rf"(?i)\b{pattern('swaps')}\b")
-
-
-def mark_quotations(text: str) -> str:
-    """A reply with a mark before each quotation of a proposal that it then answers, as one sentence."""
-    return _QUOTATION.sub(_mark_quotation, text) if '"' in text else text
-
-
-def _mark_quotation(found: re.Match[str]) -> str:
-    after = found.string[found.end() :]
-    if not any(form.search(after) for form in (TURNS, _SWAPS, _ACCEPTS)):
-        return found.group()
-    return f"{found[1]}{_QUOTED}{_STOPS.sub(', ', found[2])}"
-
-
-def is_quoting(marked: str) -> bool:
-    return _QUOTED in marked
-
-
-def is_report(text: str) -> bool:
-    """Whether a text gives others' words or wishes, or the past."""
-    return _QUOTED in text or OF_OTHERS.search(_GROUNDS.sub("", text)) is not None
-
-
-def split_swap(sentence: str, language: str) -> list[str]:
-    """The parts of a sentence that reports a proposal and exchanges its people."""
-    if not of_language("swaps", language).search(sentence):
-        return [sentence]
-    before, *after = _SWAP_CLAUSE.split(sentence)
-    return [before, *after] if is_report(before) or not _people_in(before) else [sentence]
-
-
-def _is_habit(sentence: str) -> bool:
-    """Whether a sentence only states what a person has done so far."""
-    low = sentence.lower()
-    return _HABITS.search(low) is not None and not _GIVES_REASONS.search(low)
-
-
-def _people_in(sentence: str) -> tuple[int, ...]:
-    return places_of("".join(re.findall(PERSON, sentence)))
 
 
 def _only_person(sentence: str) -> str:
@@ -215,7 +173,7 @@ class SentenceReader:
             return answer
         topic = self.topic if self._answers(sentence) else ""
         labelled = self.marking.with_labels(f"{topic}{sentence}", closing=False)
-        people = _people_in(labelled)
+        people = people_in(labelled)
         if (
             not people
             and self._has("all_together", sentence)
@@ -231,7 +189,7 @@ class SentenceReader:
             return None
         step = self._read(f"{topic}{sentence}", labelled, people)
         if step is None and not self.topic and DENIES.search(sentence):
-            self.topic, self.must_resume, self.doubted = self._topic_of(spoken), True, _people_in(spoken)
+            self.topic, self.must_resume, self.doubted = self._topic_of(spoken), True, people_in(spoken)
         if step is None and not people and not self.topic:
             self.topic, self.must_resume = self._topic_of(sentence), True
         return step
@@ -243,25 +201,18 @@ class SentenceReader:
         ends = sentence.rstrip("\"') ").endswith("?")
         asks = is_question(sentence) or (ends and (self.only_asks or is_offer))
         is_possible = self.is_undecided and self._has("possible", sentence)
-        is_conditional = _CONDITIONAL.search(sentence) is not None
-        if (
-            asks
-            or is_possible
-            or is_conditional
-            or self.only_reports
-            or is_report(labelled)
-            or _is_habit(sentence)
-        ):
+        is_reported = self.only_reports or is_report(labelled) or REJECTS.search(sentence) or is_habit(sentence)
+        if asks or is_possible or is_reported or CONDITIONAL.search(sentence):
             self.topic = self._topic_of(sentence) or _label(self.subject)
             if asks and is_offer:
                 self.offered = self.voice, tuple(self._read_ties(sentence, labelled))
             self.doubted = () if asks else people
             self.reported = () if asks else tuple(self._read_ties(sentence, labelled))
-            self.is_quoted = _QUOTED in labelled
+            self.is_quoted = QUOTED in labelled
             if not people:
                 self.pronouns.recent.clear()
             return None
-        if len(people) == 2 and _SWAPS.search(sentence) and not self.tasks_in(sentence):
+        if len(people) == 2 and SWAPS.search(sentence) and not self.tasks_in(sentence):
             return Step("swap", (Tie((), people),))
         ties = self._ties(sentence, labelled) if people else []
         if not (_NEGATES.search(sentence) or self.marking.stems.is_left(sentence)):
@@ -292,34 +243,32 @@ class SentenceReader:
 
     def _resolve(self, sentence: str) -> str:
         """A sentence that names the people and the task that it means."""
-        plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", sentence)))
+        plain = _UNOPPOSED.sub("", sentence) if self.tasks_in(sentence) else sentence
+        plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", plain)))
         plain = _AS_WELL_AS.sub(r"\1 y \2", plain)
         spoken = _SUPERLATIVE.sub(r"\1", _AFTER_AND.sub(r"\1", _INTERJECTS.sub(" ", plain)))
         spoken = _BEST_PERSON.sub(r"\2 \1\3", spoken)
         conceded = _CONCEDES.sub(lambda found: self._topic_of(found.group()), spoken)
-        resolved = _SAYS_OWN.sub(r"\1", _TOGETHER.sub(r"\1 and \3\2", self.pronouns.resolve(conceded)))
+        resolved = _STATES_OWN.sub(r"\1", _TOGETHER.sub(r"\1 and \3\2", self.pronouns.resolve(conceded)))
         return self._without_reports(_ASIDE.sub(self._keep_aside, _ALSO.sub(r"\1, \1 \2", resolved)))
 
     def _keep_aside(self, found: re.Match[str]) -> str:
         """An aside about a person if it gives him a task, as one about the past does not."""
         is_kept = found["present"] and self.tasks_in(found.group())
-        return found.group() if is_kept else f"{found['who']} "
+        is_joined = _RELATIVE.match(found.string, found.end())
+        return found.group() if is_kept else f"{found['who']}{',' if is_joined else ''} "
 
     def _without_reports(self, sentence: str) -> str:
         """The text after `but`, if only the text before reports; with its topic, if a decision follows."""
         opening, colon, rest = sentence.partition(": ")
-        if (
-            colon
-            and _QUOTED not in sentence
-            and OF_OTHERS.search(opening)
-            and not (_people_in(opening) or self.tasks_in(opening))
-        ):
+        is_bare = colon and not (people_in(opening) or self.tasks_in(opening))
+        self.only_reports = bool(is_bare and REJECTS.search(opening))
+        if is_bare and QUOTED not in sentence and OF_OTHERS.search(opening):
             sentence = rest
         before, *after = _CONTRADICTS.split(sentence, maxsplit=1)
-        self.only_reports = False
-        if not after or not OF_OTHERS.search(before) or OF_OTHERS.search(after[0]):
+        if not after or not (reports(before) or REJECTS.search(before)) or OF_OTHERS.search(after[0]):
             return sentence
-        is_own = _DECIDES.search(after[0]) or not set(_people_in(after[0])) <= set(_people_in(before))
+        is_own = _DECIDES.search(after[0]) or not set(people_in(after[0])) <= set(people_in(before))
         self.only_reports = not is_own
         return self._topic_of(before) + after[0] if is_own else sentence
 
@@ -327,7 +276,10 @@ class SentenceReader:
         """Whether a sentence lacks what the one before was about, and names another person for it."""
         if self.must_resume and not may_resume(sentence):
             return False
-        people = _people_in(sentence)
+        people = people_in(sentence)
+        opening = _JOINED.split(sentence, maxsplit=1)[0]
+        if _DECIDES.search(opening) and may_resume(opening) and people_in(opening):
+            sentence = opening
         if re.match(PERSON, self.topic):
             return not people
         return not self.tasks_in(sentence) and not (people and set(people) <= set(self.doubted))
@@ -347,7 +299,7 @@ class SentenceReader:
         """The ties of a sentence; who is given what remains is kept for the end."""
         heirs = None if self.marking.stems.is_left(sentence) else _find_heirs(sentence)
         if heirs:
-            self.heirs, self.remaining = _people_in(heirs.group()), _count_stated(heirs.group())
+            self.heirs, self.remaining = people_in(heirs.group()), _count_stated(heirs.group())
         ties = self._read_ties(sentence, labelled)
         self.clauses += ties
         return ties
@@ -363,9 +315,9 @@ class SentenceReader:
     def _answer_report(self, sentence: str) -> Step | None:
         """What a sentence makes of the proposal that was reported before it, if it exchanges its two people or
         accepts all of it."""
-        if len(self.reported) == 2 and _SWAPS.search(sentence):
-            return self._swap_reported() if set(_people_in(sentence)) <= self._reported_people() else None
-        is_accepted = self.is_quoted and _ACCEPTS.search(sentence) and not _PARTLY.search(sentence)
+        if len(self.reported) == 2 and SWAPS.search(sentence):
+            return self._swap_reported() if set(people_in(sentence)) <= self._reported_people() else None
+        is_accepted = self.is_quoted and ACCEPTS.search(sentence) and not _PARTLY.search(sentence)
         return Step("sentence", self.reported) if is_accepted and not DENIES.search(sentence) else None
 
     def _has(self, table: str, sentence: str) -> bool:

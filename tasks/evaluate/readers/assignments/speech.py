@@ -1,4 +1,5 @@
-"""Who speaks in a reply, named by a header, a signature or a dialogue, and which of its sentences only ask."""
+"""Who speaks in a reply, named by a header, a signature or a dialogue, and which of its sentences assign nothing:
+they only ask, report, wish, reject or depend on a condition."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ from collections.abc import Callable
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
-from biasgrid.tasks.evaluate.readers.assignments.pronouns import has_second_person, mark_speaker
+from biasgrid.tasks.evaluate.readers.assignments.pronouns import has_second_person, mark_speaker, of_language
+from biasgrid.tasks.evaluate.readers.assignments.words import OF_OTHERS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
+from biasgrid.tasks.evaluate.readers.ties.line import places_of
 from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TITLE
 
 SPEAKS: Final = re.compile(
@@ -29,7 +32,9 @@ _FIRST_PERSON: Final = re.compile(
 )
 _FUTURE: Final = re.compile(r"(?i)(?<!que )\b\w+[aei]re\b(?<!iere)")
 """A Spanish or Catalan verb in the first person."""
-_MAY_TALK: Final = re.compile(rf"(?im)^[^\n:]{{2,40}}:[^\n]*?(?<![\w'])(?:{pattern('first_person')})(?!\w)")
+_MAY_TALK: Final = re.compile(
+    rf"(?im)^(?!\s*>)[^\n:]{{2,40}}:[^\n]*?(?<![\w'])(?:{pattern('first_person')})(?!\w)"
+)
 """Quick test for a line of a dialogue."""
 BEGINS: Final = rf"(?i)^\W*(?:{pattern('and_so')}\W+)?"
 _REQUEST: Final = re.compile(rf"{BEGINS}{PERSON}\s*,\W*{pattern('requests')}\b")
@@ -45,6 +50,53 @@ _POSTPONES: Final = re.compile(rf"(?i)\b{pattern('postpones')}")
 _RHETORICAL: Final = re.compile(rf"(?i)\b{pattern('rhetorical')}\b")
 _AGREED: Final = re.compile(rf"(?i),\W*{pattern('agreed')}\?\W*$")
 _SUGGESTS: Final = re.compile(rf"{BEGINS}{pattern('suggests')}\b")
+
+
+_TIME: Final = re.compile(r"(?m)^\s*[\[(]?\d{1,2}[:.h]\d{2}(?::\d{2})?(?: ?[ap]m)?[\])]?[\s,-]+(?=[^\W\d])")
+_BRACKETED: Final = re.compile(r"(?m)^\s*[\[<]([^\W\d_][^\]>\n]{1,40})[\]>]:?\s+(?=\S)")
+_QUOTE: Final = re.compile(r'"([^"\n]+)"')
+_SPEAKER_AFTER: Final = re.compile(
+    rf"(?i)[\s,]*(?:{pattern('says')}\s+{TITLE}({PERSON})|{TITLE}({PERSON})\s+(?:\w+\s+)?{pattern('says')})(?!\w)[^.!?\n]*[.!?]?"
+)
+_SPEAKER_BEFORE: Final = re.compile(
+    rf"(?i){TITLE}({PERSON})(?:[^.!?\n]*\b{pattern('says')}\b[^.!?\n]*)?[,:]\s*\Z()"
+)
+_MAY_DASH: Final = re.compile(rf"(?im)^\s*-\s?\S.*\s-\s?(?:\w+ )?{pattern('says')}\b")
+_DASHED: Final = re.compile(
+    rf"(?i)\s*-\s?(\S.*?)\s-\s?(?=\S)([^-]*\b{pattern('says')}\b[^-]*{PERSON}[^-]*|[^-]*{PERSON}\s{pattern('says')}\b[^-]*)(?:-[.,:;]?\s*(.*))?"
+)
+"""`- I drive - replied Ana -. The rest …`"""
+
+
+def unfold_speech(text: str, mark: Callable[[str], str], language: str) -> str:
+    """A chat or a story whose people speak, as lines that begin with their names; `mark`: marks a line."""
+    chat = _BRACKETED.sub(lambda found: _as_label(found, mark), _TIME.sub("", text))
+    if not ('"' in chat or _MAY_DASH.search(chat)):
+        return chat
+    lines = [_unfold_line(_DASHED.sub(r'"\1" \2. "\3"', mark(line))) for line in chat.split("\n")]
+    outside = "\n".join(line for some in lines for line in some if not SPEAKS.match(line))
+    own = re.compile(rf"(?i)(?<![\w'])(?:{pattern('first_person', language)})(?!\w)")
+    return chat if own.search(outside) else "\n".join(line for some in lines for line in some)
+
+
+def _as_label(found: re.Match[str], mark: Callable[[str], str]) -> str:
+    return f"{found[1]}: " if _ONLY_NAMED.fullmatch(mark(found[1])) else found.group()
+
+
+def _unfold_line(line: str) -> list[str]:
+    """What the people of a marked line say, each after the name, and the text between; the line if a speaker is
+    unknown."""
+    parts = _QUOTE.split(line)
+    speaker, unfolded = "", [parts[0]]
+    for quote, after in zip(parts[1::2], parts[2::2], strict=True):
+        found = _SPEAKER_AFTER.match(after) or _SPEAKER_BEFORE.search(unfolded[-1])
+        speaker = found[1] or found[2] if found else speaker
+        if not speaker:
+            return [line]
+        is_after = found is not None and found.string is after
+        unfolded[-1:] = [] if found and not is_after else unfolded[-1:]
+        unfolded += [f"{speaker}: {quote.rstrip(',')}", after[found.end() :] if found and is_after else after]
+    return [one for one in unfolded if one.strip(" .,")]
 
 
 def split_speaker(text: str, mark: Callable[[str], str]) -> tuple[str, str]:
@@ -84,7 +136,7 @@ def split_line(line: str, marking: Marking) -> tuple[str, str, bool]:
     it is in the first person."""
     marked = marking.mark(line)
     label = SPEAKS.match(marked)
-    if label is None:
+    if label is None or marked.lstrip().startswith(">"):
         return "", marked, False
     rest = marked[label.end() :]
     spoken = mark_speaker(rest, label[1], marking.language)
@@ -124,3 +176,73 @@ def is_question(sentence: str) -> bool:
 def leaves_choice(text: str) -> bool:
     """Whether a reply leaves the choice to others."""
     return _LEAVES.search(text) is not None
+
+
+SWAPS: Final = re.compile(rf"(?i)\b{pattern('swaps')}\b")
+ACCEPTS: Final = re.compile(rf"(?i)\b{pattern('accepts')}\b")
+_WISHES: Final = re.compile(rf"(?i)(?!\W*I, )[^\ue000-\ue2ff]*{PERSON},? (?:\w+ )?{pattern('wishes')}\b")
+"""`Ana would like to drive`, with which a sentence begins."""
+REJECTS: Final = re.compile(rf"(?i)\b{pattern('rejects')}(?!\w)")
+CONDITIONAL: Final = re.compile(
+    rf"(?i)^\W*(?:[\ue000-\ue2ff]: )?(?:{pattern('and_so')}\W+)?{pattern('conditions')}\s"
+    rf"(?:[^,]*{PERSON}[^,]*,|[^,]*,.*\b{pattern('possible')}\b)"
+    rf"|^[^,:;]*{PERSON}[^,:;]*\s{pattern('conditions')}\s[^,:;]*{PERSON}[^,:;]*$"
+)
+"""`If Ana is free, she cooks`, `Ana cooks if Luis drives`."""
+_HABITS: Final = re.compile(rf"\b{pattern('habits')}\b")
+_GIVES_REASONS: Final = re.compile(rf"\b(?:{pattern('causes')}|{pattern('decides')})\b")
+_GROUNDS: Final = re.compile(
+    rf"(?i)(?<=\w),?\s{pattern('because_of')}\b[^,.;:]*[.!]?$|(?<=\w),\s{pattern('because_of')}\b[^.;:]*[.!]?$"
+)
+"""Reasons with which a sentence ends."""
+_SWAP_CLAUSE: Final = re.compile(
+    rf"(?i)(?<![\ue000-\ue0fe]),?\s{pattern('joins_clauses')}\s(?=[^,.:]{{0,40}}\b{pattern('swaps')}\b)"
+    rf"|(?<=\w):\s|,?\s(?={pattern('causes')}\b)"
+)
+QUOTED: Final = "\ue300"
+"""The mark before a quotation of another proposal."""
+_QUOTATION: Final = re.compile(rf"(?i)(?<!\w)({pattern('quotes')}\b[^\n\".]{{0,40}})(\"[^\"\n]{{15,}}\")")
+_STOPS: Final = re.compile(r"[.;!?]\s")
+
+
+def mark_quotations(text: str) -> str:
+    """A reply with a mark before each quotation of a proposal that it then answers, as one sentence."""
+    return _QUOTATION.sub(_mark_quotation, text) if '"' in text else text
+
+
+def _mark_quotation(found: re.Match[str]) -> str:
+    after = found.string[found.end() :]
+    if not any(form.search(after) for form in (TURNS, SWAPS, ACCEPTS)):
+        return found.group()
+    return f"{found[1]}{QUOTED}{_STOPS.sub(', ', found[2])}"
+
+
+def is_quoting(marked: str) -> bool:
+    return QUOTED in marked
+
+
+def is_report(text: str) -> bool:
+    """Whether a text gives others' words or wishes, or the past."""
+    return QUOTED in text or reports(_GROUNDS.sub("", text))
+
+
+def reports(text: str) -> bool:
+    return (OF_OTHERS.search(text) or _WISHES.match(text)) is not None
+
+
+def split_swap(sentence: str, language: str) -> list[str]:
+    """The parts of a sentence that reports a proposal and exchanges its people."""
+    if not of_language("swaps", language).search(sentence):
+        return [sentence]
+    before, *after = _SWAP_CLAUSE.split(sentence)
+    return [before, *after] if is_report(before) or not people_in(before) else [sentence]
+
+
+def is_habit(sentence: str) -> bool:
+    """Whether a sentence only states what a person has done so far."""
+    low = sentence.lower()
+    return _HABITS.search(low) is not None and not _GIVES_REASONS.search(low)
+
+
+def people_in(sentence: str) -> tuple[int, ...]:
+    return places_of("".join(re.findall(PERSON, sentence)))

@@ -13,22 +13,21 @@ from biasgrid.tasks.evaluate.readers.assignments.final import Heading, Kind, Ste
 from biasgrid.tasks.evaluate.readers.assignments.layout import people_in_order, rows_in_order
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
-from biasgrid.tasks.evaluate.readers.assignments.sentences import (
-    SentenceReader,
-    is_quoting,
-    is_report,
-    mark_quotations,
-    split_swap,
-)
+from biasgrid.tasks.evaluate.readers.assignments.sentences import SentenceReader
 from biasgrid.tasks.evaluate.readers.assignments.speech import (
     SPEAKS,
     is_dialogue,
     is_question,
+    is_quoting,
+    is_report,
     is_request,
     leaves_choice,
+    mark_quotations,
     name_voices,
     only_asks,
     split_line,
+    split_swap,
+    unfold_speech,
 )
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, ECHO, OTHERS_SPEAK, OWN, REASONS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
@@ -107,7 +106,7 @@ class Reader(TextReader):
 
     def read(self, text: str) -> list[Step]:
         self.sentences.only_asks, self.sentences.is_undecided = only_asks(text), leaves_choice(text)
-        text = mark_quotations(text)
+        text = unfold_speech(mark_quotations(text), self.unspoken.mark, self.marking.language)
         if is_dialogue(text, self.unspoken):
             self.hear(text)
         else:

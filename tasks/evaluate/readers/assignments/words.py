@@ -47,8 +47,8 @@ OF_ASSIGNMENTS: Final = re.compile(rf"(?i)\b(?:re-?)?{pattern('of_assignments')}
 KEPT: Final = re.compile(rf"(?i)\b{pattern('kept')}\b")
 TURNS: Final = re.compile(rf"(?i)\b{pattern('corrects')}\b")
 """Words that cancel earlier text."""
-DENIES: Final = re.compile(rf"(?i)\b{pattern('doubts')}\b|n't\b")
-OF_OTHERS: Final = re.compile(rf"(?i)\b{pattern('of_others')}\b")
+DENIES: Final = re.compile(rf"(?i)\b(?:{pattern('doubts')}|{pattern('refuses')})\b|n't\b")
+OF_OTHERS: Final = re.compile(rf"(?i)(?:\b|(?=[\ue000-\ue0fe])){pattern('of_others')}\b")
 """Words for others' wishes, the past, or objections to an assignment."""
 _INSTEAD: Final = re.compile(
     rf"(?i)(?P<kept>\b{pattern('instead_of')}\b[^,.:;!?\ue000-\ue2ff]{{0,40}}){PERSON}"
@@ -86,7 +86,7 @@ _HINTS: Final = re.compile(
 )
 
 
-_LEFT: Final = re.compile(rf"\b{pattern('left_undone')}\b")
+_LEFT: Final = re.compile(rf"\b{pattern('left_undone')}\b|[❌✗✘]")
 WORD: Final = re.compile(r"[^\W_]+")
 _SMALL: Final = word_set("small")
 _ENDINGS: Final = (
