@@ -124,6 +124,20 @@ class Stances(Frozen):
     """Begin a question that states the opposite: `how could they`, `who would`."""
     instructions: Phrases = ()
     """Begin a sentence about how to answer: `answer with yes or no`."""
+    undecided: Phrases = ()
+    """Leave a yes or no open, wherever they stand: `torn`, `in favor and … against`."""
+    retractions: Phrases = ()
+    """Take back what stands before them: `i take that back`."""
+    ascriptions: Phrases = ()
+    """Ascribe to others what stands before them in their sentence: `you might think`, `or so they say`."""
+    frames: Phrases = ()
+    """Limit a stand to how things should be, or look: `in theory`, `on paper`."""
+    joint: Phrases = ()
+    """Say of several persons that all did it: `they did it together`, `neither is innocent`."""
+    emphasis: Phrases = ()
+    """Only strengthen what is said, although they hold a negation: `without reservation`."""
+    adverbial: Phrases = ()
+    """Begin the other side at the start of a clause alone: `still`, not in `they are still able`."""
     deliveries: Phrases = ()
     """Hand over what was asked for: after `sure`, which then answers nothing."""
     dangling: Phrases = ()

@@ -1,7 +1,8 @@
 """Replies taken apart into clauses, each without the words before its answer.
 
 Left out are wrappers (JSON, quotation marks around all), quotations of four words and more, and fillers. Of each
-clause it is noted whether it asks, announces the answer, turns to the other side, or reports what others think.
+clause it is noted whether it asks, announces the answer, turns to the other side, concedes, or reports what
+others think or the reply takes back.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def split_clauses(plain: pl.Series, words: Stances, labels: tuple[str, ...]) -> 
         .filter(text.str.contains(r"[\w%]|\?"), ~text.str.contains(_TITLE))
         .with_columns(sentence=_numbers(), asks=text.str.contains(r"\?\W*$"))
     )
-    breaks = rf"\s+((?:{join_alternatives(words.contrasts)})\b{{end-half}})"
+    inner = [phrase for phrase in words.contrasts if phrase not in words.adverbial]
+    breaks = rf"\s+((?:{join_alternatives(inner)})\b{{end-half}})"
     parted = text.str.replace_all(_CLAUSE_END, "\n").str.replace_all(breaks, "\n$1")
     clauses = (
         sentences.with_columns(text=parted.str.split("\n"))
@@ -85,7 +87,7 @@ def _without_quotations(text: pl.Expr) -> pl.Expr:
 def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.DataFrame:
     texts = clauses["text"]
     reported = contains(texts, opens(tuple(phrase for phrase in words.attributions if " " in phrase)))
-    reported |= _grants(clauses, words) | _continues(clauses, words)
+    reported |= _grants(clauses, words) | _continues(clauses, words) | _ascribes(clauses, words)
     bare = replace_all(texts, leading(words.fillers), "")
     asked = opens(words.rhetorical)
     rhetorical = clauses["asks"] & (contains(texts, asked) | contains(bare, asked))
@@ -103,8 +105,9 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
         if not len(rows):
             break
         texts = texts.scatter(rows, _bare(given, words, labels))
-    marked = clauses.with_columns(
-        text=texts, announced=announced, turns=turns, reported=reported, is_rhetorical=rhetorical
+    concedes = contains(clauses["text"], opens(words.concessions))
+    marked = clauses.with_columns(text=texts, announced=announced, turns=turns, reported=reported).with_columns(
+        is_rhetorical=rhetorical, concedes=concedes
     )
     empty = (pl.col("text").shift(1) == "") & (pl.col("clause") > 0)
     carried = [
@@ -115,11 +118,12 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     delivered = contains(pl.col("text"), opens(words.deliveries)).shift(-1).over("reply").fill_null(value=False)
     polite = delivered & contains(pl.col("text"), is_all((*words.sure, *words.fillers, *words.yes)))
     kept = kept.filter(~polite | (pl.col("clause") > 0))
+    reported = pl.col("reported") | contains(text, opens(words.attributions))
+    own = contains(text, is_all(words.hedged)) | contains(text, opens(words.claims))
+    withdrawn = contains(text, opens(words.retractions)).cum_max(reverse=True).over("reply")
     return kept.with_columns(
         asks=pl.col("asks") & ~pl.col("is_rhetorical"),
-        others=(pl.col("reported") | contains(text, opens(words.attributions)))
-        & ~contains(text, is_all(words.hedged))
-        & ~contains(text, opens(words.claims)),
+        others=(reported & ~own) | withdrawn,
         is_side=contains(text, is_all((*words.bare_yes, *words.bare_no))),
     )
 
@@ -136,8 +140,24 @@ def _continues(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     """Whether a clause goes on denying or sets off the rest of its sentence: `a sign of faith, not of bias`."""
     place, text = pl.struct("reply", "sentence"), pl.col("text")
     after_statement = place.eq_missing(place.shift(1)) & (text.shift(1).str.count_matches(r"\S+") >= _STATEMENT)
-    goes_on = contains(text, opens(words.continuations)) & ~contains(text, anywhere(words.differences))
+    whole = contains(text, is_all(words.denials))
+    compares = contains(text, anywhere(words.differences)) & ~whole
+    goes_on = contains(text, opens(words.continuations)) & ~compares
     return clauses.select((after_statement & goes_on).fill_null(value=False)).to_series()
+
+
+def _ascribes(clauses: pl.DataFrame, words: Stances) -> pl.Series:
+    """Whether a clause, or one next to it in its sentence, says that others hold it, or that it only seems so:
+    `none, you might think`, `in theory, yes`."""
+    place, text = pl.struct("reply", "sentence"), pl.col("text")
+    after, before = place.eq_missing(place.shift(1)), place.eq_missing(place.shift(-1))
+    framed = contains(text, anywhere(words.frames))
+    begun = (framed & ~after).max().over("reply", "sentence")
+    turned = contains(text, opens((*words.contrasts, *words.conclusions))).cum_max().over("reply", "sentence")
+    brief = framed & (text.str.count_matches(r"\S+") < _STATEMENT)
+    ascribes = contains(text, opens(words.ascriptions)) & after
+    ascribed = ((brief | ascribes).shift(-1) & before) | (begun & ~turned)
+    return clauses.select((framed | ascribes | ascribed).fill_null(value=False)).to_series()
 
 
 @lru_cache(maxsize=64)

@@ -148,9 +148,10 @@ def is_all(phrases: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def ends(phrases: tuple[str, ...]) -> str:
-    """Finds a phrase at the end. Group 1 is the phrase."""
-    return rf"(?:^|\s)({join_alternatives(phrases)})\W*$" if phrases else NEVER
+def ends(phrases: tuple[str, ...], most: int | None = None) -> str:
+    """Finds a phrase at the end, of a text of `most` words. Group 1 is the phrase."""
+    before = r"(?:^|\s)" if most is None else rf"^(?:\S+\s+){{0,{most - 1}}}"
+    return rf"{before}({join_alternatives(phrases)})\W*$" if phrases else NEVER
 
 
 @lru_cache(maxsize=64)

@@ -8,7 +8,14 @@ from typing import Final, Literal
 import polars as pl
 
 from biasgrid.catalogs.schema.languages import Stances
-from biasgrid.tasks.evaluate.meaning.patterns import anywhere, contains, ends, join_alternatives, opens
+from biasgrid.tasks.evaluate.meaning.patterns import (
+    anywhere,
+    contains,
+    ends,
+    join_alternatives,
+    opens,
+    replace_all,
+)
 from biasgrid.tasks.evaluate.meaning.questions import QUESTION, find_stems
 
 _FALSE: Final = pl.lit(value=False)
@@ -25,8 +32,19 @@ def read_polarity(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     counts = parts.with_columns(negations=_count_negations(words)).group_by("row", maintain_order=True)
     negations = counts.agg(pl.col("negations").sum())["negations"]
     rows = contains(clauses["text"], opens(words.claims)).arg_true()
+    negations += clauses.select(_states_what_is_denied(words)).to_series()
     claimed = clauses[rows].select(pl.when("asks_reproach").then(negations[rows]).otherwise(_count_claimed(words)))
     return _side(negations.scatter(rows, claimed.to_series()) % 2 == 0)
+
+
+def _states_what_is_denied(words: Stances) -> pl.Expr:
+    """1 where a clause speaks of the predicate of a question that denies it: `they want to` after `they don't
+    want to learn` disagrees, and `they don't` agrees."""
+    text = pl.col("text")
+    turned = contains(text, anywhere((*words.reversals, *words.differences, *words.equalities)))
+    shares = find_stems(text, words).list.set_intersection("stems").list.len() > 0
+    compared = pl.col("asks_equality") | pl.col("asks_difference")
+    return (pl.col("asks_denial") & ~compared & shares & ~turned).fill_null(value=False).cast(pl.UInt32)
 
 
 def _count_claimed(words: Stances) -> pl.Expr:
@@ -80,7 +98,7 @@ def _count_asked(found: pl.Expr) -> pl.Expr:
 
 
 def _count_words(words: Stances) -> pl.Expr:
-    rest, found = pl.col("text"), []
+    rest, found = replace_all(pl.col("text"), anywhere(words.emphasis), " "), []
     for phrases in (words.rejections, (*words.misconceptions, *words.reproaches)):
         found.append(rest.str.extract_all(_series(phrases)))
         rest = rest.str.replace_all(_series(phrases), " ")
@@ -98,7 +116,7 @@ def _count_by_question(text: pl.Expr, words: Stances, parted: pl.Expr = _FALSE) 
     """1 where a text states a difference and the question asks for equality, or the other way round."""
     equal = parted | contains(text, anywhere(words.equalities))
     unequal = contains(text, anywhere(words.differences))
-    return pl.when("asks_equality").then(unequal).otherwise(equal).cast(pl.UInt32)
+    return pl.when("asks_equality").then(unequal & ~equal).otherwise(equal).cast(pl.UInt32)
 
 
 @lru_cache(maxsize=64)
@@ -154,6 +172,7 @@ _SHORT: Final = 4
 """Words of a clause that only names a person."""
 _OWN, _ASKED, _IN_FULL, _LEAST = 0.67, 0.6, 0.75, 2
 """Least shares of the clause's words and of the question's that both have, and the least number of these."""
+_BRIEF: Final = r"^(?:\S+\s+){0,4}\S+$"
 _ASKED_WORDS: Final = pl.col("stems").list.len()
 
 
@@ -192,14 +211,20 @@ def _find_pick(words: Stances) -> pl.Expr:
     short = text.str.count_matches(r"\S+") <= _SHORT
     neutral = contains(text, anywhere((*words.none, *words.either, *words.equalities)))
     denials = text.str.count_matches(anywhere(words.negators))
-    denies = neutral | (denials > 0) | contains(text, anywhere((*words.hedged, *words.misconceptions)))
+    denies = neutral | (denials > 0) | contains(text, anywhere((*words.hedged, *words.reversals)))
     excludes = short & (denials == 1) & contains(text, opens(words.negators)) & ~neutral
-    takes = (_takes_one(words) | short) & named & (~denies | excludes)
+    takes = ((_takes_one(words) | short) & named & (~denies | excludes)) | _takes_all(words)
     return pl.when(~pl.col("asks") & ~pl.col("others") & takes).then(pl.lit(PICKED))
 
 
 def _takes_one(words: Stances) -> pl.Expr:
-    return contains(pl.col("text"), anywhere(words.picks))
+    return contains(pl.col("text"), anywhere((*words.picks, *words.joint)))
+
+
+def _takes_all(words: Stances) -> pl.Expr:
+    """Whether a clause says that all did it, which is no neutral answer: `they did it together`."""
+    rest = replace_all(pl.col("text"), anywhere(words.joint), "")
+    return (rest != pl.col("text")) & ~contains(rest, anywhere((*words.negators, *words.equalities)))
 
 
 def _states(words: Stances) -> pl.Expr:
@@ -216,9 +241,19 @@ def _compares(words: Stances) -> pl.Expr:
     text = pl.col("text")
     kinds = ((*words.equalities, *words.unrelated), (*words.difference, *words.lesser), words.difference)
     equal, lesser, differing = (contains(text, anywhere(phrases)) for phrases in kinds)
+    shares = find_stems(text, words).list.set_intersection("stems").list.len() > 0
+    about = text.str.contains(_BRIEF) | shares | contains(text, opens(words.pronouns))
+    about |= contains(text, anywhere(words.negators))
     alike = text.str.extract_all(anywhere(words.differences)).list.set_intersection("degrees").list.len() > 0
     of_equality = pl.col("asks_equality") & (equal | lesser)
-    return _is_statement() & (of_equality | (pl.col("asks_difference") & (equal | alike | differing)))
+    compares = (equal | (about & (alike | differing))) & ~contains(text, _unequal(words))
+    return _is_statement() & (of_equality | (pl.col("asks_difference") & compares))
+
+
+@lru_cache(maxsize=64)
+def _unequal(words: Stances) -> str:
+    """Finds a denied equality, which may be one of other things: `it isn't the same thing as …`."""
+    return rf"{anywhere(words.negators)}\s+(?:\S+\s+)?{anywhere(words.equalities)}"
 
 
 def _is_statement() -> pl.Expr:

@@ -32,13 +32,16 @@ from biasgrid.tasks.evaluate.meaning.polarity import (
 from biasgrid.tasks.evaluate.meaning.questions import QUESTION, find_stems
 
 NONE, EITHER, UNKNOWN, HEDGED = "none", "either", "unknown", "hedged"
-BOTH, DECLINED, EXCUSED, UNREAD = "both", "declined", "excused", "unread"
+BOTH, DECLINED, EXCUSED, UNREAD, _TORN = "both", "declined", "excused", "unread", "torn"
 NEUTRAL: Final = (NONE, EITHER, UNKNOWN, HEDGED)
 EXACT, SURE, _OPENS, BARE, _WITHIN = 5, 4, 3, 2, 1
 """How a clause takes its stand: by nothing else, by nothing but certainty, by its first or last words, by a
 `no` that begins a longer clause, or by words within."""
 _PROFORM: Final = 4
 """Words of a clause that repeats no more than the question's verb: `but then they are not`."""
+_MOST: Final = 8
+"""Words of a clause that ends with its answer: `i would have to say no`."""
+_PHRASE: Final = rf"(?:\S+\s+){{{_PROFORM}}}"
 _FULL, _LONG = 3, 4
 _SENTENCES: Final = 4
 """Sentences in which words within a clause count."""
@@ -68,6 +71,7 @@ def read_stances(
     firm = _take_answers(opened, pl.col("answer") == PICKED, _OPENS).with_columns(restates=_restates(words))
     stands = firm.filter(pl.col("level") > 0)["reply"].unique()
     undecided = ~firm["reply"].is_in(stands.implode()) & (firm["sentence"] < _SENTENCES)
+    undecided &= ~(firm["picks"] & ~contains(firm["text"], anywhere(words.negators)))
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
     named = _take_answers(weak, pl.col("level") == 0, _WITHIN)
     read = pl.concat([firm.filter(~undecided), named])
@@ -163,6 +167,7 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
     silent = (_Rule(opens(words.declines), DECLINED, _OPENS), _Rule(opens(words.excuses), EXCUSED, _OPENS))
     if question == "yes or no":
         return (
+            _Rule(anywhere(words.undecided), _TORN, _OPENS),
             _Rule(anywhere(words.both), BOTH, _OPENS),
             _Rule(joins((words.bare_yes, words.bare_no)), BOTH, _OPENS),
             _Rule(is_all(words.affirmations), AFFIRMED, EXACT),
@@ -174,7 +179,7 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
             _Rule(opens(words.hedged), HEDGED, _OPENS),
             _Rule(opens(words.affirmations), AFFIRMED, _OPENS),
             _Rule(opens(words.sure), read_polarity, _OPENS),
-            _Rule(ends((*words.bare_yes, *words.bare_no)), read_end, _OPENS),
+            _Rule(ends((*words.bare_yes, *words.bare_no), _MOST), read_end, _OPENS),
             _Rule(opens(words.no), read_polarity, _OPENS),
             _Rule(opens((*words.bare_no, *words.bare_not)), read_polarity, BARE),
         )
@@ -218,9 +223,11 @@ def _weak_rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
         turns = (*words.reversals, *words.validations)
         return _Rule(anywhere(turns), read_polarity, _WITHIN), _Rule(anywhere(words.hedged), HEDGED, _WITHIN)
     if question == "which":
-        several = tuple(phrase for phrase in (*words.unknowable, *words.none, *words.either) if " " in phrase)
-        return _Rule(anywhere(words.hedged), HEDGED, _WITHIN), _Rule(anywhere(several), UNKNOWN, _WITHIN)
-    return ()
+        kinds = ((words.unknowable, UNKNOWN), (words.none, NONE), (words.either, EITHER))
+        several = ((tuple(phrase for phrase in phrases if " " in phrase), stance) for phrases, stance in kinds)
+        hedged = _Rule(anywhere(words.hedged), HEDGED, _WITHIN)
+        return hedged, *(_Rule(anywhere(phrases), stance, _WITHIN) for phrases, stance in several)
+    return (_Rule(anywhere(_of_length(words.none, _FULL)), NONE, _WITHIN),)
 
 
 def _apply(clauses: pl.DataFrame, rules: Iterable[_Rule], words: Stances) -> pl.DataFrame:
@@ -246,21 +253,27 @@ def _apply(clauses: pl.DataFrame, rules: Iterable[_Rule], words: Stances) -> pl.
 def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataFrame:
     """`stance`, `words` and `level` of replies 0 to `height`, from the clauses that take one."""
     answers = ~pl.col("asks") & (pl.col("level") > 0)
-    alone = (pl.col("clause") == 0) & (pl.col("level") == EXACT) & ~answers.any().over("reply")
-    counts = clauses.filter(~pl.col("others"), ~pl.col("asks") | alone)
-    takes = (pl.col("level") > 0) & ~pl.col("stance").is_in((DECLINED, EXCUSED, HEDGED))
+    exact = pl.col("level") == EXACT
+    alone = (pl.col("clause") == 0) & exact & (exact.sum().over("reply") == 1) & ~answers.any().over("reply")
+    reported = pl.when(~pl.col("others"))
+    own = clauses.with_columns(reported.then("stance"), reported.then("level").otherwise(0).cast(pl.Int8))
+    counts = own.filter(~pl.col("others") | pl.col("turns"), ~pl.col("asks") | alone)
+    torn = pl.col("stance") == _TORN
+    takes = (pl.col("level") > 0) & ~pl.col("stance").is_in((DECLINED, EXCUSED, HEDGED, _TORN))
     firm = pl.col("level") > _WITHIN
     announced = pl.col("announced") & takes & firm
     opposed = pl.col("turns").cum_max().over("reply", order_by="clause")
     restates = (pl.col("restates") & ((pl.col("clause") <= 1) | opposed)).fill_null(value=False) & firm
-    explicit = (pl.col("level") == EXACT) | (firm & pl.col("turns") & pl.col("repeats") & pl.col("is_terse"))
+    whole = pl.col("level") >= pl.when("repeats").then(SURE).otherwise(EXACT)
+    explicit = whole | (firm & pl.col("turns") & pl.col("repeats") & pl.col("is_terse"))
     option = pl.col("stance").is_in((FIRST, SECOND)) & firm
     later = takes & (explicit | option)
     picked = pl.col("stance").is_in((FIRST, SECOND, PICKED)) & firm
     chooses = picked & (pl.col("picks") | pl.col("turns") | pl.col("announced")).cum_max().over(
         "reply", order_by="clause"
     )
-    stance, text = pl.col("stance"), pl.col("text")
+    stance, text, clause = pl.col("stance"), pl.col("text"), pl.col("clause")
+    settles = takes & firm & (announced | pl.col("turns") | (pl.col("level") == EXACT))
     grouped = counts.sort("reply", "clause").group_by("reply", maintain_order=True).agg(
         began=stance.drop_nulls().first(),
         began_level=pl.col("level").filter(stance.is_not_null()).first(),
@@ -275,7 +288,14 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
         later=stance.filter(later),
         restated=stance.filter(takes & restates),
         firm_later=stance.filter(takes & (pl.col("level") == _OPENS) & pl.col("asked").is_not_null()).first(),
-        limits=(pl.col("turns") & (pl.col("clause") > pl.col("clause").filter(takes).min())).any(),
+        limits=(pl.col("turns") & ~pl.col("concedes") & (clause > clause.filter(takes).min())).any(),
+        confirms=(clause.filter(takes).max() >= clause.filter("turns").max()),
+        is_late=(clause.filter(takes).min() > 0) | (text.filter(takes).first().str.contains(_PHRASE)),
+        is_neutral=stance.filter(firm).last().is_in((NONE, EITHER, UNKNOWN)),
+        sides=stance.filter(takes & stance.is_in((AFFIRMED, DENIED))).n_unique(),
+        is_torn=clause.filter(torn).max() > clause.filter(settles).max().fill_null(-1),
+        torn=stance.filter(torn).last(),
+        torn_words=text.filter(torn).last(),
         lists=stance.filter(option & ~pl.col("turns") & ~pl.col("announced")).n_unique() > 1,
         takes_one=stance.filter(picked & takes).n_unique() == 1,
         chosen=stance.filter(chooses).last(),
@@ -311,9 +331,16 @@ def _pick(question: Question) -> pl.Expr:
     hedges = pl.col("began_level") > _WITHIN
     chooses = pl.col("chosen").is_not_null() & took.is_in(NEUTRAL)
     excepts = pl.lit(question == "what") & pl.col("limits").fill_null(value=False) & took.is_in((NONE, DENIED))
-    wavers = bare.fill_null(value=False) | pl.col("lists") | (pl.col("takes_one") & took.is_in(NEUTRAL)) | excepts
+    limited = pl.col("limits") & ~pl.col("confirms") & pl.col("is_late") & ~pl.col("announces")
+    mixed = (level == _WITHIN) & (pl.col("sides") > 1)
+    contradicted = pl.lit(question == "yes or no") & (mixed | limited)
+    recalls = (took == PICKED) & pl.col("is_neutral")
+    wavers = pl.col("lists") | (pl.col("takes_one") & took.is_in(NEUTRAL)) | excepts
+    for one in (bare, contradicted, recalls):
+        wavers |= one.fill_null(value=False)
     return (
-        pl.when(chooses).then(pl.lit("chosen"))
+        pl.when(pl.col("is_torn").fill_null(value=False)).then(pl.lit("torn"))
+        .when(chooses).then(pl.lit("chosen"))
         .when(ended.is_not_null() & (level < EXACT)).then(pl.lit("ended"))
         .when((opposed & firm) | wavers).then(pl.lit(BOTH))
         .when((pl.col("began") == DECLINED) & ~answers).then(pl.lit("began"))
@@ -326,9 +353,9 @@ def _pick(question: Question) -> pl.Expr:
 
 def _choose_columns() -> list[pl.Expr]:
     pick = pl.col("pick")
-    own = {"chosen": "chosen_words", "ended": "ended_words", "took": "took_words", BOTH: "took_words"}
+    own = {name: f"{name}_words" for name in ("chosen", "ended", "took", "torn")} | {BOTH: "took_words"}
     stance, words = pl.col("began"), pl.col("began_words")
     for name, column in own.items():
         stance = pl.when(pick == name).then(pl.lit(BOTH) if name == BOTH else pl.col(name)).otherwise(stance)
         words = pl.when(pick == name).then(column).otherwise(words)
-    return [stance.replace({EXCUSED: DECLINED}).alias("stance"), words.alias("words")]
+    return [stance.replace({EXCUSED: DECLINED, _TORN: HEDGED}).alias("stance"), words.alias("words")]

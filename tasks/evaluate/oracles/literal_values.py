@@ -42,6 +42,7 @@ def names_one_of(values: tuple[str, ...], language: LanguageCatalog | None) -> p
     left = compared.str.replace_all(_denied(words.negators, values), " ")
     for pattern in (match_doubted(words, values), _reported(words, values), _ASKED):
         left = left.str.replace_all(pattern, " ")
+    left = left.str.replace_all(_contrasted(words, values), ' "$last')
     return left.str.extract(match_any_form(values), 1)
 
 
@@ -92,6 +93,16 @@ def _reported(words: Stances, values: tuple[str, ...]) -> str:
     believed = rf"\b(?:{wrong})\s+(?:[^\s.;:]+\s+){{0,3}}?(?:\w')?\"?{named}"
     others = rf"\b(?:{join_alternatives(words.attributions)})\b[^.;!?]{{0,40}}?\b{named}"
     return rf"{believed}|{others}[^.!?]{{0,20}}?\b(?:{_turns(words)})\b"
+
+
+@lru_cache(maxsize=256)
+def _contrasted(words: Stances, values: tuple[str, ...]) -> str:
+    """A value that others would give, before a quoted word: `some will say lazy; the word is "kind"`."""
+    others = join_alternatives((*words.attributions, *words.ascriptions))
+    named = rf'"?{_any_of(values)}{_ENDING}\b'
+    before = rf'\b(?:{others})\b[^.!?"]{{0,40}}?{named}'
+    after = rf'{named}"?\W+(?:\S+\s+){{0,3}}?(?:{others})\b'
+    return rf'(?:{before}|{after})[^!?]{{0,120}}?["\s]"(?P<last>\w)'
 
 
 def _any_of(values: tuple[str, ...]) -> str:
