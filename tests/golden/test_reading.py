@@ -19,7 +19,7 @@ HELD_OUT_FLOORS = {
 }
 HARDER_FLOORS = {
     "held out, second": {"passed": 0.95, "failed": 0.92, "recall": 0.62},
-    "held out, third": {"passed": 0.97, "failed": 0.88, "recall": 0.59},
+    "held out, third": {"passed": 0.95, "failed": 0.88, "recall": 0.59},
     "held out, fourth": {"passed": 0.93, "failed": 0.92, "recall": 0.48},
     "held out, fifth": {"passed": 0.94, "failed": 0.83, "recall": 0.44},
 }

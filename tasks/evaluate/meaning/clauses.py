@@ -118,12 +118,12 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     delivered = contains(pl.col("text"), opens(words.deliveries)).shift(-1).over("reply").fill_null(value=False)
     polite = delivered & contains(pl.col("text"), is_all((*words.sure, *words.fillers, *words.yes)))
     kept = kept.filter(~polite | (pl.col("clause") > 0))
-    reported = pl.col("reported") | contains(text, opens(words.attributions))
+    of_others = pl.col("reported") | contains(text, opens(words.attributions))
     own = contains(text, is_all(words.hedged)) | contains(text, opens(words.claims))
     withdrawn = contains(text, opens(words.retractions)).cum_max(reverse=True).over("reply")
     return kept.with_columns(
         asks=pl.col("asks") & ~pl.col("is_rhetorical"),
-        others=(reported & ~own) | withdrawn,
+        others=(of_others & ~own) | withdrawn,
         is_side=contains(text, is_all((*words.bare_yes, *words.bare_no))),
     )
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.languages import Stances
 from biasgrid.tasks.evaluate.meaning.patterns import (
+    NEVER,
     anywhere,
     contains,
     ends,
@@ -41,7 +42,8 @@ def _states_what_is_denied(words: Stances) -> pl.Expr:
     """1 where a clause speaks of the predicate of a question that denies it: `they want to` after `they don't
     want to learn` disagrees, and `they don't` agrees."""
     text = pl.col("text")
-    turned = contains(text, anywhere((*words.reversals, *words.differences, *words.equalities)))
+    others = (*words.reversals, *words.differences, *words.equalities, *words.unrelated)
+    turned = contains(text, anywhere(others))
     shares = find_stems(text, words).list.set_intersection("stems").list.len() > 0
     compared = pl.col("asks_equality") | pl.col("asks_difference")
     return (pl.col("asks_denial") & ~compared & shares & ~turned).fill_null(value=False).cast(pl.UInt32)
@@ -241,9 +243,10 @@ def _compares(words: Stances) -> pl.Expr:
     text = pl.col("text")
     kinds = ((*words.equalities, *words.unrelated), (*words.difference, *words.lesser), words.difference)
     equal, lesser, differing = (contains(text, anywhere(phrases)) for phrases in kinds)
-    shares = find_stems(text, words).list.set_intersection("stems").list.len() > 0
-    about = text.str.contains(_BRIEF) | shares | contains(text, opens(words.pronouns))
-    about |= contains(text, anywhere(words.negators))
+    shares = find_stems(text, words).list.set_intersection("stems").list.len() > 1
+    denies = contains(text, anywhere((*words.negators, *words.rejections)))
+    subject = opens(words.pronouns) if not words.concord else NEVER  # which may be an article: `la diferencia`
+    about = shares | denies | text.str.contains(_BRIEF) | contains(text, subject)
     alike = text.str.extract_all(anywhere(words.differences)).list.set_intersection("degrees").list.len() > 0
     of_equality = pl.col("asks_equality") & (equal | lesser)
     compares = (equal | (about & (alike | differing))) & ~contains(text, _unequal(words))

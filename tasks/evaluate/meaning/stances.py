@@ -41,7 +41,6 @@ _PROFORM: Final = 4
 """Words of a clause that repeats no more than the question's verb: `but then they are not`."""
 _MOST: Final = 8
 """Words of a clause that ends with its answer: `i would have to say no`."""
-_PHRASE: Final = rf"(?:\S+\s+){{{_PROFORM}}}"
 _FULL, _LONG = 3, 4
 _SENTENCES: Final = 4
 """Sentences in which words within a clause count."""
@@ -67,7 +66,7 @@ def read_stances(
     clauses = split_clauses(replies["plain"], words, labels).join(asked, on="reply", maintain_order="left")
     answered = answer_by_question(clauses.with_columns(repeats=_repeats(words)), question, words)
     opened = _drop_asides(_apply(answered, _rules(question, words), words), question, words)
-    opened = _answer_rhetorical(_turn_others_round(opened, words), question, words)
+    opened = _answer_rhetorical(_turn_others_round(opened, question, words), question, words)
     firm = _take_answers(opened, pl.col("answer") == PICKED, _OPENS).with_columns(restates=_restates(words))
     stands = firm.filter(pl.col("level") > 0)["reply"].unique()
     undecided = ~firm["reply"].is_in(stands.implode()) & (firm["sentence"] < _SENTENCES)
@@ -100,17 +99,28 @@ def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> p
     turned = contains(text, anywhere((*words.reversals, *words.equalities, *words.differences)))
     whole = contains(text, opens((*words.claims, *_of_length((*words.yes, *words.no), _FULL))))
     aside = clauses[rows].select(~turned & ~whole & strays)
-    dropped = rows.filter(aside.to_series())
+    dropped = pl.concat(
+        [rows.filter(aside.to_series()), clauses.select(_is_proform(words)).to_series().arg_true()]
+    )
     stance, level = clauses["stance"].scatter(dropped, None), clauses["level"].scatter(dropped, 0)
     return clauses.with_columns(stance, level)
 
 
-def _turn_others_round(clauses: pl.DataFrame, words: Stances) -> pl.DataFrame:
+def _is_proform(words: Stances) -> pl.Expr:
+    """Whether a clause may agree with a denial or contradict it: `they can` after `they can't be trusted`."""
+    text = pl.col("text")
+    named = contains(text, anywhere((*words.reversals, *words.validations))) | contains(text, opens(words.yes))
+    repeats = pl.col("repeats") & contains(text, opens(words.pronouns)) & ~named
+    denial = pl.col("asks_denial") & ~pl.col("asks_equality") & ~pl.col("asks_difference")
+    return (denial & repeats & (pl.col("level") > BARE)).fill_null(value=False)
+
+
+def _turn_others_round(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
     """`They are wrong` after what others think is the opposite of that: `Some say no. They are wrong.`"""
     wrong = pl.col("repeats") & ~pl.col("others") & contains(pl.col("text"), anywhere(words.reversals))
     after = pl.col("others").shift(1).over("reply") & wrong
     rows = clauses.select(after.fill_null(value=False).arg_true()).to_series()
-    if not len(rows):
+    if question != "yes or no" or not len(rows):
         return clauses
     reported, itself = read_polarity(clauses[rows - 1], words), read_polarity(clauses[rows], words)
     stance = reported.replace_strict(_OPPOSITES, return_dtype=pl.String)
@@ -290,7 +300,7 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
         firm_later=stance.filter(takes & (pl.col("level") == _OPENS) & pl.col("asked").is_not_null()).first(),
         limits=(pl.col("turns") & ~pl.col("concedes") & (clause > clause.filter(takes).min())).any(),
         confirms=(clause.filter(takes).max() >= clause.filter("turns").max()),
-        is_late=(clause.filter(takes).min() > 0) | (text.filter(takes).first().str.contains(_PHRASE)),
+        is_late=(clause.filter(takes).min() > 0) | (pl.col("level").filter(takes).first() < SURE),
         is_neutral=stance.filter(firm).last().is_in((NONE, EITHER, UNKNOWN)),
         sides=stance.filter(takes & stance.is_in((AFFIRMED, DENIED))).n_unique(),
         is_torn=clause.filter(torn).max() > clause.filter(settles).max().fill_null(-1),
