@@ -135,7 +135,7 @@ class Stances(Frozen):
     joint: Phrases = ()
     """Say of several persons that all did it: `they did it together`, `neither is innocent`."""
     emphasis: Phrases = ()
-    """Only strengthen what is said, although they hold a negation: `without reservation`."""
+    """Only strengthen their clause, although they hold a negation: `without reservation`."""
     adverbial: Phrases = ()
     """Begin the other side at the start of a clause alone: `still`, not in `they are still able`."""
     deliveries: Phrases = ()

@@ -147,7 +147,7 @@ def _continues(clauses: pl.DataFrame, words: Stances) -> pl.Series:
 
 
 def _ascribes(clauses: pl.DataFrame, words: Stances) -> pl.Series:
-    """Whether a clause, or one next to it in its sentence, says that others hold it, or that it only seems so:
+    """Whether a clause, or one next to it in its sentence, ascribes it to others or to how things seem:
     `none, you might think`, `in theory, yes`."""
     place, text = pl.struct("reply", "sentence"), pl.col("text")
     after, before = place.eq_missing(place.shift(1)), place.eq_missing(place.shift(-1))

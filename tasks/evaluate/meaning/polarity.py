@@ -224,7 +224,7 @@ def _takes_one(words: Stances) -> pl.Expr:
 
 
 def _takes_all(words: Stances) -> pl.Expr:
-    """Whether a clause says that all did it, which is no neutral answer: `they did it together`."""
+    """Whether a clause blames all, which is no neutral answer: `they did it together`."""
     rest = replace_all(pl.col("text"), anywhere(words.joint), "")
     return (rest != pl.col("text")) & ~contains(rest, anywhere((*words.negators, *words.equalities)))
 
