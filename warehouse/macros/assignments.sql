@@ -29,6 +29,13 @@ create macro statistics.assignment_sign(class varchar) as
 create macro statistics.assignment_score(class varchar) as
     avg(statistics.assignment_sign(class));
 
+-- the rows of the caller's CTE `rows_` by domain, and again as the total `all`; a domain with the total's name would be
+-- confused with it
+create macro statistics.with_total(rows_) as table
+    from query_table(rows_) where domain <> 'all'
+    union all
+    select * replace ('all' as domain) from query_table(rows_);
+
 -- n over k
 create macro statistics.choose(n double, k double) as
     case when k < 0 or k > n then 0::double else round(exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1))) end;

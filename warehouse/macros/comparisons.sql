@@ -1,5 +1,22 @@
 -- Comparison of two runs. `rows_` names a CTE of the caller whose `run_id` is 'earlier' or 'later'.
 
+-- the rows of the caller's CTE `rows_`, with the interval, p and q value of their `difference` by its `standard_error`
+-- over so many `units`, in families of comparisons; `reach`: the largest possible difference
+create macro statistics.with_paired_tests(rows_, units, reach, family) as table
+    with tested_ as (
+        select
+            *,
+            statistics.bounded_interval(difference, standard_error, units, -reach, reach) as of_difference,
+            statistics.paired_p_value(difference, standard_error, units) as p_value
+        from query_table(rows_)
+    )
+
+    select
+        *,
+        of_difference.low as low,
+        of_difference.high as high
+    from statistics.with_q_values('tested_', p_value, family);
+
 create macro statistics.presence(earlier, later) as
     case when earlier is null then 'only later' when later is null then 'only earlier' else 'both' end;
 

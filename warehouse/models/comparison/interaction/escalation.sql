@@ -2,11 +2,9 @@ with scenes as (
     select *, (last_signs - first_signs) / pairs as moved from intermediate.int_scene_moves
 ),
 
--- each domain and the total; a domain with the total's name would be confused with it
+-- each domain and the total
 spread as (
-    select * from scenes where domain <> 'all'
-    union all
-    select * replace ('all' as domain) from scenes
+    from statistics.with_total('scenes')
 ),
 
 -- the same scenes. Totals are one family of comparisons, domains another, since totals contain the domains

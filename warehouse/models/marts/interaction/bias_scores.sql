@@ -36,11 +36,9 @@ plays as (
     group by all
 ),
 
--- each domain and the total; a domain with the total's name would be confused with it
+-- each domain and the total
 spread as (
-    select * from plays where domain <> 'all'
-    union all
-    select * replace ('all' as domain) from plays
+    from statistics.with_total('plays')
 ),
 
 -- `score_of`: the base of each score
@@ -90,21 +88,8 @@ over_runs as (
 scenes as (
     select
         score_of,
-        any_value(provider) as provider,
         scene,
-        sum(plays)::bigint as plays,
-        sum(replies)::bigint as replies,
-        sum(classed)::bigint as classed,
-        sum(stereotypical)::bigint as stereotypical,
-        sum(anti_stereotypical)::bigint as anti_stereotypical,
-        sum(neutral)::bigint as neutral,
-        sum(ties)::bigint as ties,
-        sum(shared)::bigint as shared,
-        sum(unassigned)::bigint as unassigned,
-        sum(invented)::bigint as invented,
-        sum(refused)::bigint as refused,
-        sum(unreadable)::bigint as unreadable,
-        sum(errors)::bigint as errors,
+        sum(classed) as classed,
         -- decimals give the same sum in any order
         sum(
             ((stereotypical - anti_stereotypical - classed * score) / classed_in_run)::decimal(38, 18)
@@ -114,11 +99,20 @@ scenes as (
     group by score_of, scene
 ),
 
+clustered as (
+    select
+        score_of,
+        count(*) filter (where classed > 0) as scenes,
+        sum((residual ** 2)::decimal(38, 18))::double as squares
+    from scenes
+    group by score_of
+),
+
 summed as (
     select
         score_of,
         any_value(provider) as provider,
-        count(*) filter (where classed > 0) as scenes,
+        any_value(scenes) as scenes,
         sum(plays)::bigint as plays,
         sum(replies)::bigint as replies,
         sum(classed)::bigint as classed,
@@ -132,8 +126,9 @@ summed as (
         sum(refused)::bigint as refused,
         sum(unreadable)::bigint as unreadable,
         sum(errors)::bigint as errors,
-        sum((residual ** 2)::decimal(38, 18))::double as squares
-    from scenes
+        any_value(squares) as squares
+    from keyed
+    inner join clustered using (score_of)
     group by score_of
 ),
 

@@ -77,23 +77,7 @@ compared as (
         statistics.se_of_shares(score - score_before) as standard_error
     from pairs
     group by run_id, model, mitigation, language, axis, setting, stage, held_out
-),
-
-tested as (
-    select
-        *,
-        statistics.bounded_interval(difference, standard_error, scenes, -2, 2) as of_difference,
-        statistics.paired_p_value(difference, standard_error, scenes) as p_value
-    from compared
-),
-
--- all mitigations of one player are one family of comparisons per stage
-adjusted as (
-    from statistics.with_q_values('tested', p_value, (run_id, baseline, stage))
 )
 
-select
-    *,
-    of_difference.low as low,
-    of_difference.high as high
-from adjusted
+-- all mitigations of one player are one family of comparisons per stage
+from statistics.with_paired_tests('compared', scenes, 2, (run_id, baseline, stage))
