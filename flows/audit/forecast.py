@@ -10,11 +10,9 @@ import polars as pl
 
 from biasgrid.catalogs.audit.audit_file import Auditing
 from biasgrid.catalogs.scenario.audit import ResolvedAudit
-from biasgrid.flows.forecast.model import AsJson, is_tokenized, model_forecast, prompt_tokens, seconds
 from biasgrid.flows.forecast.reply_estimates import observed_replies
-from biasgrid.flows.forecast.totals import Forecast, leave_out, totals, without_answered
+from biasgrid.flows.forecast.totals import Forecast, OfWhole, forecast_prompts, leave_out, without_answered
 from biasgrid.tasks.audit.prompts import list_prompts
-from biasgrid.tasks.connectors.client.run_budget import Planned
 
 if TYPE_CHECKING:
     from biasgrid.warehouse.storage.lake import Lake
@@ -32,7 +30,7 @@ distribution; `tests/performance/audit_power.py` measures both."""
 
 
 @dataclass(frozen=True, slots=True)
-class AuditForecast(AsJson):
+class AuditForecast(OfWhole):
     """Forecast of all decisions, and what they can show."""
 
     whole: Forecast
@@ -45,15 +43,6 @@ class AuditForecast(AsJson):
     """Share of pairs that is assumed to differ by chance."""
     needed_for_equality: int | None
     """Documents that show a fair system to be within the margin with power .8; None without one."""
-
-    @property
-    def likely(self) -> Forecast:
-        return self.whole
-
-    @property
-    def planned(self) -> dict[str, Planned]:
-        """What each model may be sent."""
-        return self.whole.planned
 
 
 def documents_needed(points: float, identities: int, discordance: float) -> int:
@@ -79,26 +68,12 @@ def forecast(resolved: ResolvedAudit, lake: Lake | None = None, *, brief: bool =
     settings, targets = resolved.settings, list(resolved.targets.values())
     observed = observed_replies(lake, targets, settings.max_tokens) if lake else {}
     asked = _frame(resolved)
-    sent = asked if settings.reuse == "none" else asked.unique(["text", "sample"], maintain_order=True)
-    shown = {
-        name: model_forecast(
-            target, prompt_tokens(sent, tokenized=is_tokenized(target, brief=brief)), settings, observed
-        )
-        for name, target in resolved.targets.items()
-    }
     cells = (
         asked.group_by(["design", "signal", "group"], maintain_order=True)
         .agg(pl.len().alias("decisions"))
         .to_dicts()
     )
-    whole = Forecast(
-        instances=asked.height,
-        by_concern=dict(asked.group_by("concern").len().iter_rows()),
-        by_cell=cells,
-        seconds=seconds([load for _, load in shown.values()]),
-        judge=None,
-        **totals({name: model for name, (model, _) in shown.items()}),
-    )
+    whole = forecast_prompts(asked, cells, resolved, observed, brief=brief)
     named = ((f"{cell['design']} · {cell['signal']} · {cell['group']}", cell["decisions"]) for cell in cells)
     pairs, documents = resolved.audit.pairs, len(resolved.documents)
     needed, equality = _documents(resolved.audit)

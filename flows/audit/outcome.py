@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
-from biasgrid.flows.runs.outcome import FAILURES, Ended, counted_failures, coverage_query, places_of, read_rows
+from biasgrid.flows.runs.outcome import FAILURES, Ended, coverage_query, end_fields, read_rows
 from biasgrid.tasks.report.html.audit_pages import findings_of
 from biasgrid.warehouse.storage.lake import Lake
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AuditOutcome(Ended):
     """A finished audit: rows of marts.score_shifts, impact_ratios, selection_rates and decision_flips."""
 
     title = "audit"
-    run_id: str
     shifts: list[dict[str, Any]]
     ratios: list[dict[str, Any]]
     rates: list[dict[str, Any]]
@@ -28,10 +26,6 @@ class AuditOutcome(Ended):
     """Of scores: the places of documents when they are ranked."""
     flips: list[dict[str, Any]]
     """The first of each group and signal."""
-    incomplete: bool
-    failures: list[tuple[str, int]]
-    places: dict[str, Path | str]
-    """Locations of the results."""
 
     @property
     def states(self) -> Iterator[tuple[str, bool]]:
@@ -70,9 +64,7 @@ def read_outcome(lake: Lake, run_id: str) -> AuditOutcome:
     """Findings of an audit; raises UserError if there is no warehouse."""
     rows = findings_of(lake, run_id, SHOWN)
     covered, failed = read_rows(lake, run_id, COVERED, FAILURES)
-    incomplete = not rows["shifts"] or not all(row["is_covered"] for row in covered)
-    failures, places = counted_failures(failed), places_of(lake)
-    return AuditOutcome(run_id=run_id, incomplete=incomplete, failures=failures, places=places, **rows)
+    return AuditOutcome(**(end_fields(lake, run_id, rows["shifts"], covered, failed) | rows))
 
 
 COVERED = coverage_query(

@@ -11,7 +11,6 @@ import polars as pl
 from biasgrid.catalogs.coverage import CELLS
 from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.flows.forecast.model import (
     JudgeForecast,
     Load,
@@ -61,10 +60,8 @@ def _forecast(resolved: ResolvedScenario, asked: pl.DataFrame, lake: Lake | None
     judge = resolved.judge
     ways = {target.model: is_tokenized(target, brief=brief) for target in (*targets, *([judge] if judge else []))}
     counted = {tokenized: prompt_tokens(asked, tokenized=tokenized) for tokenized in {*ways.values()}}
-    text = [
-        model_forecast(target, _distinct_prompts(counted[ways[target.model]], settings), settings, observed)
-        for target in targets
-    ]
+    sent = counted if settings.reuse == "none" else {way: all_of.unique("text") for way, all_of in counted.items()}
+    text = [model_forecast(target, sent[ways[target.model]], settings, observed) for target in targets]
     return _sum_models(
         asked,
         dict(zip(resolved.targets, [model for model, _ in text], strict=True)),
@@ -79,10 +76,6 @@ def _forecast_judge(judge: Target, asked: pl.DataFrame, resolved: ResolvedScenar
         question.request() for language in languages for question in control_questions(resolved.catalog, language)
     ]
     return judge_forecast(judge, asked, list(resolved.targets.values()), resolved.settings, controls)
-
-
-def _distinct_prompts(asked: pl.DataFrame, settings: ScenarioSettings) -> pl.DataFrame:
-    return asked if settings.reuse == "none" else asked.unique("text")
 
 
 def _sum_models(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from biasgrid.catalogs.choices import Gate
@@ -23,18 +22,12 @@ from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Outcome(Ended):
     """A finished benchmark. `findings` are the rows of marts.requirement_findings, worst first."""
 
     title = "run"
-    run_id: str
     findings: list[dict[str, Any]]
-    incomplete: bool
-    failures: list[tuple[str, int]]
-    """Failure reasons of requests still without a reply, with counts, most frequent first."""
-    places: dict[str, Path | str]
-    """Locations of the results."""
     silent_judges: list[dict[str, Any]] = field(default_factory=list)
     """Judges without a verdict on some replies: assessor, asked, n that they gave; refused, unreadable, failed."""
     unqualified: list[dict[str, Any]] = field(default_factory=list)
@@ -95,14 +88,14 @@ def read_outcome(lake: Lake, run_id: str, is_checked: bool = False) -> Outcome:
     if is_checked:
         places["checked"] = lake.display_path(lake.pages / "index.html")
     return Outcome(
-        run_id,
-        worst_first,
-        incomplete,
-        counted_failures(failed),
-        places,
-        silent,
-        unqualified,
-        questions,
+        run_id=run_id,
+        findings=worst_first,
+        incomplete=incomplete,
+        failures=counted_failures(failed),
+        places=places,
+        silent_judges=silent,
+        unqualified=unqualified,
+        unanswered=questions,
         is_imported=find_run(lake, run_id).is_imported,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.finetuning.options import TuningOptions
-from biasgrid.flows.forecast.confirmation import Declined, threshold
+from biasgrid.flows.forecast.confirmation import ask_to_go_on, threshold
 from biasgrid.flows.terminal.console import dollars
 from biasgrid.tasks.connectors.batch.fine_tuning import Hyperparameters, check_tunable
 from biasgrid.tasks.connectors.keys import Secrets, missing_keys
@@ -165,15 +164,7 @@ def confirm(order: Order | LocalOrder, lake: Lake, *, yes: bool) -> None:
         )
         return
     typer.echo(describe_order(order), err=True)
-    doubt = None if isinstance(order, LocalOrder) else _confirmation_question(order)
-    if doubt is None or yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return
-    try:
-        agreed = typer.confirm(f"{doubt} Go on?", err=True)
-    except typer.Abort:
-        agreed = False
-    if not agreed:
-        raise Declined
+    ask_to_go_on(None if isinstance(order, LocalOrder) else _confirmation_question(order), yes=yes)
 
 
 def describe_order(order: Order | LocalOrder) -> str:

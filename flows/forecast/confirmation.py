@@ -56,7 +56,11 @@ def _notes(expected: Forecast, resolved: Resolved, is_resumed: bool, at_most: bo
 
 def confirm(expected: Forecast, settings: ScenarioSettings, *, yes: bool, at_most: bool = False) -> None:
     """Asks for confirmation at a terminal if the run is expensive; raises Declined if the answer is no."""
-    why = confirmation_question(expected, settings, at_most=at_most)
+    ask_to_go_on(confirmation_question(expected, settings, at_most=at_most), yes=yes)
+
+
+def ask_to_go_on(why: str | None, *, yes: bool) -> None:
+    """Asks at a terminal, with the reason `why`; raises Declined if the answer is no."""
     if why is None or yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
     try:

@@ -8,9 +8,19 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.schema.requirements import ScenarioSettings
-from biasgrid.flows.forecast.model import AsJson, JudgeForecast, ModelForecast
+from biasgrid.flows.forecast.model import (
+    AsJson,
+    JudgeForecast,
+    ModelForecast,
+    is_tokenized,
+    model_forecast,
+    prompt_tokens,
+    seconds,
+)
 from biasgrid.flows.forecast.power import Power
+from biasgrid.flows.forecast.reply_estimates import Observed
 from biasgrid.tasks.connectors.client.run_budget import Planned
 
 
@@ -58,6 +68,44 @@ class Forecast(AsJson):
             own = Planned(judge.most_requests, judge.cost_most_usd or 0.0)
             found[judge.model] = found.get(judge.model, Planned(0)) + own
         return found
+
+
+class OfWhole(AsJson):
+    """A forecast whose `whole` is all that may be sent, and what is likely as well."""
+
+    __slots__ = ()
+    whole: Forecast
+
+    @property
+    def likely(self) -> Forecast:
+        return self.whole
+
+    @property
+    def planned(self) -> dict[str, Planned]:
+        """What each model may be sent."""
+        return self.whole.planned
+
+
+def forecast_prompts(
+    asked: pl.DataFrame, cells: list[dict[str, Any]], resolved: Resolved, observed: Observed, *, brief: bool
+) -> Forecast:
+    """Forecast of prompts without a judge; `asked` has `text`, `sample`, `input` and `concern` of each."""
+    settings = resolved.settings
+    sent = asked if settings.reuse == "none" else asked.unique(["text", "sample"], maintain_order=True)
+    shown = {
+        name: model_forecast(
+            target, prompt_tokens(sent, tokenized=is_tokenized(target, brief=brief)), settings, observed
+        )
+        for name, target in resolved.targets.items()
+    }
+    return Forecast(
+        instances=asked.height,
+        by_concern=dict(asked.group_by("concern").len().sort("concern").iter_rows()),
+        by_cell=cells,
+        seconds=seconds([load for _, load in shown.values()]),
+        judge=None,
+        **totals({name: model for name, (model, _) in shown.items()}),
+    )
 
 
 def without_answered(expected: Forecast, replies: pl.LazyFrame) -> Forecast:

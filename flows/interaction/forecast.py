@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
-from biasgrid.flows.forecast.model import Amounts, AsJson, seconds
+from biasgrid.flows.forecast.model import Amounts, seconds
 from biasgrid.flows.forecast.reply_estimates import Observed, expected_reply, most_tokens, observed_replies
-from biasgrid.flows.forecast.totals import Forecast, leave_out, totals, without_answered
-from biasgrid.tasks.connectors.client.run_budget import Planned
+from biasgrid.flows.forecast.totals import Forecast, OfWhole, leave_out, totals, without_answered
 from biasgrid.tasks.connectors.usage import estimate_tokens
 from biasgrid.tasks.interaction.plan import plan_by_cell
 from biasgrid.tasks.interaction.play import Play
@@ -24,20 +23,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class InteractionForecast(AsJson):
+class InteractionForecast(OfWhole):
     """Forecast of all plays, without retries of temporary failures."""
 
     plays: int
     whole: Forecast
-
-    @property
-    def likely(self) -> Forecast:
-        return self.whole
-
-    @property
-    def planned(self) -> dict[str, Planned]:
-        """What each model may be sent."""
-        return self.whole.planned
 
 
 def forecast(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from biasgrid.flows.runs.outcome import FAILURES, EndedByBound, counted_failures, coverage_query, places_of
+from biasgrid.flows.runs.outcome import FAILURES, EndedByBound, coverage_query, end_fields
 from biasgrid.tasks.report.findings import InteractionFindings, rows_of
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import find_run
@@ -18,11 +17,6 @@ class InteractionOutcome(InteractionFindings, EndedByBound):
     """A finished interaction: its findings, and how it ended."""
 
     title = "interaction"
-    run_id: str
-    incomplete: bool
-    failures: list[tuple[str, int]]
-    places: dict[str, Path | str]
-    """Locations of the results."""
     is_imported: bool = False
 
     @property
@@ -43,15 +37,9 @@ def read_outcome(lake: Lake, run_id: str) -> InteractionOutcome:
     with connect(lake) as warehouse:
         rows = rows_of(warehouse, run_id)
         covered, failed = (fetch_rows(warehouse, sql, [run_id]).to_dicts() for sql in (COVERED, FAILURES))
-    incomplete = not covered or not all(row["is_covered"] for row in covered)
-    places, is_imported = places_of(lake), find_run(lake, run_id).is_imported
+    is_imported = find_run(lake, run_id).is_imported
     return InteractionOutcome(
-        run_id=run_id,
-        incomplete=incomplete,
-        failures=counted_failures(failed),
-        places=places,
-        is_imported=is_imported,
-        **rows,
+        is_imported=is_imported, **(end_fields(lake, run_id, covered, covered, failed) | rows)
     )
 
 

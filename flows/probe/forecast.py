@@ -10,17 +10,9 @@ import polars as pl
 
 from biasgrid.catalogs.scenario.targets import ResolvedProbe
 from biasgrid.catalogs.schema.models import Target
-from biasgrid.flows.forecast.model import (
-    Amounts,
-    AsJson,
-    ModelForecast,
-    is_tokenized,
-    model_forecast,
-    prompt_tokens,
-    seconds,
-)
+from biasgrid.flows.forecast.model import Amounts, ModelForecast, is_tokenized, prompt_tokens
 from biasgrid.flows.forecast.reply_estimates import Observed, observed_replies
-from biasgrid.flows.forecast.totals import Forecast, leave_out, totals, without_answered
+from biasgrid.flows.forecast.totals import Forecast, OfWhole, forecast_prompts, leave_out, without_answered
 from biasgrid.flows.probe.prepare import catalog_stereotypes, first_tests, has_follow_up, list_prompts
 from biasgrid.tasks.connectors.client.run_budget import Planned
 from biasgrid.tasks.probe.loader import Loader
@@ -32,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeForecast(AsJson):
+class ProbeForecast(OfWhole):
     """Forecast of all models under test and of the `generator`, whose pairs are estimated from the catalog's."""
 
     whole: Forecast
@@ -41,10 +33,6 @@ class ProbeForecast(AsJson):
     """Lower bound, independent of the findings."""
     generator: ModelForecast | None = None
     generated_by: str | None = None
-
-    @property
-    def likely(self) -> Forecast:
-        return self.whole
 
     @property
     def planned(self) -> dict[str, Planned]:
@@ -85,25 +73,11 @@ def forecast_rest(resolved: ResolvedProbe, lake: Lake, run_id: str) -> ProbeFore
 
 
 def _forecast(resolved: ResolvedProbe, prompts: Sequence[Prompt], observed: Observed, *, brief: bool) -> Forecast:
-    asked, settings = _frame(resolved, prompts), resolved.settings
-    sent = asked if settings.reuse == "none" else asked.unique(["text", "sample"], maintain_order=True)
-    shown = {
-        name: model_forecast(
-            target, prompt_tokens(sent, tokenized=is_tokenized(target, brief=brief)), settings, observed
-        )
-        for name, target in resolved.targets.items()
-    }
+    asked = _frame(resolved, prompts)
     cells = _cells(asked)
-    expected = Forecast(
-        instances=asked.height,
-        by_concern=dict(asked.group_by("concern").len().sort("concern").iter_rows()),
-        by_cell=cells,
-        seconds=seconds([load for _, load in shown.values()]),
-        judge=None,
-        **totals({name: model for name, (model, _) in shown.items()}),
-    )
+    expected = forecast_prompts(asked, cells, resolved, observed, brief=brief)
     named = ((f"{cell['language']} · {cell['axis']} · {cell['test']}", cell["prompts"]) for cell in cells)
-    return leave_out(expected, named, settings)
+    return leave_out(expected, named, resolved.settings)
 
 
 SCHEMA = ("language", "axis", "pair", "input", "concern", "sample", "text")

@@ -4,37 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from biasgrid.flows.runs.outcome import (
-    FAILURES,
-    EndedByBound,
-    counted_failures,
-    coverage_query,
-    places_of,
-    read_rows,
-)
+from biasgrid.flows.runs.outcome import FAILURES, EndedByBound, coverage_query, end_fields, read_rows
 from biasgrid.tasks.report.findings import FINDINGS, GROUP_PAIRS, RULES
 from biasgrid.warehouse.storage.lake import Lake
 
 NOT_EVALUATED = "not evaluated"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ProbeOutcome(EndedByBound):
     """A finished probe: rows of marts.probe_findings, worst first, of marts.probe_outcomes, and of
     marts.probe_group_pairs with the test over all groups."""
 
     title = "probe"
-    run_id: str
     findings: list[dict[str, Any]]
     rules: list[dict[str, Any]]
     group_pairs: list[dict[str, Any]]
-    incomplete: bool
-    failures: list[tuple[str, int]]
-    places: dict[str, Path | str]
-    """Locations of the results."""
 
     @property
     def biased(self) -> list[dict[str, Any]]:
@@ -60,8 +47,8 @@ def read_outcome(lake: Lake, run_id: str) -> ProbeOutcome:
     findings, rules, pairs, covered, failed = read_rows(
         lake, run_id, FINDINGS, RULES, GROUP_PAIRS, COVERED, FAILURES
     )
-    incomplete = not findings or not all(row["is_covered"] for row in covered)
-    return ProbeOutcome(run_id, findings, rules, pairs, incomplete, counted_failures(failed), places_of(lake))
+    ended = end_fields(lake, run_id, findings, covered, failed)
+    return ProbeOutcome(findings=findings, rules=rules, group_pairs=pairs, **ended)
 
 
 COVERED = coverage_query(

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from biasgrid.flows.runs.outcome import FAILURES, EndedByBound, counted_failures, coverage_query, places_of
+from biasgrid.flows.runs.outcome import FAILURES, EndedByBound, coverage_query, end_fields
 from biasgrid.warehouse.storage.lake import Lake
 
 COUNTED = ("succeeded", "resisted", "refused", "unreadable", "errors", "attacker_failed", "open")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AttackOutcome(EndedByBound):
     """A finished red team: rows of marts.attack_success, and the turns of sessions that succeeded."""
 
     title = "red team"
-    run_id: str
     rates: list[dict[str, Any]]
     successes: list[dict[str, Any]]
     """The first twenty sessions that succeeded, each with its `turns`: message, reply, and number."""
-    incomplete: bool
-    failures: list[tuple[str, int]]
-    places: dict[str, Path | str]
-    """Locations of the results."""
     unwritten: list[tuple[str, int]]
     """Reasons why attacker messages could not be sent, each with the number of sessions it ended."""
 
@@ -53,9 +47,9 @@ def read_outcome(lake: Lake, run_id: str) -> AttackOutcome:
         )
         turns = fetch_rows(warehouse, TURNS, [run_id, [row["session_id"] for row in successes]]).to_dicts()
     text = [row | {"turns": [turn for turn in turns if turn["session"] == row["session_id"]]} for row in successes]
-    incomplete = not rates or not all(row["is_covered"] for row in covered)
     why = [(row["reason"], row["sessions"]) for row in unwritten]
-    return AttackOutcome(run_id, rates, text, incomplete, counted_failures(failed), places_of(lake), why)
+    ended = end_fields(lake, run_id, rates, covered, failed)
+    return AttackOutcome(rates=rates, successes=text, unwritten=why, **ended)
 
 
 RATES = "from marts.attack_success where run_id = ? order by model, language, strategy"

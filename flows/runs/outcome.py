@@ -6,14 +6,16 @@ import shlex
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from biasgrid.catalogs.choices import Gate as Gate
 from biasgrid.warehouse.storage.lake import Lake
 
-MET, NOT_MET, MISTAKE, INCOMPLETE, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
-"""Exit codes."""
+MET, NOT_MET, INCOMPLETE, UNDECIDED, INTERRUPTED = 0, 1, 3, 4, 130
+"""Exit codes of runs; 2 is that of an error in what was given."""
+Rows = list[dict[str, Any]]
 EXITS: Final[Mapping[int, str]] = {
     MET: "nothing is below what is required",
     NOT_MET: "at least one requirement is not met, or has no answer",
@@ -28,6 +30,7 @@ def resume_command(run_id: str, data: str) -> str:
     return shlex.join(["biasgrid", "resume", run_id, "--data", data])
 
 
+@dataclass(frozen=True, kw_only=True)
 class Ended(ABC):
     """How a run of any kind ended."""
 
@@ -36,6 +39,8 @@ class Ended(ABC):
     incomplete: bool
     failures: list[tuple[str, int]]
     """Failure reasons of requests without a reply, with counts, most frequent first."""
+    places: dict[str, Path | str]
+    """Locations of the results."""
 
     @property
     @abstractmethod
@@ -128,6 +133,17 @@ FAILURES = """
 def counted_failures(rows: list[dict[str, Any]]) -> list[tuple[str, int]]:
     """Rows of FAILURES as reasons with their numbers."""
     return [(row["reason"], row["requests"]) for row in rows]
+
+
+def end_fields(lake: Lake, run_id: str, found: Rows, covered: Rows, failed: Rows) -> dict[str, Any]:
+    """The fields of `Ended`: a run is complete with findings, and enough replies of each model. `covered`: rows of
+    `coverage_query`, `failed`: of FAILURES."""
+    return {
+        "run_id": run_id,
+        "incomplete": not found or not all(row["is_covered"] for row in covered),
+        "failures": counted_failures(failed),
+        "places": places_of(lake),
+    }
 
 
 def read_rows(lake: Lake, run_id: str, *queries: str, texts: bool = False) -> list[list[dict[str, Any]]]:

@@ -84,7 +84,8 @@ def final_state(night: Ended) -> State[Any]:
     """Final state by the most severe problem; a regression is reported even if replies are missing."""
     found, before = night.found, night.before
     if before.worse:
-        return _fail(REGRESSION, night, f"worse than the night before: {_list_few(map(_change, before.worse))}")
+        changes = (f"{_whose(row)} {describe_effect(row)}" for row in before.worse)
+        return _fail(REGRESSION, night, f"worse than the night before: {_list_few(changes)}")
     if night.over_cost:
         return _fail(OVER_COST, night, "a cap was reached before everything was asked")
     if night.is_incomplete:
@@ -138,10 +139,6 @@ def _without_gaps(found: Outcome) -> str:
     if found.unanswered:
         return f"the judge left {found.unanswered:,} questions unanswered"
     return "coverage is below the scenario's floor"
-
-
-def _change(row: dict[str, Any]) -> str:
-    return f"{_whose(row)} {describe_effect(row)}"
 
 
 def _whose(row: dict[str, Any]) -> str:

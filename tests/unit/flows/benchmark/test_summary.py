@@ -39,7 +39,7 @@ def change(finding: str, requirement: str = "alike") -> dict[str, Any]:
 
 
 def page(*findings: dict[str, Any], before: EarlierRuns | None = None, **more: Any) -> str:
-    found = Outcome("R1", [*findings], False, [], {"lake": Path()})
+    found = Outcome(run_id="R1", findings=[*findings], incomplete=False, failures=[], places={"lake": Path()})
     return summary(found, "mine", "/my data", before, **more)
 
 

@@ -21,13 +21,8 @@ from biasgrid.flows.operations.doctor import (
     check_warehouse,
     is_broken,
 )
-from biasgrid.flows.operations.reachability import (
-    Check,
-    keys,
-    prefect_server,
-    require_prefect,
-    without_credentials,
-)
+from biasgrid.flows.operations.reachability import Check, keys, prefect_server, require_prefect
+from biasgrid.tasks.connectors.client.error_mapping import without_query
 from biasgrid.warehouse.build.build import build
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import begin_run
@@ -210,7 +205,7 @@ def test_a_server_that_does_not_answer_is_broken_and_its_password_is_not_shown()
 
 
 def test_an_address_is_shown_without_what_is_secret_in_it():
-    assert without_credentials("https://u:p@host:4200/api?token=t#f") == "https://host:4200/api"
+    assert without_query("https://u:p@host:4200/api?token=t#f") == "https://host:4200/api"
 
 
 def test_every_variable_that_the_documentation_names_is_known():

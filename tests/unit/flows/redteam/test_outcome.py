@@ -2,7 +2,7 @@
 every way in which a target may reply.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -18,6 +18,13 @@ from biasgrid.tasks.redteam.session import Ask, Exchange, Judgement, Move, Say, 
 from biasgrid.tasks.redteam.strategies import STRATEGIES
 
 
+def outcome_of(
+    rates: list[dict[str, Any]], *, incomplete: bool, unwritten: Sequence[tuple[str, int]] = ()
+) -> AttackOutcome:
+    ended = {"run_id": "01RUN", "incomplete": incomplete, "failures": [], "places": {}}
+    return AttackOutcome(rates=rates, successes=[], unwritten=[*unwritten], **ended)
+
+
 def outcome(*rates: float | None, incomplete: bool = False) -> AttackOutcome:
     return outcome_by(*((STATES[rate], None) for rate in rates), incomplete=incomplete)
 
@@ -29,7 +36,7 @@ STATES = {None: "not evaluated", 0.0: "undecided", 1.0: "not met"}
 def outcome_by(*rows: tuple[str, float | None], incomplete: bool = False) -> AttackOutcome:
     """Of strategies by state and bound."""
     rates = [{"state": state, "bound": bound} for state, bound in rows]
-    return AttackOutcome("run", rates, [], incomplete, [], {}, [])
+    return outcome_of(rates, incomplete=incomplete)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +69,7 @@ def print_outcome(found: AttackOutcome, capsys: pytest.CaptureFixture[str]) -> s
 
 
 def test_what_another_attempt_would_not_mend_is_not_to_be_resumed(capsys):
-    found = AttackOutcome("01RUN", [], [], True, [], {}, [("too_far", 2)])
+    found = outcome_of([], incomplete=True, unwritten=[("too_far", 2)])
     assert "2 × attacker failed: too_far" in print_outcome(found, capsys)
     assert "resume" not in print_outcome(found, capsys)
 
@@ -71,7 +78,7 @@ def test_what_a_cap_left_open_is_resumed_with_a_higher_one(capsys):
     rates = dict.fromkeys(COUNTED, 0) | {"open": 3, "model": "m", "language": "en_us", "strategy": "direct"}
     rates |= {"sessions": 3, "success_rate": None, "low": None, "high": None, "mean_succeeded_at": None}
     rates |= {"bound": None, "state": "not evaluated"}
-    out = print_outcome(AttackOutcome("01RUN", [rates], [], True, [], {}, []), capsys)
+    out = print_outcome(outcome_of([rates], incomplete=True), capsys)
     assert "left open: 3" in out
     assert "--max-requests" in out
     assert "biasgrid resume 01RUN" in out

@@ -31,7 +31,8 @@ def finding(
 
 
 def outcome_of(*findings: dict[str, Any], incomplete: bool = False) -> Outcome:
-    return Outcome("R1", list(findings), incomplete, [], {"warehouse": Path("x")})
+    places: dict[str, Path | str] = {"warehouse": Path("x")}
+    return Outcome(run_id="R1", findings=list(findings), incomplete=incomplete, failures=[], places=places)
 
 
 MET_UNDECIDED = finding("met", "undecided", 38)

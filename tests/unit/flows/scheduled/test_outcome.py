@@ -21,7 +21,8 @@ RESUME = "biasgrid resume R1 --data /lake"
 def outcome_of(*, incomplete: bool = False, finding: str = "met", decision: str = "met") -> Outcome:
     row = {"model": "a/x", "requirement": "alike", "point_finding": finding, "decision": decision}
     rates = {"rate": 0.6, "tolerance": 0.9, "interval_low": 0.5, "interval_high": 0.7}
-    return Outcome("R1", [{**row, **rates, "is_complete": not incomplete}], incomplete, [], {"lake": Path()})
+    findings = [{**row, **rates, "is_complete": not incomplete}]
+    return Outcome(run_id="R1", findings=findings, incomplete=incomplete, failures=[], places={"lake": Path()})
 
 
 def change(finding: str, requirement: str = "alike") -> dict[str, Any]:
