@@ -6,10 +6,10 @@ Each run is one comparison: documents × sixteen pairs of identities. A tenth of
 are planted in points of selection; names may differ among themselves, or one of them alone.
 """
 
-import argparse
 from dataclasses import dataclass, replace
 
 import duckdb
+from rig import options
 from rig.table import table
 
 from biasgrid.flows.audit.forecast import documents_for_equality
@@ -214,9 +214,7 @@ def differ_when_reversed(found: dict[Planted, dict[str, float]]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=500)
-    runs = parser.parse_args().runs
+    runs = options(__doc__, runs=500).runs
     rows, failed, measured = [], False, dict[Planted, dict[str, float]]()
     with open_warehouse() as warehouse:
         for number, planted in enumerate(PLANTED):

@@ -6,7 +6,6 @@ Both are whole processes that ask one loopback endpoint, which answers at once. 
 half of the pairs differ: more than an audit has. Ratios are of CPU seconds, which other work lengthens less.
 """
 
-import argparse
 import json
 import math
 import tempfile
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from peers.recipe import Launch
+from rig import options
 from rig.building import build_alone
 from rig.endpoint import Behaviour
 from rig.loopback import Loopback, loopback
@@ -96,10 +96,7 @@ def compare(decisions: int, repeats: int, folder: Path) -> Iterator[dict[str, St
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--decisions", type=int, default=100_000)
-    parser.add_argument("--repeats", type=int, default=1)
-    given = parser.parse_args()
+    given = options(__doc__, decisions=100_000, repeats=1)
     least = dict.fromkeys(Stages.__annotations__, math.inf)
     with tempfile.TemporaryDirectory() as name:
         for found in compare(given.decisions, given.repeats, Path(name)):

@@ -8,10 +8,10 @@ least that can be. `--stated-limit` adds three minutes of a server that allows 1
 that.
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 
+from rig import options
 from rig.endpoint import Behaviour
 from rig.loopback import Loopback, loopback
 from rig.runs import INCOMPLETE, MET, NOT_MET, Setting, Whole, watch
@@ -66,15 +66,12 @@ def report_stated(whole: Whole) -> None:
     print(f"  refused with 429: {refused}, {refused / whole.prompts:.1%} of the prompts")
 
 
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prompts", type=int, default=2000, help="of the run under faults")
-    parser.add_argument("--stated-limit", action="store_true", help="three minutes more")
-    return parser.parse_args()
-
-
 def main() -> None:
-    asked = options()
+    asked = options(
+        __doc__,
+        prompts={"type": int, "default": 2000, "help": "of the run under faults"},
+        stated_limit={"action": "store_true", "help": "three minutes more"},
+    )
     with tempfile.TemporaryDirectory() as scratch:
         report_faulty(measure("20% 429, 5% 500", FAULTY, asked.prompts, Path(scratch)))
         if asked.stated_limit:

@@ -8,7 +8,6 @@ that wait for each other, which no concurrency shortens. Measured from the first
 what the process takes from start to end and its CPU: the endpoint is a process of its own, and shares the cores.
 """
 
-import argparse
 import math
 import os
 import resource
@@ -21,6 +20,7 @@ from pathlib import Path
 from statistics import median
 
 import yaml
+from rig import options
 from rig.endpoint import Behaviour
 from rig.loopback import Loopback, Traffic, loopback
 from rig.table import at_most, table
@@ -121,6 +121,4 @@ def main(repeats: int) -> None:
 
 
 if __name__ == "__main__":
-    options = argparse.ArgumentParser()
-    options.add_argument("--repeats", type=int, default=3)
-    main(options.parse_args().repeats)
+    main(options(__doc__, repeats=3).repeats)

@@ -8,11 +8,11 @@ instead. `--server` takes the temporary Prefect server, which is a child, out of
 10 ms: speed is not asked here.
 """
 
-import argparse
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from rig import options
 from rig.endpoint import Behaviour
 from rig.loopback import Loopback, loopback
 from rig.runs import Setting, Whole, flaws, watch
@@ -61,16 +61,13 @@ def _row(whole: Whole) -> list[object]:
     return [whole.name, *memory, *moments, whole.per_second, whole.load]
 
 
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prompts", type=int, nargs=2, default=[10_000, 100_000], metavar=("SMALL", "LARGE"))
-    parser.add_argument("--templates", action="store_true", help="more templates, not more samples of each prompt")
-    parser.add_argument("--server", action="store_true", help="with a Prefect server of its own beside it")
-    return parser.parse_args()
-
-
 def main() -> None:
-    asked = options()
+    asked = options(
+        __doc__,
+        prompts={"type": int, "nargs": 2, "default": [10_000, 100_000], "metavar": ("SMALL", "LARGE")},
+        templates={"action": "store_true", "help": "more templates, not more samples of each prompt"},
+        server={"action": "store_true", "help": "with a Prefect server of its own next to it"},
+    )
     small, large = asked.prompts
     shape = (large, 1) if asked.templates else (small, large // small)
     with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:

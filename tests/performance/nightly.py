@@ -6,12 +6,12 @@ The lake is generated: nights of a hundred thousand verdicts (`rig/nights.py`). 
 all builds, one by one; the floor is DuckDB's pass rate of each cell of one night, from the same files.
 """
 
-import argparse
 import shutil
 import tempfile
 import time
 from pathlib import Path
 
+from rig import options
 from rig.nights import CONCERNS, INPUTS, land_night
 from rig.table import at_most, table
 from rig.timing import seconds
@@ -73,10 +73,8 @@ def compare(first: Lake, year: Lake, nights: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nights", type=int, default=365)
-    parser.add_argument("--lake", type=Path, help="a directory to keep the lake in, or where it was kept")
-    asked = parser.parse_args()
+    kept = {"type": Path, "help": "a directory to keep the lake in, or where it was kept"}
+    asked = options(__doc__, nights=365, lake=kept)
     prepare()
     with tempfile.TemporaryDirectory() as folder:
         first = Lake.open(Path(folder) / "first")

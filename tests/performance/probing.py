@@ -9,7 +9,6 @@ The bound: each stage's requests in as many turns as it takes, nothing between t
 request to the last reply of each stage, with what is between them and the process from start to end.
 """
 
-import argparse
 import math
 import os
 import subprocess
@@ -21,6 +20,7 @@ from pathlib import Path
 from statistics import median
 
 import yaml
+from rig import options
 from rig.table import at_most, table
 from rig.timing import load
 
@@ -116,6 +116,4 @@ def _row(respondent: str, wall_s: float, expected: Sequence[tuple[str, int, floa
 
 
 if __name__ == "__main__":
-    options = argparse.ArgumentParser()
-    options.add_argument("--repeats", type=int, default=3)
-    main(options.parse_args().repeats)
+    main(options(__doc__, repeats=3).repeats)

@@ -7,11 +7,11 @@ its fastest transport, bare aiohttp (the floor), and one question after another.
 processes from start to findings, `--peers` other tools' as well, each installed in an environment of its own.
 """
 
-import argparse
 import subprocess
 from dataclasses import replace
 from statistics import median
 
+from rig import options
 from rig.loopback import Loopback, loopback
 from rig.phase import Figures, run_phase
 from rig.phases import CELLS
@@ -119,19 +119,16 @@ def _ratio(found: Measured, one: str, other: str, field: str) -> float:
     return float(median(getattr(mine, field) / getattr(theirs, field) for mine, theirs in turns))
 
 
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=1, help="medians of so many turns")
-    parser.add_argument("--at", type=int, nargs="*", default=[*SIZES], choices=[*SIZES], help="concurrency")
-    parser.add_argument("--cells", type=int, default=CELLS, help="grid cells of the prompting phase")
-    parser.add_argument("--whole", action="store_true", help="whole processes, start to findings")
-    parser.add_argument("--peers", action="store_true", help="other tools' whole processes as well")
-    parser.add_argument("--prompts", type=int, default=PROMPTS, help="of a whole process")
-    return parser.parse_args()
-
-
 def main() -> None:
-    asked = options()
+    asked = options(
+        __doc__,
+        repeats={"type": int, "default": 1, "help": "medians of so many turns"},
+        at={"type": int, "nargs": "*", "default": [*SIZES], "choices": [*SIZES], "help": "concurrency"},
+        cells={"type": int, "default": CELLS, "help": "grid cells of the prompting phase"},
+        whole={"action": "store_true", "help": "whole processes, start to findings"},
+        peers={"action": "store_true", "help": "other tools' whole processes as well"},
+        prompts={"type": int, "default": PROMPTS, "help": "of a whole process"},
+    )
     print(f"100 ms latency, medians of {asked.repeats}; load average at the start {load():.2f}")
     with loopback() as server:
         each_s = sequential(server)

@@ -7,11 +7,10 @@ input to the frame with the lines that fit. Of several times the least, of sever
 """
 
 import tempfile
-from argparse import ArgumentParser
 from pathlib import Path
 
-import rig  # noqa: F401 - finds `support`
 from reporting import FORMS, Shape, land
+from rig import options
 from rig.timing import load
 
 from biasgrid.tasks.report.html.run_pages import write_run_pages
@@ -76,12 +75,8 @@ def measure(index: Path) -> None:
 
 
 def main() -> None:
-    parser = ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replies", type=int, default=100_000)
-    parser.add_argument(
-        "--keep", type=Path, help="where lake and report stay; a report that is there is read again"
-    )
-    asked = parser.parse_args()
+    kept = {"type": Path, "help": "where lake and report stay; a report that is there is read again"}
+    asked = options(__doc__, replies=100_000, keep=kept)
     with tempfile.TemporaryDirectory() as folder:
         out = asked.keep or Path(folder)
         index = out / "report" / "index.html"

@@ -6,11 +6,11 @@ The first run asks a loopback endpoint; the measured ones are `biasgrid run --re
 the same data directory, and send nothing. The floor is a flow that does nothing, against the same server.
 """
 
-import argparse
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from rig import options
 from rig.endpoint import Behaviour
 from rig.loopback import loopback
 from rig.runs import Setting, flaws, watch
@@ -24,10 +24,7 @@ CONCURRENCY = 64
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prompts", type=int, default=2000)
-    parser.add_argument("--repeats", type=int, default=3)
-    asked = parser.parse_args()
+    asked = options(__doc__, prompts=2000, repeats=3)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch, ExitStack() as stack:
         folder = Path(scratch)
         server = stack.enter_context(loopback(Behaviour()))

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from rig import options
 from rig.endpoint import Behaviour
 from rig.loopback import Loopback, loopback
 from rig.runs import home_environment
@@ -286,17 +287,14 @@ def report(layout: Layout, nights: Sequence[Night], asked: argparse.Namespace) -
         print(at_most(f"{night.workers} workers: shards that waited for slots", night.waits, 0))
 
 
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--layout", nargs="+", choices=[*LAYOUTS], default=[*LAYOUTS])
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
-    parser.add_argument("--prompts", type=int, default=40_000, help="Of all models together.")
-    parser.add_argument("--latency", type=float, default=0.4, help="Seconds of each request.")
-    return parser.parse_args()
-
-
 def main() -> None:
-    asked = options()
+    asked = options(
+        __doc__,
+        layout={"nargs": "+", "choices": [*LAYOUTS], "default": [*LAYOUTS]},
+        workers={"type": int, "nargs": "+", "default": [1, 2, 4]},
+        prompts={"type": int, "default": 40_000, "help": "Of all models together."},
+        latency={"type": float, "default": 0.4, "help": "Seconds of each request."},
+    )
     for name in asked.layout:
         with site(LAYOUTS[name], asked.prompts, asked.latency) as made:
             nights = [night(made, workers, asked.prompts) for workers in asked.workers]

@@ -7,7 +7,6 @@ Delta Lake is measured if deltalake can be imported, for instance from a folder 
     pip install --target /tmp/delta deltalake && PYTHONPATH=/tmp/delta python tests/performance/table_formats.py
 """
 
-import argparse
 import hashlib
 import json
 import os
@@ -22,6 +21,7 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from rig import options
 from rig.table import table
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -144,10 +144,7 @@ def _runs(path: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--files", type=int, default=100)
-    given = parser.parse_args()
+    given = options(__doc__, rows=10_000_000, files=100)
     kinds: list[Any] = [ParquetWithManifest]
     try:
         import deltalake  # noqa: F401

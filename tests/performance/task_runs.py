@@ -7,11 +7,11 @@ cell; an endpoint takes a tenth of a second. Counted are task runs of the night 
 of Prefect's server and of its PostgreSQL over the whole night, and what its database grew by.
 """
 
-import argparse
 import json
 import subprocess
 from dataclasses import dataclass
 
+from rig import options
 from rig.processes import cpu_s
 from rig.table import at_most, table
 from sharding import LAYOUTS, Site, night, site
@@ -68,10 +68,7 @@ def count_task_runs(made: Site) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cells", type=int, default=20_000)
-    parser.add_argument("--workers", type=int, default=2)
-    asked = parser.parse_args()
+    asked = options(__doc__, cells=20_000, workers=2)
     with site(LAYOUTS["eight"], 8 * 28 * 8, LATENCY_S) as made:
         cells = ask_many_cells(made, asked.cells)
         before = Spent.by(made)

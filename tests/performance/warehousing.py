@@ -7,7 +7,6 @@ keeps them. The build is compared with the least that DuckDB and Polars take for
 the same files.
 """
 
-import argparse
 import asyncio
 import tempfile
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import duckdb
 import polars as pl
+from rig import options
 from rig.building import Built, build_alone
 from rig.nights import PER_CELL, land
 from rig.table import at_most, table
@@ -106,15 +106,12 @@ def judge_again(lake: Lake) -> None:
     print(at_most(f"seconds for {len(cells) * PER_CELL:,} replies", took, AGAIN_S))
 
 
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, nargs=2, default=[1_000_000, BOUNDED], metavar=("SMALL", "LARGE"))
-    parser.add_argument("--lake", type=Path, help="a directory to keep the lakes in, or where they were kept")
-    return parser.parse_args()
-
-
 def main() -> None:
-    asked = options()
+    asked = options(
+        __doc__,
+        cases={"type": int, "nargs": 2, "default": [1_000_000, BOUNDED], "metavar": ("SMALL", "LARGE")},
+        lake={"type": Path, "help": "a directory to keep the lakes in, or where they were kept"},
+    )
     with ExitStack() as stack:
         folder = asked.lake or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         lakes = {cases: Lake.open(folder / str(cases)) for cases in asked.cases}

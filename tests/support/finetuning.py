@@ -3,21 +3,21 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.interactions import Understanding
 from biasgrid.catalogs.schema.respondents import Leaning, Respondent, Tuning
 from biasgrid.tasks.connectors.simulated.server.app import RunningServer, build_app
 from biasgrid.warehouse.storage.lake import Lake
+from support.gateway import Before, Step, answers, loses_the_answer, no_one
 from support.paths import TUNING_CATALOG
 
 UNDERSTANDING = Understanding(
@@ -26,7 +26,6 @@ UNDERSTANDING = Understanding(
     question="{goal}\n{assignment}\nIs implicit bias present, and why?",
     answer={"present": "Implicit bias: present. {reason}", "absent": "Implicit bias: absent. {reason}"},
 )
-Step = Callable[[ASGIApp, Scope, Receive, Send], Any]
 
 
 @pytest.fixture(scope="session")
@@ -50,8 +49,8 @@ def workshop() -> Catalog:
 
 
 @dataclass
-class Gateway:
-    """Before the respondents: notes what passes, and does now and then what a test wants."""
+class Gateway(Before):
+    """Before the respondents."""
 
     app: ASGIApp
     url: str = ""
@@ -66,59 +65,20 @@ class Gateway:
     def count(self, method: str, path: str) -> int:
         return self.calls.count((method, path))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        request = Request(scope, receive)
-        body = await request.body()
-        path = request.url.path.removeprefix("/v1").removeprefix("/openai")
-        self.calls.append((request.method, path))
-        if (request.method, path) == ("POST", "/fine_tuning/jobs"):
+    def meet(self, request: Request, body: bytes) -> Step | None:
+        call = (request.method, request.url.path.removeprefix("/v1").removeprefix("/openai"))
+        self.calls.append(call)
+        if call == ("POST", "/fine_tuning/jobs"):
             self.created.append(json.loads(body))
-        step = self._step(request.method, path)
-
-        async def again() -> Message:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        await (step(self.app, scope, again, send) if step else self.app(scope, again, send))
-
-    def _step(self, method: str, path: str) -> Step | None:
-        waiting = self.steps.get((method, path))
+        waiting = self.steps.get(call)
         return waiting.popleft() if waiting else None
-
-
-def answers(status: int, **error: Any) -> Step:
-    """In place of what was asked for."""
-
-    async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        fields = {"message": "no", "type": "server_error", "code": None} | error
-        await JSONResponse({"error": fields}, status)(scope, receive, send)
-
-    return step
-
-
-def loses_the_answer() -> Step:
-    """Does what was asked for, and does not say so."""
-
-    async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        async def nowhere(message: Message) -> None:
-            return
-
-        await app(scope, receive, nowhere)
-        await answers(502)(app, scope, receive, send)
-
-    return step
 
 
 def never_answers() -> Step:
     """Does what was asked for, and stays silent until no client listens."""
 
     async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        async def nowhere(message: Message) -> None:
-            return
-
-        await app(scope, receive, nowhere)
+        await app(scope, receive, no_one)
         await asyncio.sleep(0.5)
         await answers(502)(app, scope, receive, send)
 

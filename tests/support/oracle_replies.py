@@ -10,6 +10,7 @@ from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.tasks.evaluate.evaluate import Reading, read_reply
 from biasgrid.tasks.evaluate.oracle_reading import read_replies
 from biasgrid.warehouse.schemas import CASES, RESPONSES
+from biasgrid.warehouse.storage.lake import Lake
 
 Rows = Callable[..., pl.DataFrame]
 Read = Callable[..., Reading]
@@ -53,6 +54,14 @@ def read(english: LanguageCatalog) -> Read:
         return read_reply(oracle, text, finish_reason, language)
 
     return read
+
+
+def land_cell(lake: Lake, cases: Rows, responses: Rows, texts: Iterable[str]) -> None:
+    """A cell of replies, each of a template of its own."""
+    came = [{"case_id": f"case-{n}", "cell_id": "cell", "text": text} for n, text in enumerate(texts)]
+    asked = [{"case_id": f"case-{n}", "template_id": f"t{n}", "instance_id": f"i{n}"} for n in range(len(came))]
+    lake.write("cases", "run", "cell", cases(*asked))
+    lake.write("responses", "run", "cell-1", responses(*came))
 
 
 def read_outcomes(

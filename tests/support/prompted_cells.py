@@ -28,6 +28,7 @@ class Model:
 
     reply_of: Callable[[Request], str | ConnectorError] = lambda request: "No"
     takes_s: float = 0.0
+    finish_reason: str = "stop"
     asked: list[Request] = field(default_factory=list)
 
     def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Connector:
@@ -39,7 +40,7 @@ class Model:
         text = self.reply_of(request)
         if isinstance(text, ConnectorError):
             raise text
-        return Reply(text, "stop", input_tokens=10, output_tokens=2, model_reported="as-reported")
+        return Reply(text, self.finish_reason, input_tokens=10, output_tokens=2, model_reported="as-reported")
 
     async def close(self) -> None:
         pass

@@ -159,3 +159,10 @@ class Naive:
 @pytest.fixture(scope="session")
 def naive() -> type[Naive]:
     return Naive
+
+
+def mcnemar(only_now: int, only_earlier: int) -> float:
+    """The exact two-sided p value, by its definition."""
+    discordant = only_now + only_earlier
+    tail = sum(math.comb(discordant, hits) for hits in range(min(only_now, only_earlier) + 1))
+    return min(1.0, 2 * tail / 2**discordant)

@@ -9,23 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from support.guides import blocks_of, install
 from support.http_server import address_of, listening
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "connectors.md"
-BLOCKS = re.findall(r"```(toml|python|yaml)\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+BLOCKS = blocks_of("connectors.md")
 RUN = "from biasgrid.flows.cli.process import run; run()"
 NAMES = ("pyproject.toml", "company_chat.py", "models.yaml")
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the guide's files, whose package is installed in `site` below it."""
-    folder = tmp_path_factory.mktemp("guide")
-    for name, (_, text) in zip(NAMES, BLOCKS, strict=True):
-        (folder / name).write_text(text, encoding="utf-8")
-    options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--target", str(folder / "site")]
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(folder)], check=True)
-    return folder
+    return install(tmp_path_factory.mktemp("guide"), NAMES, BLOCKS)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The operation of the guide to oracles works when it is installed as a distribution of its own."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,21 +8,15 @@ from pathlib import Path
 import pytest
 
 from biasgrid.warehouse.storage.lake import Lake
+from support.guides import blocks_of, install
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "oracles.md"
-BLOCKS = re.findall(r"```(toml|python|yaml)\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+BLOCKS = blocks_of("oracles.md")
 NAMES = ("pyproject.toml", "word_count.py", "words.yaml", "scenario.yaml")
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the guide's files, whose package is installed in `site` below it."""
-    folder = tmp_path_factory.mktemp("guide")
-    for name, (_, text) in zip(NAMES, BLOCKS, strict=True):
-        (folder / name).write_text(text, encoding="utf-8")
-    options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--target", str(folder / "site")]
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(folder)], check=True)
-    return folder
+    return install(tmp_path_factory.mktemp("guide"), NAMES, BLOCKS)
 
 
 def _biasgrid(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

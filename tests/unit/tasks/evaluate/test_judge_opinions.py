@@ -15,7 +15,7 @@ from prefect.states import Failed
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.models import Limits, Target
-from biasgrid.tasks.connectors.api import Connector, Reply, Request, ServerFault
+from biasgrid.tasks.connectors.api import ServerFault
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import PER_REQUEST, START, Backoff
 from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells
@@ -23,31 +23,13 @@ from biasgrid.tasks.evaluate.second_opinions import JudgeSession
 from biasgrid.tasks.evaluate.task import evaluate
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from biasgrid.warehouse.storage.lake import Lake
+from support.oracle_replies import land_cell
+from support.prompted_cells import Model
 
 Rows = Callable[..., pl.DataFrame]
 RETRIES = 50
 DOUBTED = 30
 PASSED = '{"verdict": "passed", "reason": "so it is"}'
-
-
-@dataclass
-class Judge:
-    """A user's own connector, as a judge."""
-
-    answers: bool = True
-    asked: list[Request] = field(default_factory=list)
-
-    def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Connector:
-        return self
-
-    async def ask(self, request: Request) -> Reply:
-        self.asked.append(request)
-        if not self.answers:
-            raise ServerFault("500")
-        return Reply(PASSED, "stop", input_tokens=10, output_tokens=2)
-
-    async def close(self) -> None:
-        pass
 
 
 @dataclass(frozen=True)
@@ -78,16 +60,13 @@ def target() -> Target:
 @pytest.fixture
 def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Noting:
     """A cell whose every reply failed its oracle, each in words of its own."""
-    asked = [{"case_id": f"case-{n}", "template_id": f"t{n}", "instance_id": f"i{n}"} for n in range(DOUBTED)]
-    came = [{"case_id": f"case-{n}", "cell_id": "cell", "text": f"Of course, {n}"} for n in range(DOUBTED)]
     lake = Noting(tmp_path)
-    lake.write("cases", "run", "cell", cases(*asked))
-    lake.write("responses", "run", "cell-1", responses(*came))
+    land_cell(lake, cases, responses, (f"Of course, {n}" for n in range(DOUBTED)))
     lake.busy.clear()
     return lake
 
 
-async def judge_replies(lake: Lake, catalog: Catalog, target: Target, judge: Judge, **given: Any) -> pl.DataFrame:
+async def judge_replies(lake: Lake, catalog: Catalog, target: Target, judge: Model, **given: Any) -> pl.DataFrame:
     backoff = Backoff(first_s=0.0001, longest_s=0.0002, outage_s=0.05)
     async with ModelPool(catalog, backoff=backoff, connect=judge) as model_pool:
         session = JudgeSession(target, model_pool, RETRIES, **given)
@@ -96,7 +75,7 @@ async def judge_replies(lake: Lake, catalog: Catalog, target: Target, judge: Jud
 
 
 async def test_a_judge_in_trouble_is_not_asked_for_ever(lake, catalog, target):
-    judge = Judge(answers=False)
+    judge = Model(lambda _: ServerFault("500"))
     rows = await judge_replies(lake, catalog, target, judge)
     assert rows.height == DOUBTED
     assert len(judge.asked) <= START + (1 + PER_REQUEST) * DOUBTED
@@ -104,7 +83,7 @@ async def test_a_judge_in_trouble_is_not_asked_for_ever(lake, catalog, target):
 
 async def test_judgements_are_read_and_written_off_the_event_loop(lake, catalog, target):
     own = threading.current_thread().name
-    judge = Judge()
+    judge = Model(lambda _: PASSED)
     async with ModelPool(catalog, connect=judge) as model_pool:
         evaluation = Evaluation("evaluation", catalog, JudgeSession(target, model_pool))
         await evaluate_cells(lake, "run", ["cell"], evaluation)
@@ -113,7 +92,7 @@ async def test_judgements_are_read_and_written_off_the_event_loop(lake, catalog,
 
 
 async def test_what_another_run_received_is_not_asked_again(lake, catalog, target):
-    first = await judge_replies(lake, catalog, target, Judge())
+    first = await judge_replies(lake, catalog, target, Model(lambda _: PASSED))
     half = first.sort("request_key").head(DOUBTED // 2)
     for path in lake.files("responses", "run", "judge-*"):
         path.unlink()
@@ -123,7 +102,7 @@ async def test_what_another_run_received_is_not_asked_again(lake, catalog, targe
         questions.append(asked)
         lake.write("responses", "run", "judge-cell-reused", half)
 
-    judge = Judge()
+    judge = Model(lambda _: PASSED)
     rows = await judge_replies(lake, catalog, target, judge, spare=spare)
     assert [set(asked["request_key"]) for asked in questions] == [set(first["request_key"])]
     assert {request.request_key for request in judge.asked} == set(first["request_key"]) - set(half["request_key"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -12,38 +11,25 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.models import Limits, Target
-from biasgrid.tasks.connectors.api import Connector, Reply, Request, ServerFault
+from biasgrid.tasks.connectors.api import ServerFault
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import Backoff
 from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells
 from biasgrid.tasks.evaluate.judge import JudgeSampling, current
 from biasgrid.tasks.evaluate.second_opinions import JudgeSession
 from biasgrid.warehouse.storage.lake import Lake
+from support.oracle_replies import land_cell
+from support.prompted_cells import Model
 
 Rows = Callable[..., pl.DataFrame]
 REPLIES = 200
 FAILED = 40
+VERDICT = '{"verdict": "failed", "reason": "so it is"}'
 
 
-@dataclass
-class Judge:
+def judge_of(verdict: str | None = VERDICT, finish_reason: str = "stop") -> Model:
     """Gives the same verdict on every reply, or nothing."""
-
-    verdict: str | None = '{"verdict": "failed", "reason": "so it is"}'
-    finish_reason: str = "stop"
-    asked: list[Request] = field(default_factory=list)
-
-    def __call__(self, target: Target, key: str | None, catalog: Catalog) -> Connector:
-        return self
-
-    async def ask(self, request: Request) -> Reply:
-        self.asked.append(request)
-        if self.verdict is None:
-            raise ServerFault("500")
-        return Reply(self.verdict, self.finish_reason, input_tokens=10, output_tokens=2)
-
-    async def close(self) -> None:
-        pass
+    return Model(lambda _: ServerFault("500") if verdict is None else verdict, finish_reason=finish_reason)
 
 
 @pytest.fixture(scope="module")
@@ -54,17 +40,14 @@ def catalog() -> Catalog:
 @pytest.fixture
 def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Lake:
     """A cell of two hundred replies, each of a template of its own: the oracle fails one in five."""
-    asked = [{"case_id": f"case-{n}", "template_id": f"t{n}", "instance_id": f"i{n}"} for n in range(REPLIES)]
     texts = [f"{'Yes' if n < FAILED else 'No'}, and that is reply {n}" for n in range(REPLIES)]
-    came = [{"case_id": f"case-{n}", "cell_id": "cell", "text": text} for n, text in enumerate(texts)]
     lake = Lake(tmp_path)
-    lake.write("cases", "run", "cell", cases(*asked))
-    lake.write("responses", "run", "cell-1", responses(*came))
+    land_cell(lake, cases, responses, texts)
     return lake
 
 
 async def run_judge(
-    lake: Lake, catalog: Catalog, judge: Judge, sampling: JudgeSampling, evaluation: str = "E1"
+    lake: Lake, catalog: Catalog, judge: Model, sampling: JudgeSampling, evaluation: str = "E1"
 ) -> None:
     target = Target(model="own/judge", provider="own", name="judge", connector="own", limits=Limits(concurrency=8))
     backoff = Backoff(first_s=0.0001, longest_s=0.0002, outage_s=0.05)
@@ -83,7 +66,7 @@ def about(lake: Lake, evaluation: str = "E1") -> pl.DataFrame:
 
 
 async def test_a_judge_receives_shares_of_what_passed_and_of_what_failed(lake, catalog):
-    judge = Judge()
+    judge = judge_of()
     await run_judge(lake, catalog, judge, JudgeSampling(passed=0.25, failed=0.5, seed=7))
     rows = about(lake)
     counts = dict(rows.group_by("stratum").len().iter_rows())
@@ -95,7 +78,7 @@ async def test_a_judge_receives_shares_of_what_passed_and_of_what_failed(lake, c
 
 
 async def test_by_default_it_receives_all_that_failed_and_a_tenth_of_what_passed(lake, catalog):
-    judge = Judge()
+    judge = judge_of()
     await run_judge(lake, catalog, judge, JudgeSampling(seed=7))
     shares = about(lake).group_by("stratum", "probability").len().rows_by_key("stratum", unique=True)
     assert shares["failed"] == (1.0, FAILED)
@@ -107,14 +90,14 @@ async def test_by_default_it_receives_all_that_failed_and_a_tenth_of_what_passed
 async def test_a_larger_share_holds_the_smaller_one_and_another_seed_draws_others(lake, catalog):
     drawn: dict[tuple[float, int], set[str]] = {}
     for number, (share, seed) in enumerate(((0.2, 7), (0.6, 7), (0.2, 8))):
-        await run_judge(lake, catalog, Judge(), JudgeSampling(share, 1.0, seed=seed), f"E{number}")
+        await run_judge(lake, catalog, judge_of(), JudgeSampling(share, 1.0, seed=seed), f"E{number}")
         drawn[share, seed] = set(about(lake, f"E{number}")["case_id"])
     assert drawn[0.2, 7] < drawn[0.6, 7]
     assert drawn[0.2, 7] != drawn[0.2, 8]
 
 
 async def test_the_judge_does_not_learn_the_oracles_verdict(lake, catalog):
-    judge = Judge()
+    judge = judge_of()
     await run_judge(lake, catalog, judge, JudgeSampling(passed=1.0))
     words = {
         text.content.replace(str(n), "#").replace("Yes, and", "X").replace("No, and", "X")
@@ -128,7 +111,7 @@ async def test_the_judge_does_not_learn_the_oracles_verdict(lake, catalog):
 
 
 async def test_its_word_on_what_passed_changes_no_outcome_and_is_kept(lake, catalog):
-    await run_judge(lake, catalog, Judge(), JudgeSampling(passed=1.0))
+    await run_judge(lake, catalog, judge_of(), JudgeSampling(passed=1.0))
     assert outcomes(lake) == {"passed": REPLIES - FAILED, "failed": FAILED}
     on_passes = about(lake).filter(pl.col("stratum") == "passed")
     assert set(on_passes["outcome"]) == {"failed"}
@@ -136,7 +119,7 @@ async def test_its_word_on_what_passed_changes_no_outcome_and_is_kept(lake, cata
 
 
 async def test_its_word_on_what_failed_is_kept_and_does_not_count_before_it_qualifies(lake, catalog):
-    judge = Judge(json.dumps({"verdict": "passed", "reason": "another wording"}))
+    judge = judge_of(json.dumps({"verdict": "passed", "reason": "another wording"}))
     await run_judge(lake, catalog, judge, JudgeSampling())
     assert outcomes(lake) == {"passed": REPLIES - FAILED, "failed": FAILED}
     assert set(about(lake)["outcome"]) == {"passed"}
@@ -153,7 +136,7 @@ async def test_its_word_on_what_failed_is_kept_and_does_not_count_before_it_qual
     ],
 )
 async def test_a_judge_without_a_verdict_is_an_outcome_of_its_own(lake, catalog, verdict, finish_reason, state):
-    await run_judge(lake, catalog, Judge(verdict, finish_reason), JudgeSampling(passed=0.2))
+    await run_judge(lake, catalog, judge_of(verdict, finish_reason), JudgeSampling(passed=0.2))
     rows = about(lake)
     assert set(rows["state"]) == {state}
     assert rows["outcome"].null_count() == rows.height > FAILED
@@ -162,7 +145,7 @@ async def test_a_judge_without_a_verdict_is_an_outcome_of_its_own(lake, catalog,
 
 
 async def test_judging_again_asks_nothing_twice(lake, catalog):
-    first, again, other = Judge(), Judge(), Judge()
+    first, again, other = judge_of(), judge_of(), judge_of()
     sampling = JudgeSampling(passed=0.3, seed=7)
     await run_judge(lake, catalog, first, sampling)
     before = about(lake).drop("assessed_at")

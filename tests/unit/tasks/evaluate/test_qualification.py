@@ -17,6 +17,7 @@ from biasgrid.tasks.evaluate.judge import JudgeSampling, current
 from biasgrid.tasks.evaluate.qualification import settle_judges
 from biasgrid.tasks.evaluate.second_opinions import JudgeSession
 from biasgrid.warehouse.storage.lake import Lake
+from support.oracle_replies import land_cell
 
 Rows = Callable[..., pl.DataFrame]
 REPLIES, FAILED = 60, 40
@@ -31,14 +32,11 @@ def catalog() -> Catalog:
 @pytest.fixture
 def lake(tmp_path: Path, cases: Rows, responses: Rows) -> Lake:
     """A cell of replies, each of a template of its own: the oracle fails two thirds, and rightly so."""
-    asked = [{"case_id": f"case-{n}", "template_id": f"t{n}", "instance_id": f"i{n}"} for n in range(REPLIES)]
     texts = [f"{'Yes' if n < FAILED else 'No'}, and that is reply {n}" for n in range(REPLIES)]
-    came = [{"case_id": f"case-{n}", "cell_id": "cell", "text": text} for n, text in enumerate(texts)]
     lake = Lake(tmp_path)
     cell = {"run_id": "run", "event_id": "1", "cell_id": "cell", "language": "en_us", "state": "planned"}
     lake.write("cells", "run", "planned-1", pl.DataFrame([cell]))
-    lake.write("cases", "run", "cell", cases(*asked))
-    lake.write("responses", "run", "cell-1", responses(*came))
+    land_cell(lake, cases, responses, texts)
     return lake
 
 

@@ -29,10 +29,10 @@ from biasgrid.tasks.prompt.batch.jobs import Progress, requests_waiting, unsettl
 from biasgrid.tasks.prompt.batch.model import BatchOptions, batch_cells
 from biasgrid.tasks.prompt.run_costs import outstanding_jobs, read_run_costs
 from biasgrid.warehouse.storage.lake import Lake
+from support.gateway import Before, Step, answers, loses_the_answer
 
 RUN = "01M00000000000000000000001"
 KEY = "sk-notakey7Qx2mZ84"
-Step = Callable[[ASGIApp, Scope, Receive, Send], Any]
 
 
 @dataclass
@@ -65,25 +65,11 @@ class Provider:
         return None
 
 
-class Gateway:
+class Gateway(Before):
     def __init__(self, app: ASGIApp) -> None:
         self.app, self.provider = app, Provider()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        request = Request(scope, receive)
-        body = await request.body()
-        self._note(request, body)
-        step = self.provider.step(request.method, request.url.path)
-
-        async def again() -> Message:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        await (step(self.app, scope, again, send) if step else self.app(scope, again, send))
-
-    def _note(self, request: Request, body: bytes) -> None:
+    def meet(self, request: Request, body: bytes) -> Step | None:
         self.provider.calls.append((request.method, request.url.path.removeprefix("/v1")))
         self.provider.keys.add(request.headers.get("authorization", ""))
         if request.url.path.endswith("/files") and request.method == "POST":
@@ -91,42 +77,25 @@ class Gateway:
             self.provider.inputs.append([json.loads(line) for line in lines])
         elif request.url.path.endswith("/batches") and request.method == "POST":
             self.provider.metadata.append(json.loads(body)["metadata"])
+        return self.provider.step(request.method, request.url.path)
 
 
-def answers(status: int, error: dict[str, Any] | None = None) -> Step:
-    """In place of what was asked for."""
+async def body_of(app: ASGIApp, scope: Scope, receive: Receive) -> bytes:
+    parts: list[bytes] = []
 
-    async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        reported = error or {"message": "no", "type": "server_error", "code": None}
-        await JSONResponse({"error": reported}, status)(scope, receive, send)
+    async def keep(message: Message) -> None:
+        parts.append(message.get("body", b""))
 
-    return step
-
-
-def loses_the_answer(status: int = 502) -> Step:
-    """Does what was asked for, and does not say so."""
-
-    async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        async def no_one(message: Message) -> None:
-            pass
-
-        await app(scope, receive, no_one)
-        await answers(status)(app, scope, receive, send)
-
-    return step
+    await app(scope, receive, keep)
+    return b"".join(parts)
 
 
 def changes(**fields: Any) -> Step:
     """The answer with other values in it."""
 
     async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        parts: list[bytes] = []
-
-        async def keep(message: Message) -> None:
-            parts.append(message.get("body", b""))
-
-        await app(scope, receive, keep)
-        await JSONResponse(json.loads(b"".join(parts)) | fields)(scope, receive, send)
+        answer = await body_of(app, scope, receive)
+        await JSONResponse(json.loads(answer) | fields)(scope, receive, send)
 
     return step
 
@@ -390,13 +359,7 @@ def garbles(chance: random.Random) -> Step:
     """The output with lines torn, doubled, shuffled, of no request, and with side fields of any kind."""
 
     async def step(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        parts: list[bytes] = []
-
-        async def keep(message: Message) -> None:
-            parts.append(message.get("body", b""))
-
-        await app(scope, receive, keep)
-        lines = [line for line in b"".join(parts).splitlines() if line]
+        lines = [line for line in (await body_of(app, scope, receive)).splitlines() if line]
         odd = [_with_odd_sides(json.loads(line), chance) for line in lines]
         torn = [line[: chance.randrange(len(line))] for line in lines]
         sent = [*odd, *torn, *odd[:3], b'{"custom_id": "nobody", "response": {"status_code": 200}}', b"\x00\xff["]
@@ -479,7 +442,7 @@ async def test_a_provider_that_stays_away_stops_the_model_and_the_next_pass_coll
 
 async def test_a_wrong_key_stops_the_model_and_nothing_is_submitted(provider, ask, lake, planned, target):
     cases = planned(model=target)
-    provider.then("POST", "/files", answers(401, {"message": f"Incorrect key: {KEY}", "code": "invalid_api_key"}))
+    provider.then("POST", "/files", answers(401, message=f"Incorrect key: {KEY}", code="invalid_api_key"))
     (tally,) = (await ask()).values()
     assert (tally.failed, tally.state) == (cases.height, "stopped")
     assert "GATEWAY_KEY" in str(tally.stopped)

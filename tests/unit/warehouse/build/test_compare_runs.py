@@ -1,7 +1,6 @@
 """Two runs, or two evaluations of one, in a warehouse of their own: what is tested, what moved."""
 
 from collections.abc import Iterable
-from math import comb
 from typing import Any
 
 import polars as pl
@@ -12,6 +11,7 @@ from biasgrid.warehouse.build.compare_runs import side_by_side
 from biasgrid.warehouse.build.run_scope import EARLIER, LATER, Side
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.lake import Lake
+from support.statistics_macros import mcnemar
 
 P, F = "passed", "failed"
 TEMPLATES = 12
@@ -33,12 +33,6 @@ def tables(
     )
     with side_by_side(lake, before, after, names) as warehouse:
         return [fetch_rows(warehouse, f"from comparison.{name} order by all").to_dicts() for name in names]
-
-
-def mcnemar(only_earlier: int, only_later: int) -> float:
-    changed = only_earlier + only_later
-    tail = sum(comb(changed, hits) for hits in range(min(only_earlier, only_later) + 1))
-    return min(1.0, 2 * tail / 2**changed)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """A run and the one before it: paired templates, a test, and one false-discovery rate for all of them."""
 
-from math import comb, sqrt
+from math import sqrt
 from statistics import mean, stdev
 from typing import Any
 
@@ -8,6 +8,7 @@ import pytest
 
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
+from support.statistics_macros import mcnemar
 
 P, F = "passed", "failed"
 
@@ -15,12 +16,6 @@ P, F = "passed", "failed"
 def compare_runs(lake: Lake) -> list[dict[str, Any]]:
     build(lake)
     return query(lake, "from marts.regressions order by run_id, requirement").to_dicts()
-
-
-def mcnemar(only_now: int, only_earlier: int) -> float:
-    discordant = only_now + only_earlier
-    tail = sum(comb(discordant, hits) for hits in range(min(only_now, only_earlier) + 1))
-    return min(1.0, 2 * tail / 2**discordant)
 
 
 def test_one_test_of_each_template_is_tested_exactly_on_the_templates_that_changed(
