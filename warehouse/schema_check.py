@@ -109,6 +109,13 @@ def polars_schema(table: str) -> pl.Schema:
     return frame.schema
 
 
+def in_form(table: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `table` in their order and types; those that `rows` lacks are null."""
+    types = polars_schema(table)
+    present = (pl.col(name) if name in rows.columns else pl.lit(None).alias(name) for name in types)
+    return rows.select(present).cast(types)
+
+
 def _refuse_unknown(table: str, schema: pa.Schema, columns: list[str]) -> None:
     unknown = [column for column in columns if column not in schema.names]
     if unknown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -201,30 +201,24 @@ def _in_case(slot: Slot, own: str) -> Slot:
 
 def _find_visible(text: str, words: Identities, allow: Collection[str]) -> Iterator[Visible]:
     """Words that state an identity, and first names of identities."""
-    shown = _visible_words(words)
+    shown = _pattern_of(tuple(word for own in words.visible.values() for word in own))
     for number, line in enumerate(text.splitlines(), start=1):
         bare = SLOT.sub(" ", OF_HANDLE.sub(" ", line))
         for match in shown.finditer(bare):
             if match[0].casefold() not in allow:
-                kind = next(kind for kind, own in words.visible.items() if match[0].casefold() in _fold_all(own))
+                kind = next(
+                    kind for kind, own in words.visible.items() if match[0].casefold() in map(str.casefold, own)
+                )
                 yield Visible(number, f"{MEANS.get(kind, 'shows an identity')}: `{match[0]}`")
         for name in re.findall(r"\b[^\W\d_]+\b", bare):
             if name in _first_names(words) and name.casefold() not in allow:
                 yield Visible(number, f"holds the name `{name}`")
 
 
-def _fold_all(words: Iterable[str]) -> list[str]:
-    return [word.casefold() for word in words]
-
-
 @lru_cache(maxsize=16)
 def _pattern_of(words: tuple[str, ...]) -> re.Pattern[str]:
     listed = "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or r"\b\B"
     return re.compile(rf"(?i)(?<!\w)(?:{listed})(?!\w)")
-
-
-def _visible_words(words: Identities) -> re.Pattern[str]:
-    return _pattern_of(tuple(word for own in words.visible.values() for word in own))
 
 
 def _first_names(words: Identities) -> frozenset[str]:

@@ -15,7 +15,7 @@ from biasgrid.catalogs.importers.result import (
     Imported,
     NotTheFormat,
     benchmark_item,
-    convert,
+    convert_templates,
     refuse,
     refuse_slots,
     slug,
@@ -57,13 +57,8 @@ def read_winobias(text: str, file: str, language: str) -> Imported:
         remedy = "name it as WinoBias does, such as `anti_stereotyped_type2.txt.test`"
         raise NotTheFormat(Problem("its name does not give the stereotype and the type", file, remedy))
     wording_in(QUESTION, language)
-    return convert(
-        file,
-        "templates",
-        [(number, (number, line)) for number, line in lines],
-        lambda part: _winobias(*part, people, named, language),
-        lambda template: template.id,
-    )
+    numbered = [(number, (number, line)) for number, line in lines]
+    return convert_templates(file, numbered, lambda part: _winobias(*part, people, named, language))
 
 
 def read_winogender(text: str, file: str, language: str) -> Imported:
@@ -71,7 +66,7 @@ def read_winogender(text: str, file: str, language: str) -> Imported:
     found = with_columns(read_table(text, file), COLUMNS, "WinoGender's all_sentences.tsv")
     wording_in(QUESTION, language)
     rows = ((row.line, row) for row in found.rows())
-    return convert(file, "templates", rows, lambda row: _winogender(row, language), lambda template: template.id)
+    return convert_templates(file, rows, lambda row: _winogender(row, language))
 
 
 def _winobias(line: int, text: str, people: Mapping[str, str], file: re.Match[str], language: str) -> Template:

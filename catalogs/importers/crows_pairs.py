@@ -7,7 +7,7 @@ from biasgrid.catalogs.importers.result import (
     Imported,
     NotTheFormat,
     benchmark_item,
-    convert,
+    convert_templates,
     refuse,
     refuse_empty,
     refuse_slots,
@@ -43,13 +43,7 @@ def read(text: str, file: str, language: str) -> Imported:
     found = with_columns(read_table(text, file), COLUMNS, "CrowS-Pairs")
     question = wording_in(QUESTION, language)
     numbered = [(row.line, (number, row)) for number, row in enumerate(found.rows())]
-    return convert(
-        file,
-        "templates",
-        numbered,
-        lambda pair: _template(pair[1], pair[0], question, language),
-        lambda template: template.id,
-    )
+    return convert_templates(file, numbered, lambda pair: _template(pair[1], pair[0], question, language))
 
 
 def wording_in(wordings: dict[str, str], language: str) -> str:

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from random import Random
 from typing import Final
@@ -13,7 +14,7 @@ from biasgrid.catalogs.importers.crows_pairs import wording_in
 from biasgrid.catalogs.importers.result import (
     Imported,
     benchmark_item,
-    convert,
+    convert_templates,
     refuse,
     refuse_slots,
     slug,
@@ -64,14 +65,8 @@ def read(text: str, file: str, language: str, variants: int = VARIANTS) -> Impor
     found = with_columns(read_table(text, file), COLUMNS, "a list of IAT stimuli")
     wording = wording_in(PROMPT, language)
     parts = ((dataset.line, dataset) for dataset in _datasets(found.rows()))
-    return convert(
-        file,
-        "templates",
-        parts,
-        lambda dataset: _template(dataset, wording, language, variants),
-        lambda template: template.id,
-        lambda dataset: dataset.rows,
-    )
+    make = partial(_template, wording=wording, language=language, variants=variants)
+    return convert_templates(file, parts, make, lambda dataset: dataset.rows)
 
 
 def _datasets(rows: Iterator[Row]) -> Iterator[_Dataset]:

@@ -31,7 +31,7 @@ def read(text: str, file: str, _language: str) -> Imported:
     for line, entry in entries:
         rows += 1
         try:
-            value = entry if isinstance(entry, Mapping) else _json(str(entry))
+            value = entry if isinstance(entry, Mapping) else json_or_none(str(entry))
             if not isinstance(value, Mapping):
                 raise refuse("is no JSON object", "write one JSON object a line")
             replies.append(_reply(value))
@@ -53,20 +53,20 @@ def _cells(text: str, file: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         what = f"has no column for {' and none for '.join(lacking)}"
         raise NotTheFormat(Problem(what, found.place, "name a table of prompts and replies"))
     for row in found.rows():
-        logs = {name: _json(row.cells[name]) for name in LOGS if row.cells.get(name, "").strip()}
+        logs = {name: json_or_none(row.cells[name]) for name in LOGS if row.cells.get(name, "").strip()}
         yield row.line, {**row.cells, **logs}
 
 
 def _lines(text: str, file: str) -> Iterator[tuple[int, Any]]:
     """Numbered JSON lines, or the entries of a JSON list numbered from 1."""
     if text.lstrip().startswith("["):
-        entries = _json(text)
+        entries = json_or_none(text)
         if not isinstance(entries, list):
             raise NotTheFormat(Problem("is not valid JSON", file, "write a list of objects, or one a line"))
         return iter(list(enumerate(entries, 1)))
     numbered = numbered_lines(text)
-    first = _json(numbered[0][1])
-    whole = _json(text) if first is None else None
+    first = json_or_none(numbered[0][1])
+    whole = json_or_none(text) if first is None else None
     if isinstance(whole, dict):
         return iter([(numbered[0][0], _one_entry(whole, file))])
     keys = {str(key).lower() for key in first} if isinstance(first, dict) else set()
@@ -86,7 +86,7 @@ def _one_entry(whole: dict[str, Any], file: str) -> dict[str, Any]:
     raise NotTheFormat(Problem(what, file, remedy))
 
 
-def _json(text: str) -> Any:
+def json_or_none(text: str) -> Any:
     try:
         return json.loads(text)
     except (json.JSONDecodeError, RecursionError):

@@ -90,6 +90,16 @@ def convert(
     return Imported(file, rows, refused=tuple(refused), lost=lost, **content)
 
 
+def convert_templates(
+    file: str,
+    parts: Iterable[tuple[int, Part]],
+    make: Callable[[Part], Template],
+    rows_of: Callable[[Part], int] = lambda _: 1,
+) -> Imported:
+    """As `convert`, into templates, which have ids."""
+    return convert(file, "templates", parts, make, lambda template: template.id, rows_of)
+
+
 def with_columns(found: Table, columns: Sequence[str], kind: str) -> Table:
     """The table if it has the columns; raises NotTheFormat otherwise."""
     missing = [column for column in columns if column not in found.header]

@@ -15,7 +15,7 @@ from biasgrid.catalogs.importers.result import (
     NotTheFormat,
     at,
     benchmark_item,
-    convert,
+    convert_templates,
     refuse,
     refuse_slots,
     slug,
@@ -50,13 +50,7 @@ def read(text: str, file: str, language: str) -> Imported:
     wording."""
     questions = {task: wording_in(wordings, language) for task, wordings in QUESTIONS.items()}
     parts = [(0, part) for part in _items(text, file)]  # the whole file is one line
-    return convert(
-        file,
-        "templates",
-        parts,
-        lambda part: _named_template(*part, questions[part[0]], language),
-        lambda template: template.id,
-    )
+    return convert_templates(file, parts, lambda part: _named_template(*part, questions[part[0]], language))
 
 
 def _items(text: str, file: str) -> Iterator[tuple[str, int, Any]]:

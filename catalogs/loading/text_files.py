@@ -47,11 +47,11 @@ def _uniform(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def refuse_large(paths: Iterable[Path], what: str, largest: int = LARGEST_LIBRARY) -> None:
-    """Raises UserError if files are larger together than `largest` megabytes."""
+def refuse_large(paths: Iterable[Path], what: str) -> None:
+    """Raises UserError if files are larger together than a library may be."""
     size = sum(path.stat().st_size for path in paths)
-    if size > largest * MEGABYTE:
-        holds = f"{what} holds {size / MEGABYTE:,.0f} MB, and at most {largest} MB are read"
+    if size > LARGEST_LIBRARY * MEGABYTE:
+        holds = f"{what} holds {size / MEGABYTE:,.0f} MB, and at most {LARGEST_LIBRARY} MB are read"
         raise UserError(Problem(holds, remedy="split it into several libraries, and run one after the other"))
 
 

@@ -99,7 +99,8 @@ def resolve_audit(
     if (SECTION, "models") in (given or {}):
         document = without_keys(document, SECTION, ("endpoint",))
     draft = Draft(text, document, read_catalog(scenes=False))
-    _check_models(draft)
+    if draft.section(SECTION):
+        draft.check_tested(SECTION, "a service")
     file = draft.validate(AuditFile)
     words = _check_groups(draft, file.audit)
     root = Path(source).absolute().parent if isinstance(source, Path) else Path.cwd()
@@ -111,15 +112,6 @@ def resolve_audit(
     resolved = _resolve(draft, file, root, documents)
     draft.stop_at_problems(inspect(resolved))
     return resolved
-
-
-def _check_models(draft: Draft) -> None:
-    own = draft.section(SECTION)
-    if own.get("models"):
-        draft.check_models(own["models"], SECTION, "models")
-    elif own and own.get("endpoint") is None:
-        remedy = "list one in `audit.models`, describe a service in `audit.endpoint`, or give `--model`"
-        draft.add("no model is named", remedy, SECTION, "models")
 
 
 def _check_groups(draft: Draft, audit: Auditing) -> Identities:

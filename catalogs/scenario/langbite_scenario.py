@@ -6,9 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.loading.documents import Document
 from biasgrid.catalogs.loading.pydantic_errors import Location
 from biasgrid.catalogs.schema.entries import Template
+from biasgrid.catalogs.schema.oracle import Rule
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 
 OWN_FORMATS = (".yaml", ".yml", ".jsonl")
 
@@ -82,6 +85,23 @@ def with_default(document: Document, templates: Iterable[Template]) -> tuple[Doc
         return document, ()
     value = document.value | {"scenario": settings | {"langbite": "strict"}}
     return replace(document, value=value), (STRICT,)
+
+
+def with_reading(catalog: Catalog, settings: ScenarioSettings) -> Catalog:
+    """The catalog with its templates in LangBiTe's words, or read by its rule, if the scenario asks for it."""
+    is_strict = settings.langbite == "strict"
+    reading: Rule = "both" if is_strict and settings.reading == "meaning" else settings.reading
+    if reading == "meaning":
+        return catalog
+    return replace(
+        catalog,
+        templates=tuple(
+            template.model_copy(
+                update={"oracle": template.oracle.model_copy(update={"reading": reading}), "is_strict": is_strict}
+            )
+            for template in catalog.templates
+        ),
+    )
 
 
 def _requirement(value: Any) -> Any:

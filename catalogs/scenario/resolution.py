@@ -1,16 +1,18 @@
 """Resolves user files: reads one, applies options, checks its names, and collects all errors."""
 
 import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest, position
-from biasgrid.catalogs.loading.catalog import Catalog, Reading
+from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog, Reading
 from biasgrid.catalogs.loading.documents import Document, Model, parse_document, read_document, validate
 from biasgrid.catalogs.loading.pydantic_errors import Location
+from biasgrid.catalogs.schema.base import LANGUAGE
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.requirements import ScenarioSettings
 
@@ -102,6 +104,23 @@ def without_keys(document: Document, section: str, keys: Collection[str]) -> Doc
     return replace(document, value=document.value | {section: kept})
 
 
+LANGUAGE_NAMES = {
+    "ar": "Arabic",
+    "de": "German",
+    "eu": "Basque",
+    "fr": "French",
+    "gl": "Galician",
+    "it": "Italian",
+    "ja": "Japanese",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "zh": "Chinese",
+}
+"""Of languages that are asked for first."""
+
+
 @dataclass
 class Draft:
     """A file while it is resolved, with the problems found so far."""
@@ -135,6 +154,17 @@ class Draft:
         for index, model in enumerate(models if isinstance(models, list | tuple) else ()):
             self.check_model(model, *location, index)
 
+    def check_tested(self, section: str, service: str) -> None:
+        """Adds the errors of models under test, and one where neither a model nor a `service` is described."""
+        own = self.section(section)
+        if own.get("models"):
+            self.check_models(own["models"], section, "models")
+        elif own.get("endpoint") is None:
+            remedy = (
+                f"list one in `{section}.models`, describe {service} in `{section}.endpoint`, or give `--model`"
+            )
+            self.add("no model is named", remedy, section, "models")
+
     def check(self, look_up: Callable[[str], object], name: Any, *location: str | int) -> None:
         """Adds the errors that a look-up raises for a name; values of other types are errors of the schema."""
         try:
@@ -150,6 +180,18 @@ class Draft:
             if name not in known:
                 self.add(what.format(f"`{name}`"), nearest(name, known), *location, index)
 
+    def check_languages(self, tags: Any, *at: str | int) -> None:
+        """Adds an error of each language that the catalog does not have; tags that are none are the schema's."""
+        known = self.catalog.languages
+        for index, tag in enumerate(tags if isinstance(tags, list) else ()):
+            if isinstance(tag, str) and re.match(LANGUAGE, tag) and tag not in {*known, *self.reading.unread}:
+                name = LANGUAGE_NAMES.get(tag.partition("_")[0], "")
+                close = [other for other in known if other.partition("_")[0] == tag.partition("_")[0]]
+                remedy = nearest(tag, close) or f"known: {', '.join(f'`{other}`' for other in known)}"
+                what = f"there is no {name} (`{tag}`)" if name else f"there is no `{tag}`"
+                own = f"or add languages/{tag}.yaml to a directory that {OVERLAY} names"
+                self.add(what, f"{remedy}; {own}", *at, index)
+
     def validate(self, kind: type[Model]) -> Model:
         """The validated file; raises UserError with its errors and those found before."""
         try:
@@ -162,6 +204,24 @@ class Draft:
         found = in_file_order([*self.problems, *further])
         if found:
             raise UserError(found)
+
+
+def at_their_lines(mistakes: Iterable[Problem], document: Document) -> Iterator[Problem]:
+    """The problems, with file and line of the requirement if it is known."""
+    asked = enumerate(document.value["requirements"])
+    places = {
+        f"requirement `{entry.get('name')}`": document.place("requirements", number)
+        for number, entry in asked
+        if isinstance(entry, dict)
+    }
+    return (_add_place(mistake, places) for mistake in mistakes)
+
+
+def _add_place(mistake: Problem, places: Mapping[str, str]) -> Problem:
+    if mistake.where in places:
+        return replace(mistake, what=f"{mistake.where}: {mistake.what}", where=places[mistake.where])
+    named = mistake.what.partition(":")[0] if not mistake.where else ""
+    return replace(mistake, where=places[named]) if named in places else mistake
 
 
 def in_file_order(problems: Iterable[Problem]) -> list[Problem]:

@@ -1,7 +1,6 @@
 """Resolves a scenario from a file, dict or JSON string and reports all errors at once."""
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -21,11 +20,10 @@ from biasgrid.catalogs.scenario.resolution import (
     Resolved,
     Source,
     apply_options,
+    at_their_lines,
     in_file_order,
     read_source,
 )
-from biasgrid.catalogs.schema.base import LANGUAGE
-from biasgrid.catalogs.schema.oracle import Rule
 from biasgrid.catalogs.schema.requirements import SEVERAL, Requirement, Scenario, ScenarioSettings
 
 LONGEST_SHOWN = 80
@@ -78,24 +76,6 @@ def insert_requirements(document: Document, reading: Reading) -> tuple[Document,
     }
     value = document.value | {"requirements": requirements}
     return replace(document, value=value, given={**document.given, **given}), []
-
-
-def at_their_lines(mistakes: Iterable[Problem], document: Document) -> Iterator[Problem]:
-    """The problems, with file and line of the requirement if it is known."""
-    asked = enumerate(document.value["requirements"])
-    places = {
-        f"requirement `{entry.get('name')}`": document.place("requirements", number)
-        for number, entry in asked
-        if isinstance(entry, dict)
-    }
-    return (_add_place(mistake, places) for mistake in mistakes)
-
-
-def _add_place(mistake: Problem, places: Mapping[str, str]) -> Problem:
-    if mistake.where in places:
-        return replace(mistake, what=f"{mistake.where}: {mistake.what}", where=places[mistake.where])
-    named = mistake.what.partition(":")[0] if not mistake.where else ""
-    return replace(mistake, where=places[named]) if named in places else mistake
 
 
 JUDGE = "BIASGRID_JUDGE"
@@ -286,11 +266,10 @@ def _as_given(document: Document, overrides: Overrides) -> Given:
         if "templates" in overrides:
             raise UserError(Problem("is another way to say `--templates`", "--limit", "leave one of the two out"))
         wanted |= {"templates": overrides["limit"], "sampling": "requirement"}
-    return {("scenario", name): (_option(name), value) for name, value in wanted.items()}
-
-
-def _option(setting: str) -> str:
-    return OPTIONS.get(setting, f"--{setting.replace('_', '-')}")
+    return {
+        ("scenario", name): (OPTIONS.get(name, f"--{name.replace('_', '-')}"), value)
+        for name, value in wanted.items()
+    }
 
 
 def _read_catalog(document: Document, overrides: Overrides) -> tuple[Reading, list[Problem]]:
@@ -355,42 +334,12 @@ def _check_names(draft: Draft) -> None:
             draft.check(draft.catalog.concern, concern, *at, "concerns", number)
         if not pooled:
             draft.check(draft.catalog.concern, entry.get("concern"), *at, "concern")
-        _check_languages(draft, entry.get("languages"), *at, "languages")
+        draft.check_languages(entry.get("languages"), *at, "languages")
         _check_communities(draft, entry, *at, "communities")
         name = str(entry.get("name", ""))
         if name in seen and at not in draft.document.given:
             draft.add(f"requirement `{name}` stands twice", "give each requirement its own name", *at, "name")
         seen.add(name)
-
-
-def _check_languages(draft: Draft, tags: Any, *at: str | int) -> None:
-    """Adds an error of each language that the catalog does not have; tags that are none are the schema's."""
-    known = draft.catalog.languages
-    for index, tag in enumerate(tags if isinstance(tags, list) else ()):
-        if isinstance(tag, str) and re.match(LANGUAGE, tag) and tag not in {*known, *draft.reading.unread}:
-            name = LANGUAGE_NAMES.get(tag.partition("_")[0], "")
-            close = [other for other in known if other.partition("_")[0] == tag.partition("_")[0]]
-            remedy = nearest(tag, close) or f"known: {', '.join(f'`{other}`' for other in known)}"
-            what = f"there is no {name} (`{tag}`)" if name else f"there is no `{tag}`"
-            own = f"or add languages/{tag}.yaml to a directory that {OVERLAY} names"
-            draft.add(what, f"{remedy}; {own}", *at, index)
-
-
-LANGUAGE_NAMES = {
-    "ar": "Arabic",
-    "de": "German",
-    "eu": "Basque",
-    "fr": "French",
-    "gl": "Galician",
-    "it": "Italian",
-    "ja": "Japanese",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ru": "Russian",
-    "zh": "Chinese",
-}
-"""Of languages that are asked for first."""
 
 
 def _check_communities(draft: Draft, entry: dict[str, Any], *at: str | int) -> None:
@@ -411,26 +360,9 @@ def _concern_ids(requirement: Requirement, catalog: Catalog) -> dict[str, Any]:
     return {"concern": catalog.concern(requirement.concern)}
 
 
-def _with_reading(catalog: Catalog, settings: ScenarioSettings) -> Catalog:
-    """The catalog with its templates in LangBiTe's words, or read by its rule, if the scenario asks for it."""
-    is_strict = settings.langbite == "strict"
-    reading: Rule = "both" if is_strict and settings.reading == "meaning" else settings.reading
-    if reading == "meaning":
-        return catalog
-    return replace(
-        catalog,
-        templates=tuple(
-            template.model_copy(
-                update={"oracle": template.oracle.model_copy(update={"reading": reading}), "is_strict": is_strict}
-            )
-            for template in catalog.templates
-        ),
-    )
-
-
 def _resolve(draft: Draft, scenario: Scenario, notices: tuple[str, ...]) -> ResolvedScenario:
     settings = scenario.scenario
-    catalog = _with_reading(draft.catalog, settings)
+    catalog = langbite_scenario.with_reading(draft.catalog, settings)
     targets = {target.model: target for target in map(catalog.target, settings.models)}
     judge = catalog.target(settings.judge) if settings.judge else None
     if judge and judge.model in targets and not settings.judge_may_be_subject:

@@ -161,12 +161,7 @@ def _read(source: Source, given: Given) -> tuple[Draft, TargetFile]:
     if ("target", "models") in given:  # given models also replace the file's own chatbot
         document = without_keys(document, "target", ("endpoint",))
     draft = Draft(text, document, read_catalog(scenes=False))
-    described = draft.section("target")
-    if described.get("models"):
-        draft.check_models(described["models"], "target", "models")
-    elif described.get("endpoint") is None:
-        remedy = "list one in `target.models`, describe a chatbot in `target.endpoint`, or give `--model`"
-        draft.add("no model is named", remedy, "target", "models")
+    draft.check_tested("target", "a chatbot")
     return draft, draft.validate(TargetFile)
 
 

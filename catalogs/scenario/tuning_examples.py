@@ -167,7 +167,7 @@ DEV = 0.2
 
 def dev_scenes(catalog: Catalog, seed: int) -> frozenset[str]:
     """Scenes kept to validate tuning and test understanding; they depend only on scene ids and the seed."""
-    tuned_on = [name for name in catalog.tuning if _has_scenes(catalog, name)]
+    tuned_on = [name for name in catalog.tuning if name in catalog.scenes and not catalog.scenes[name].held_out]
     return _choose_dev({scene for name in tuned_on for scene in catalog.tuning[name].scenes}, seed)
 
 
@@ -180,7 +180,3 @@ def dev_texts(catalog: Catalog, seed: int) -> frozenset[str]:
 def _choose_dev(names: Iterable[str], seed: int) -> frozenset[str]:
     ordered = sorted(names, key=lambda name: hashlib.sha256(f"dev/{seed}/{name}".encode()).digest())
     return frozenset(ordered[: round(DEV * len(ordered))])
-
-
-def _has_scenes(catalog: Catalog, name: str) -> bool:
-    return name in catalog.scenes and not catalog.scenes[name].held_out

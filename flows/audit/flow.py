@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from functools import partial
 
 import polars as pl
-from prefect.utilities.annotations import quote
 
 from biasgrid.catalogs.scenario.audit import ResolvedAudit
 from biasgrid.flows.audit.kind import AUDIT, AuditOptions
@@ -16,9 +15,11 @@ from biasgrid.flows.runs.cells import begin_cells, cells_stage
 from biasgrid.flows.runs.context import Grid, refuse_changed
 from biasgrid.flows.runs.driver import kind_flow, run_kind
 from biasgrid.tasks.audit.cases import plan_cases
-from biasgrid.tasks.audit.task import plan_audit
-from biasgrid.tasks.connectors.task import Label
-from biasgrid.tasks.evaluate.task import read_decisions
+from biasgrid.tasks.audit.land import land_cases
+from biasgrid.tasks.connectors.task import Label, plan
+from biasgrid.tasks.evaluate.cell import Evaluation
+from biasgrid.tasks.evaluate.evaluate import judge_decisions
+from biasgrid.tasks.evaluate.task import read_replies
 
 
 @kind_flow(AUDIT)
@@ -36,14 +37,14 @@ async def _decide(grid: Grid, resolved: ResolvedAudit) -> None:
     cells = await asyncio.to_thread(lambda: list(plan_cases(grid.run.run_id, resolved)))
     cases = {case for cell in cells for case in cell["case_id"]}
     refuse_changed(grid, cases, "a model, a document or an identity")
-    planned = await plan_audit(grid.lake, cast(Any, quote(cells)), Label("plan", tuple(grid.tags)))
+    planned = await plan(partial(land_cases, grid.lake, cells), Label("plan", tuple(grid.tags)))
     begin_cells(grid, planned, "decisions")
     await cells_stage(grid, planned, judge=False, reader=_read)
 
 
 async def _read(grid: Grid, group: Group) -> None:
-    label = group_label("read", group, grid.tags)
-    await read_decisions(grid.lake, grid.run.run_id, cell_ids_of(group), grid.evaluation_id, grid.catalog, label)
+    own, label = Evaluation(grid.evaluation_id, grid.catalog), group_label("read", group, grid.tags)
+    await read_replies(grid.lake, grid.run.run_id, cell_ids_of(group), own, judge_decisions, label)
 
 
 async def read_stored(grid: Grid, cells: pl.DataFrame) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from biasgrid.catalogs.choices import Reuse
 from biasgrid.catalogs.errors import Problem
 from biasgrid.flows.runs.kinds import RunKind, Source
-from biasgrid.flows.runs.options import RunOptions, option, replace_option, seed_option
+from biasgrid.flows.runs.options import RunOptions, option, replace_option, seed_option, source_option
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.audit import ResolvedAudit
@@ -31,13 +30,8 @@ file_option = partial(option, section="audit")
 class AuditOptions(RunOptions):
     """What may be given with an audit file."""
 
-    audit: str | dict[str, Any] | None = option(
-        None,
-        "",
-        "An audit file: which system decides about which documents.",
-        "the path of an audit file that the worker reads, or its content as JSON",
-        cli=Path | None,
-        show_default=False,
+    audit: str | dict[str, Any] | None = source_option(
+        "An audit file: which system decides about which documents.", "an audit file"
     )
     models: list[str] | None = file_option(
         None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from biasgrid.catalogs.scenario.audit import ResolvedAudit
-from biasgrid.catalogs.scenario.audit_documents import AuditDocument
 from biasgrid.tasks.audit.prompts import list_prompts
 from biasgrid.tasks.report.model import Row, Section, Table, headings, numbers
 
@@ -22,12 +21,8 @@ def preview_sections(resolved: ResolvedAudit, *, every: bool = False) -> Iterato
     table = Table((*headings("text", "slot"), *numbers("times")), rows)
     yield Section(f"Replaced in {len(resolved.documents):,} documents", table if rows else None, lines)
     for document in resolved.documents if every else resolved.documents[:1]:
-        yield _document(document)
+        yield Section(f"{document.id}, with slots", lines=document.masked.text.splitlines())
     yield from _prompts(resolved)
-
-
-def _document(document: AuditDocument) -> Section:
-    return Section(f"{document.id}, with slots", lines=document.masked.text.splitlines())
 
 
 def _prompts(resolved: ResolvedAudit) -> Iterator[Section]:

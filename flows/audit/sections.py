@@ -13,7 +13,7 @@ from biasgrid.flows.forecast.view import binding_caps, describe_model, duration,
 from biasgrid.flows.interaction.formatting import p_value
 from biasgrid.flows.terminal.markdown import as_page, cell, plain, text_table
 from biasgrid.flows.terminal.tables import show_sections
-from biasgrid.tasks.report.figures import share
+from biasgrid.tasks.report.figures import format_points, share
 from biasgrid.tasks.report.model import (
     Cell,
     Row,
@@ -128,13 +128,8 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def points(value: float | None) -> str:
-    """A difference with its sign: `−4.2`; what rounds to none is `+0.0`."""
-    return "–" if value is None else f"{round(value, 1) or 0.0:+.1f}".replace("-", "−")
-
-
 def interval(row: dict[str, Any]) -> str:
-    return "–" if row["low"] is None else f"{points(row['low'])} to {points(row['high'])}"
+    return "–" if row["low"] is None else f"{format_points(row['low'])} to {format_points(row['high'])}"
 
 
 def _sentences(rows: Iterable[dict[str, Any]]) -> Iterator[Text]:
@@ -185,7 +180,7 @@ def _ratio(row: dict[str, Any]) -> Row:
 
 def _difference_cells(row: dict[str, Any]) -> tuple[Text, ...]:
     """A difference with its interval and its adjusted p."""
-    return points(row["difference"]), interval(row), p_value(row["q_value"])
+    return format_points(row["difference"]), interval(row), p_value(row["q_value"])
 
 
 def _orders(found: AuditOutcome) -> Table:
@@ -270,7 +265,7 @@ def records(found: AuditOutcome) -> list[dict[str, Any]]:
             "signal": row["signal"],
             "measure": row["measure"],
             "finding": row["finding"],
-            "difference": points(row["difference"]),
+            "difference": format_points(row["difference"]),
             "95% interval": interval(row),
             "q": p_value(row["q_value"]),
         }

@@ -63,18 +63,14 @@ def trend_page(rows: Sequence[dict[str, Any]], title: str) -> str:
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
-    rates = row["rates"]
+    rates, change = row["rates"], row["changes"][-1]
     return (
         row["model"],
         row["requirement"],
         picture(row),
         f"{share(rates[-2])} → {share(rates[-1])}",
-        _strong(row["changes"][-1]),
+        Markup(f"**{change}**") if change in {"worse", "better"} else "",
     )
-
-
-def _strong(change: str) -> str:
-    return Markup(f"**{change}**") if change in {"worse", "better"} else ""
 
 
 def picture(row: dict[str, Any]) -> Markup:

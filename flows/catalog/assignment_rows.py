@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from biasgrid.catalogs.errors import Problem, UserError, place
 from biasgrid.catalogs.importers.interactions import GENDER, GENDERS, ITEM_MARK, PERSON, SEPARATOR
+from biasgrid.catalogs.importers.responses import json_or_none
 from biasgrid.catalogs.importers.result import NotTheFormat, refuse, shorten
 from biasgrid.catalogs.loading.tables import numbered_lines, read_table
 from biasgrid.catalogs.schema.scenes import Character, People, Scene
@@ -77,16 +78,9 @@ def _rows(text: str, file: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _lines(text: str, file: str) -> Iterator[tuple[str, Any]]:
     if text.lstrip().startswith("["):
-        entries = enumerate(_parse(text) or (), 1)
+        entries = enumerate(json_or_none(text) or (), 1)
         return ((f"{file} ({number})", entry) for number, entry in entries)
-    return ((place(file, number), _parse(line)) for number, line in numbered_lines(text))
-
-
-def _parse(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        return None
+    return ((place(file, number), json_or_none(line)) for number, line in numbered_lines(text))
 
 
 def _parse_entry(where: str, entry: Any) -> Recorded:

@@ -69,7 +69,7 @@ def import_files(
         _write(path, content)
     if force and out / f"{name}.refused.csv" not in contents:  # of an earlier import
         (out / f"{name}.refused.csv").unlink(missing_ok=True)
-    return Import(tuple(read), {_relative_name(path, out): path for path in contents})
+    return Import(tuple(read), {path.relative_to(out).as_posix(): path for path in contents})
 
 
 def _check_language(language: str) -> None:
@@ -233,10 +233,6 @@ def _write(path: Path, content: Content) -> None:
     except OSError as error:
         what = f"cannot be written: {error.strerror or error}"
         raise UserError(Problem(what, str(path), "name a directory that you may write to")) from error
-
-
-def _relative_name(path: Path, out: Path) -> str:
-    return path.relative_to(out).as_posix()
 
 
 SHOWN = 20

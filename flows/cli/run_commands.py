@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
@@ -185,7 +186,7 @@ def plan(given: PlanOptions) -> None:
         _refuse_for_targets({f"--{name}": getattr(given, name) for name in scenarios_alone})
     own = given.pick(*({"models", "seed"} if kinds != [BENCHMARK] else PLANNED))
     lake = earlier_lake(given.data)
-    resolved = _all_or_mistakes([_plan_kind(kind, path, kind.options(**own)) for kind in kinds])
+    resolved = _all_or_mistakes([partial(kind.unsent, path, kind.options(**own)) for kind in kinds])
     for kind, one in zip(kinds, resolved, strict=True):
         if kind == BENCHMARK:
             for notice in one.notices:
@@ -208,10 +209,6 @@ def planned_kinds(path: Path) -> list[AnyKind]:
     taking = [kind for kind in kinds_of_file(keys) if kind != BENCHMARK]
     asked = [kind for kind in taking if kind.name in keys]
     return asked or taking[:1] or [BENCHMARK]
-
-
-def _plan_kind(kind: AnyKind, path: Path, given: RunOptions) -> Callable[[], Any]:
-    return lambda: kind.unsent(path, given)
 
 
 def _refuse_for_targets(given: Mapping[str, object]) -> None:

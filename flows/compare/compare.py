@@ -75,10 +75,7 @@ def show(asked: Asked, kind: Format = "table", part: str | None = None, data: st
     UserError as biasgrid.tasks.aggregate.compare does, and for a table that there is not."""
     if part is not None and kind != "csv":
         raise UserError(Problem(f"`--table {part}` has no meaning", "--table", "add --format csv"))
-    asked.refuse_misuse()
-    lake = existing_lake(data)
-    found = asked.compare(lake)
-    warn_of_unfinished(lake, {one.run.run_id: one.run for one in (found.earlier, found.later)}.values())
+    lake, found = _compare(asked, data)
     if kind == "csv":
         write_data(as_csv(_part(found, part)))
     elif kind == "json":
@@ -89,15 +86,20 @@ def show(asked: Asked, kind: Format = "table", part: str | None = None, data: st
         show_sections([Section(lines=head(found)), *sections(found), *_next_step(found, asked, lake)])
 
 
+def _compare(asked: Asked, data: str | Path | None) -> tuple[Lake, Comparison]:
+    asked.refuse_misuse()
+    lake = existing_lake(data)
+    found = asked.compare(lake)
+    warn_of_unfinished(lake, {one.run.run_id: one.run for one in (found.earlier, found.later)}.values())
+    return lake, found
+
+
 def write_page(asked: Asked, out: Path | None = None, data: str | Path | None = None) -> Path:
     """The page of a comparison, in `reports/compare-A-B` by default. Raises UserError as `show` does, and for what
     has no page."""
     from biasgrid.flows.compare.page import write_comparison_pages
 
-    asked.refuse_misuse()
-    lake = existing_lake(data)
-    found = asked.compare(lake)
-    warn_of_unfinished(lake, {one.run.run_id: one.run for one in (found.earlier, found.later)}.values())
+    lake, found = _compare(asked, data)
     folder = out or Path("reports") / "-".join(["compare", *_short_names(lake, found)])
     return renew(folder, lambda root: write_comparison_pages(lake, found, root))[0]
 

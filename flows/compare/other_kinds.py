@@ -18,14 +18,13 @@ from biasgrid.flows.compare.rows import (
     difference,
     ends,
     format_changes,
-    format_points,
     from_to,
     points,
     section,
 )
 from biasgrid.flows.interaction.formatting import p_value
 from biasgrid.tasks.aggregate.compare import Comparison
-from biasgrid.tasks.report.figures import format_score, share
+from biasgrid.tasks.report.figures import format_points, format_score, share
 from biasgrid.tasks.report.model import Row, Section
 
 
@@ -80,10 +79,6 @@ def _over_all(row: Record) -> Iterator[str]:
 def _comparison(row: Record) -> str:
     design = "" if row["design"] == "solo" else row["design"]
     return " · ".join(part for part in (row["identity_group"], row["signal"], design) if part)
-
-
-def _points_or_none(value: float | None) -> str:
-    return "–" if value is None else format_points(value)
 
 
 COMPARED: Final[Mapping[str, Compared]] = {
@@ -153,7 +148,7 @@ COMPARED: Final[Mapping[str, Compared]] = {
         f"worse: further from 0. Test: clustered by document and identity; {DECIDED} "
         "finding: as of each whole run.",
         "finding",
-        show=_points_or_none,
+        show=format_points,
         moved=format_points,
     ),
 }

@@ -9,6 +9,7 @@ from typing import Any, Final
 from biasgrid.flows.interaction.formatting import p_value
 from biasgrid.flows.runs.kinds import find_kind
 from biasgrid.tasks.aggregate.compare import Comparison
+from biasgrid.tasks.report.figures import format_points
 from biasgrid.tasks.report.model import Cell, Heading, Row, Section, Table, Text, headings, mark, numbers
 from biasgrid.tasks.report.verdicts import word_of
 
@@ -100,10 +101,6 @@ def difference(
 def points(value: float) -> str:
     """A difference of shares in percentage points."""
     return format_points(100 * value)
-
-
-def format_points(value: float) -> str:
-    return f"{round(value, 1) or 0.0:+.1f}".replace("-", "−")
 
 
 def from_to(row: Record, name: str, whom: str = "") -> str:

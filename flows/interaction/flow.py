@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 import polars as pl
@@ -17,13 +18,14 @@ from biasgrid.flows.runs.cell_groups import group_label
 from biasgrid.flows.runs.cells import begin_cells, run_leased
 from biasgrid.flows.runs.context import Grid, progress_listener, refuse_changed
 from biasgrid.flows.runs.driver import kind_flow, run_kind
-from biasgrid.tasks.connectors.task import Label
+from biasgrid.tasks.connectors.task import Label, plan
 from biasgrid.tasks.connectors.workers import request_slots
-from biasgrid.tasks.evaluate.task import read_assignments
+from biasgrid.tasks.evaluate.cell import Evaluation
+from biasgrid.tasks.evaluate.task import read_replies
 from biasgrid.tasks.interaction.converse import Played
 from biasgrid.tasks.interaction.plan import plan_by_cell
 from biasgrid.tasks.interaction.play import Play
-from biasgrid.tasks.interaction.task import PlayCell, plan_plays, play_scenes
+from biasgrid.tasks.interaction.task import PlayCell, land_plays, play_scenes
 
 Cell = dict[str, Any]
 
@@ -43,8 +45,8 @@ async def _play(grid: Grid, resolved: ResolvedInteraction) -> None:
     lake, run = grid.lake, grid.run
     by_cell = list(plan_by_cell(run.run_id, resolved))
     refuse_changed(grid, {play.id for plays in by_cell for play in plays}, "a model, a scene or a wording")
-    stages = cast(Any, quote([play for plays in by_cell for play in plays]))
-    cells = await plan_plays(lake, stages, Label("plan", tuple(grid.tags)))
+    land = partial(land_plays, lake, [play for plays in by_cell for play in plays])
+    cells = await plan(land, Label("plan", tuple(grid.tags)))
     rows = begin_cells(grid, cells, "plays")
     _report_planned(run.run_id, by_cell)
     at_once = {name: request_slots(targets[0]) for name, targets in resolved.players.items()}
@@ -83,5 +85,7 @@ async def read_cells(grid: Grid, cells: pl.DataFrame) -> None:
 
 
 async def _read(grid: Grid, cell: Cell) -> None:
-    label = group_label("read", [cell], grid.tags)
-    await read_assignments(grid.lake, grid.run.run_id, cell["cell_id"], grid.evaluation_id, grid.catalog, label)
+    from biasgrid.tasks.evaluate.assignment_verdicts import assignment_verdicts  # the readers of free text
+
+    own, label = Evaluation(grid.evaluation_id, grid.catalog), group_label("read", [cell], grid.tags)
+    await read_replies(grid.lake, grid.run.run_id, [cell["cell_id"]], own, assignment_verdicts, label)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from biasgrid.catalogs.choices import Mitigation, Setting
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.flows.runs.kinds import RunKind
-from biasgrid.flows.runs.options import RunOptions, number_or_names, option, seed_option
+from biasgrid.flows.runs.options import RunOptions, number_or_names, option, seed_option, source_option
 
 if TYPE_CHECKING:
     from biasgrid.catalogs.scenario.interaction import ResolvedInteraction
@@ -44,13 +43,8 @@ file_option = partial(option, section="interaction")
 class InteractionOptions(RunOptions):
     """What may be given with an interaction file."""
 
-    interaction: str | dict[str, Any] | None = option(
-        None,
-        "",
-        "An interaction file: who talks what over.",
-        "the path of an interaction file that the worker reads, or its content as JSON",
-        cli=Path | None,
-        show_default=False,
+    interaction: str | dict[str, Any] | None = source_option(
+        "An interaction file: who talks what over.", "an interaction file"
     )
     models: list[str] | None = file_option(
         None,

@@ -20,7 +20,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 import filelock
 import orjson
@@ -28,6 +28,7 @@ from pydantic import Field, TypeAdapter
 from ulid import ULID
 
 from biasgrid.catalogs.errors import Problem, UserError
+from biasgrid.tasks.report.evidence.manifest import pieces
 from biasgrid.warehouse.schemas import TABLES
 from biasgrid.warehouse.storage.atomic_file import replace_atomically
 from biasgrid.warehouse.storage.errors import storing
@@ -42,7 +43,6 @@ STORED = ("journal", "lake", "tuned")
 SIGNED = "manifests"
 """Folder of the lake that is listed first: what it names has then landed."""
 PASSES = 10
-PIECE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,17 +186,12 @@ def _copy(lake: Lake, folder: Path, path: Path, stat: Stat, earlier: Mapping[str
         return known
     try:
         with path.open("rb") as content:
-            digest = _store(folder, _pieces(content))
+            digest = _store(folder, pieces(content))
     except FileNotFoundError:
         raise _Moved from None
     if _stat(path) != stat:
         raise _Moved
     return Copied(name, stat[0], digest, stat[1])
-
-
-def _pieces(content: BinaryIO) -> Iterator[bytes]:
-    while piece := content.read(PIECE):
-        yield piece
 
 
 def _place(folder: Path, digest: str) -> Path:
@@ -363,7 +358,7 @@ def _take(folder: Path, staging: Path, file: Copied) -> bool:
         return False
     with replace_atomically(place) as partial:
         with stored.open("rb") as content, partial.open("wb") as copy:
-            for piece in _pieces(content):
+            for piece in pieces(content):
                 digest.update(piece)
                 copy.write(piece)
         if file.written_ns:  # the next backup then copies only what is new

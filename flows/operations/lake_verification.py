@@ -17,9 +17,9 @@ from biasgrid.warehouse.schemas import TABLES
 from biasgrid.warehouse.storage.compaction import drop_signed, sign_run
 from biasgrid.warehouse.storage.errors import LakeDamaged
 from biasgrid.warehouse.storage.journal import cell_of, find_damaged_lines, recover
-from biasgrid.warehouse.storage.lake import Lake, visible_files
+from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.manifest import FILE, MANIFESTS, Manifest, key_of
-from biasgrid.warehouse.storage.pack_file import is_pack, list_parts
+from biasgrid.warehouse.storage.pack_file import is_pack, list_parts, visible_files
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
 from biasgrid.warehouse.storage.tombstones import FOLDER
 from biasgrid.warehouse.storage.verification import check_file, find_damage, known_contents

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlsplit
 
 from biasgrid.catalogs.errors import Problem, UserError
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Provider, Target, endpoint_target
 from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.operations.prefect_server import use_temporary_server
+from biasgrid.tasks.connectors.client.error_mapping import without_query
 from biasgrid.tasks.connectors.keys import missing_keys
 
 State = Literal["ok", "note", "broken"]
@@ -53,7 +53,7 @@ def _check_endpoint(name: str, catalog: Catalog, use_blocks: bool) -> Check:
         what, remedy = ("; ".join(words) for words in zip(*((m.what, m.remedy) for m in missing), strict=True))
         return Check(part, "note", what, f"{remedy}, if you test this chatbot")
     held = ", ".join(dict.fromkeys(f"`{variable}`" for variable, _ in endpoint.variables()))
-    address = without_credentials(endpoint.url)
+    address = without_query(endpoint.url)
     return Check(part, "ok", f"{address}, with {held}" if held else f"{address}, which needs no key")
 
 
@@ -79,7 +79,7 @@ def prefect_server() -> Check:
         return _own_server(allowed=settings.server.ephemeral.enabled)
     from prefect.client.orchestration import get_client
 
-    shown = without_credentials(address)
+    shown = without_query(address)
     client = get_client(httpx_settings={"timeout": PATIENCE_S}, sync_client=True)
     failure = client.api_healthcheck()
     if failure is None:
@@ -94,12 +94,6 @@ def _own_server(*, allowed: bool) -> Check:
         return Check("Prefect", "ok", "ephemeral: each run starts a server of its own")
     remedy = "set PREFECT_API_URL to a server (prefect server start), or PREFECT_SERVER_ALLOW_EPHEMERAL_MODE=true"
     return Check("Prefect", "broken", "Prefect's settings name no server and allow no temporary one", remedy)
-
-
-def without_credentials(address: str) -> str:
-    """Address without user, password, query and fragment."""
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 @contextmanager

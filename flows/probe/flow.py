@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import polars as pl
@@ -33,12 +33,14 @@ from biasgrid.flows.runs.lease_pools import LeaseLedger
 from biasgrid.flows.runs.leases import Slots
 from biasgrid.flows.terminal.markdown import plain, table
 from biasgrid.tasks.connectors.concurrency import run_concurrently
-from biasgrid.tasks.connectors.task import Label, artifact_key
+from biasgrid.tasks.connectors.task import Label, artifact_key, plan
 from biasgrid.tasks.evaluate.task import ReadyCells, read_trials
+from biasgrid.tasks.probe.cases import Asked, land_cases
 from biasgrid.tasks.probe.loader import Loaded
+from biasgrid.tasks.probe.prompts import Prompt
 from biasgrid.tasks.probe.request import Earlier
 from biasgrid.tasks.probe.stereotype import Stereotype
-from biasgrid.tasks.probe.task import Load, load, plan
+from biasgrid.tasks.probe.task import Load, load
 from biasgrid.tasks.prompt.reuse import earliest_arrival
 
 
@@ -93,20 +95,20 @@ def pairs_page(found: Sequence[Loaded], target: str) -> str:
     """Markdown with accepted pairs and rejected proposals with reasons; model output is escaped."""
     asked = [_pair_row(one) for each in found for one in each.stereotypes]
     refused = [(each.language, excerpt(one.text, 300), one.reason) for each in found for one in each.refused]
-    parts = [f"# {plain(target)}", *_notices(found), table(ASKED, asked)]
+    notices = [plain(each.notice) for each in found if each.notice]
+    parts = [f"# {plain(target)}", *notices, table(ASKED, asked)]
     if refused:
         parts += ["## Proposed and not asked about", table(("language", "proposal", "why not"), refused)]
     return "\n\n".join(parts)
-
-
-def _notices(found: Iterable[Loaded]) -> list[str]:
-    return [plain(each.notice) for each in found if each.notice]
 
 
 def _pair_row(one: Stereotype) -> tuple[str, ...]:
     sides = (one.favoured, one.stigmatised)
     shown = (text for side in sides for text in (side.words.plural, side.attribute))
     return (one.language, one.pair, one.axis, *shown, one.why or "the catalog's, drawn by the seed")
+
+
+Stages = Sequence[tuple[Sequence[Asked], Sequence[Prompt]]]
 
 
 @kind_flow(PROBE)
@@ -138,10 +140,14 @@ async def _follow(grid: Grid, resolved: ResolvedProbe, stereotypes: Sequence[Ste
         await _stage(grid, stages, "plan · explicit")
 
 
-async def _stage(grid: Grid, stages: Any, name: str) -> None:
+async def _stage(grid: Grid, stages: Stages, name: str) -> None:
     """Plan, prompt, and read each cell as soon as it is complete."""
     lake, run = grid.lake, grid.run
-    cells = await plan(lake, run.run_id, quote(stages), Label(name, tuple(grid.tags)))
+
+    def land() -> pl.DataFrame:
+        return pl.concat(land_cases(lake, run.run_id, prompts, asked) for asked, prompts in stages)
+
+    cells = await plan(land, Label(name, tuple(grid.tags)))
     begin_cells(grid, cells, "cases")
     await prompt_and_read(grid, cells)
 

@@ -16,10 +16,11 @@ from biasgrid.flows.runs.cell_groups import group_label
 from biasgrid.flows.runs.cells import begin_cells, run_leased
 from biasgrid.flows.runs.context import Grid, progress_listener, refuse_changed
 from biasgrid.flows.runs.driver import kind_flow, run_kind
-from biasgrid.tasks.connectors.task import Label
+from biasgrid.tasks.connectors.task import Label, plan
 from biasgrid.tasks.connectors.workers import request_slots
+from biasgrid.tasks.redteam.land import land_sessions
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript
-from biasgrid.tasks.redteam.task import AttackCell, attack, plan_sessions
+from biasgrid.tasks.redteam.task import AttackCell, attack
 
 
 @kind_flow(RED_TEAM)
@@ -41,8 +42,11 @@ async def _play(grid: Grid, resolved: ResolvedAttack) -> None:
         {session.id for _, sessions in by_cell for session in sessions},
         "a model, an attack or the description of the target",
     )
-    stages = quote([(parties.target, sessions) for parties, sessions in by_cell])
-    cells = await plan_sessions(lake, stages, Label("plan", tuple(grid.tags)))
+
+    def land() -> pl.DataFrame:
+        return pl.concat(land_sessions(lake, sessions, parties.target) for parties, sessions in by_cell)
+
+    cells = await plan(land, Label("plan", tuple(grid.tags)))
     rows = begin_cells(grid, cells, "sessions")
     if watcher := progress_listener.get():
         watcher.on_plan(run.run_id, dict(cells.group_by("model").agg(pl.col("planned").sum()).iter_rows()))

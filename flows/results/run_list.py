@@ -22,7 +22,6 @@ from biasgrid.warehouse.storage.runs import Run, all_runs, short_ids
 from biasgrid.warehouse.storage.tombstones import find_tombstones
 
 WIDE: Final = 1000
-CUT: Final = (1, 2)
 UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 VERDICTS_OF_MODELS: Final = """
     with states as (

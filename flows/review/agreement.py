@@ -43,8 +43,7 @@ SILENT = ("skipped", "refused", "unreadable", "failed")
 def show_agreement(lake: Lake, run_id: str) -> None:
     """One block per pair of assessors, over all replies of the run that both were shown."""
     rows = query(lake, PAIRS, [run_id]).to_dicts()
-    titles = (f"{_who(row, 'assessor')}, measured by {_who(row, 'reference')}" for row in rows)
-    blocks = [block(title, _lines(row)) for title, row in zip(titles, rows, strict=True)]
+    blocks = [block(f"{_who(row, 'assessor')}, measured by {_who(row, 'reference')}", _lines(row)) for row in rows]
     _show_blocks(blocks, run_id, "by concern, language and model", "judge_agreement")
 
 
@@ -112,8 +111,7 @@ def show_attack_agreement(lake: Lake, run_id: str) -> None:
     """One block for each reviewer, and of several one for all of them, over the replies that they were shown."""
     together, *each = query(lake, JUDGED, [run_id]).to_dicts() or [{}]
     rows = [together, *each] if len(each) > 1 else each
-    titles = (f"the judge {row['judge']}, measured by {_whom(row)}" for row in rows)
-    blocks = [block(title, _attack_lines(row)) for title, row in zip(titles, rows, strict=True)]
+    blocks = [block(f"the judge {row['judge']}, measured by {_whom(row)}", _attack_lines(row)) for row in rows]
     _show_blocks(blocks, run_id, "by strategy", "attack_judge_agreement")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -41,11 +41,8 @@ def group_label(verb: str, group: Group, tags: Sequence[str] = ()) -> Label:
     """Label in the Prefect UI, of what the cells have in common: `prompt · gpt-4o · sexism · es_es · 12 cells`."""
     model = group[0]["model"]
     count = [f"{len(group):,} cells"] if len(group) > 1 else []
-    name = " · ".join((verb, str(model).partition("/")[2], *_in_common(group), *count))
+    common = (group[0][key] for key in NAMED if len({cell[key] for cell in group}) == 1)
+    name = " · ".join((verb, str(model).partition("/")[2], *common, *count))
     own = dict.fromkeys(tag for cell in group for tag in (cell["concern"], cell["language"]))
     asked = dict.fromkeys(f"requirement:{cell['requirement']}" for cell in group)
     return Label(name, (*tags, model, *own, *asked))
-
-
-def _in_common(group: Group) -> Iterator[str]:
-    return (group[0][key] for key in NAMED if len({cell[key] for cell in group}) == 1)

@@ -301,17 +301,18 @@ def names_in_one(given: str | None) -> list[str] | None:
     return None if given is None else [name.strip() for name in given.split(",")]
 
 
+def source_option(help: str, called: str) -> Any:  # noqa: A002 - as typer calls it
+    """The option that names a run's file, which is `called` so."""
+    doc = f"the path of {called} that the worker reads, or its content as JSON"
+    return option(None, "", help, doc, cli=Path | None, show_default=False)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TargetOptions(RunOptions):
     """What may be given with a target file."""
 
-    target: str | dict[str, Any] | None = option(
-        None,
-        "",
-        "A target file: a model or a chatbot, and what is asked of it.",
-        "the path of a target file that the worker reads, or its content as JSON",
-        cli=Path | None,
-        show_default=False,
+    target: str | dict[str, Any] | None = source_option(
+        "A target file: a model or a chatbot, and what is asked of it.", "a target file"
     )
     models: list[str] | None = option(
         None, "--model", "`provider/model`; may be repeated. Replaces the target's.", section="target"

@@ -7,7 +7,6 @@ from pkgutil import resolve_name
 from typing import Any
 
 from prefect import flow
-from prefect.runtime import flow_run
 from ulid import ULID
 
 from biasgrid.flows.operations.environment import secret_blocks
@@ -19,11 +18,7 @@ from biasgrid.warehouse.expectations.process import start_inspector
 from biasgrid.warehouse.storage.runs import find_run, planned_cells, refuse_other_kinds
 
 
-def _name() -> str:
-    return f"read again · {flow_run.parameters['run_id']}"
-
-
-@flow(name="read again", flow_run_name=_name, persist_result=False)
+@flow(name="read again", flow_run_name="read again · {run_id}", persist_result=False)
 @report_user_errors
 async def read_again(run_id: str, data: str | None = None, expectations: bool = False) -> Any:
     """Read the stored replies of a probe or an interaction again; no model is asked.

@@ -84,8 +84,8 @@ def _reached_cap(run: Run) -> str:
     return next((name for name in CAPS if settings.get(name) is not None), CAPS[0])
 
 
-def warn_of_unfinished(lake: Lake, runs: Iterable[Run], *, err: bool = True) -> None:
-    """Prints `describe_unfinished` of each."""
+def warn_of_unfinished(lake: Lake, runs: Iterable[Run]) -> None:
+    """Prints `describe_unfinished` of each on stderr."""
     for run in runs:
         if notice := describe_unfinished(lake, run):
-            typer.echo(notice, err=err)
+            typer.echo(notice, err=True)

@@ -23,6 +23,7 @@ from biasgrid.flows.operations.environment import secret_blocks
 from biasgrid.flows.runs.driver import emit_alarm, run_resource
 from biasgrid.flows.scheduled.causes import BETTER, SEVERITIES, Cause, new_causes
 from biasgrid.flows.terminal.markdown import cell
+from biasgrid.tasks.connectors.keys import secret_name
 from biasgrid.tasks.connectors.task import artifact_key
 
 EVENT = "biasgrid.night."
@@ -82,14 +83,12 @@ def decide_alarm(
     about[BETTER] = [record["about"] for record in over]
     lines[BETTER] = [f"{record['about']} (since {record['since']})" for record in over]
     severity = next(one for one in SEVERITIES if about[one])
-    subject = f"biasgrid {TITLES.get(severity, severity)}: {night.scenario}: {_few(about[severity])}"
+    first, *rest = about[severity]
+    more = f" and {len(rest)} more" if rest else ""
+    subject = f"biasgrid {TITLES.get(severity, severity)}: {night.scenario}: {first}{more}"
     known_before = {cause.key for cause in found} - {cause.key for cause in new}
     still = [f"{lasting[key]['about']} since {lasting[key]['since']}" for key in lasting if key in known_before]
     return Alarm(severity, subject, _body(night, lines, still)), after
-
-
-def _few(texts: Sequence[str]) -> str:
-    return texts[0] + (f" and {len(texts) - 1} more" if len(texts) > 1 else "")
 
 
 def _body(night: Night, lines: Mapping[str, Sequence[str]], still: Sequence[str]) -> str:
@@ -149,15 +148,11 @@ async def ping_well() -> None:
     """Calls the dead man's switch, if there is one. A failure is logged, without the address."""
     secrets = secret_blocks()
     try:
-        address = os.environ.get(PING) or await asyncio.to_thread(lambda: secrets and secrets(_block_name(PING)))
+        address = os.environ.get(PING) or await asyncio.to_thread(lambda: secrets and secrets(secret_name(PING)))
         if address:
             await asyncio.to_thread(_get, address)
     except (UserError, OSError, ValueError) as error:
         get_run_logger().warning("the dead man's switch in %s was not reached: %s", PING, type(error).__name__)
-
-
-def _block_name(variable: str) -> str:
-    return variable.lower().replace("_", "-")
 
 
 def _get(address: str) -> None:

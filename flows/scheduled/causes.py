@@ -110,7 +110,8 @@ def causes_over(
     """Records of `known` that this night shows to be over: a rate is back, a finding is met, a model answers.
 
     `changes`: rows of `EarlierRuns.changes`; `complete`: (requirement, model) with enough replies."""
-    lasting, by_key = {cause.key for cause in found}, {_worse_key(row): row for row in changes}
+    lasting = {cause.key for cause in found}
+    by_key = {key_of(WORSE, row["requirement"], row["model"]): row for row in changes}
     judged, models = {key_of("not met", *pair) for pair in complete}, {model for _, model in complete}
     over = []
     for key, record in known.items():
@@ -124,7 +125,3 @@ def causes_over(
         ):
             over.append(dict(record))
     return over
-
-
-def _worse_key(change: Mapping[str, Any]) -> str:
-    return key_of(WORSE, change["requirement"], change["model"])

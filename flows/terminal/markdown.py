@@ -32,17 +32,14 @@ def cell(text: object) -> str:
 def block(lines: Iterable[str], language: str = "sh") -> str:
     """Lines to be copied."""
     words = [readable(line).replace("\n", " ") for line in lines]
-    fence = "`" * max(3, longest_of_ticks("\n".join(words)) + 1)
+    longest = max((len(ticks) for word in words for ticks in re.findall("`+", word)), default=0)
+    fence = "`" * max(3, longest + 1)
     return "\n".join((f"{fence}{language}", *words, fence))
 
 
 def image(svg: str, words: str) -> Markup:
     """A picture that needs no server; `words` is its alternative text."""
     return Markup(f"![{plain(words)}](data:image/svg+xml;base64,{b64encode(svg.encode()).decode()})")
-
-
-def longest_of_ticks(text: str) -> int:
-    return max(map(len, re.findall("`+", text)), default=0)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:

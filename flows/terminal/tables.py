@@ -30,9 +30,9 @@ KEY_WIDTH: Final = 12
 """To which names are broken before columns are moved below."""
 
 
-def show_sections(sections: Iterable[Section], out: Console | None = None) -> None:
+def show_sections(sections: Iterable[Section]) -> None:
     """Each section after a blank line: title, table, lines that the terminal wraps, and notes wrapped by words."""
-    out = out or console()
+    out = console()
     for number, section in enumerate(sections):
         if number:
             out.print()

@@ -145,7 +145,7 @@ def compare(lake: Lake, earlier: str, later: str, pairs: Sequence[str] = ()) -> 
     sides = _sides(lake, before, after, models, only=bool(pairs))
     found = _read(lake, sides, _tables(before.run, after.run))
     if before.run.run_id == after.run.run_id:
-        found = _without_tests(found)
+        found = {name: rows.drop(_of_tests(name), strict=False) for name, rows in found.items()}
     return _comparison((before, after), models, left_out, found)
 
 
@@ -206,18 +206,12 @@ def _refuse_different(earlier: Run, later: Run) -> None:
 def _refuse_the_same(before: Chosen, after: Chosen) -> None:
     if (before.run.run_id, before.evaluation_id) != (after.run.run_id, after.evaluation_id):
         return
-    known = before.evaluations
-    remedy = (
-        f"name another one after an @: {list_evaluations(known)}"
-        if len(known) > 1
-        else f"name another run{_again(before.run)}"
-    )
+    known, judge = before.evaluations, f", or judge this one again: `biasgrid evaluate {before.run.run_id}`"
+    remedy = f"name another run{'' if before.run.kind == RED_TEAM else judge}"
+    if len(known) > 1:
+        remedy = f"name another one after an @: {list_evaluations(known)}"
     what = f"both are run `{before.run.run_id}` by its evaluation `{before.evaluation_id}`"
     raise UserError(Problem(what, remedy=remedy))
-
-
-def _again(run: Run) -> str:
-    return "" if run.kind == RED_TEAM else f", or judge this one again: `biasgrid evaluate {run.run_id}`"
 
 
 def _pair_models(
@@ -285,10 +279,6 @@ def _as_circumstances(found: Mapping[str, pl.DataFrame]) -> list[pl.DataFrame]:
 
 
 SIDES = ("earlier", "later")
-
-
-def _without_tests(found: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    return {name: rows.drop(_of_tests(name), strict=False) for name, rows in found.items()}
 
 
 def _of_tests(table: str) -> list[str]:

@@ -15,8 +15,6 @@ from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.audit.prompts import Prompt, decision_oracle, list_prompts
 from biasgrid.tasks.connectors.rows import fingerprint, request_key, request_text, sent_parameters
 from biasgrid.warehouse.hashing import content_hash
-from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import CELL, count_planned
 
 READING: Final = "audit"
 """Oracle type of cases whose replies are decisions."""
@@ -118,11 +116,3 @@ def plan_cases(run_id: str, resolved: ResolvedAudit) -> Iterator[pl.DataFrame]:
         for prompt in prompts:
             cells.setdefault((prompt.design, prompt.signal, prompt.group), []).extend(asked.cases(prompt))
         yield from (pl.DataFrame(rows, infer_schema_length=None) for rows in cells.values())
-
-
-def land_cases(lake: Lake, cells: list[pl.DataFrame]) -> pl.DataFrame:
-    """Writes one file of cases per cell, idempotently; returns the cells as CELL_KEYS and `planned`."""
-    for cell in cells:
-        lake.write("cases", cell["run_id"][0], cell["cell_id"][0], cell)
-    empty = pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "planned": pl.Int64})
-    return pl.concat([count_planned(cell) for cell in cells]) if cells else empty

@@ -1,14 +1,17 @@
-"""Names, tags and retry options of all Prefect tasks."""
+"""Names, tags and retry options of all Prefect tasks, and the one that plans a run."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
+import polars as pl
+from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.context import TaskRunContext
@@ -72,6 +75,14 @@ RETRIED_TASK: Final[dict[str, Any]] = {
     "retry_condition_fn": is_retryable,
 }
 """The same options, with retries for failures that may pass."""
+
+
+@task(name="plan", **UNCACHED_TASK)
+async def plan(land: Callable[[], pl.DataFrame], label: Label) -> pl.DataFrame:
+    """Lands the cases of a run by `land`; returns the cells. Never cached, as they are the run's own record."""
+    label.attach()
+    return await asyncio.to_thread(land)
+
 
 SILENT_STATES = ("Completed", "Cached", STOPPED)
 

@@ -16,7 +16,8 @@ from biasgrid.tasks.evaluate.evaluate import cut_text, join_texts, split
 from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Scene, read_assignment
 from biasgrid.tasks.evaluate.readers.presence import read_presence
 from biasgrid.tasks.evaluate.readers.reply_text import excerpt
-from biasgrid.tasks.evaluate.verdicts import in_table_form, verdict_types, with_ids
+from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
+from biasgrid.warehouse.schema_check import polars_schema
 
 UNDERSTANDING: Final = "understanding"
 ASSIGNMENT: Final = "assignment"
@@ -60,7 +61,7 @@ def assignment_verdicts(
             place = (reply["session"], reply["turn"], reply["speaker"])
             if place in rows:
                 rows[place] = questions[place].row(reply)
-    types = verdict_types()
+    types = polars_schema("verdicts")
     read = pl.DataFrame([*rows.values()], schema={name: types[name] for name in _COLUMNS})
     kind = {"assessor_kind": pl.lit("oracle"), "assessor": pl.col("level")}
     return with_ids(in_table_form(read.with_columns(**kind)), evaluation_id, judged_at)

@@ -19,7 +19,7 @@ from biasgrid.tasks.evaluate.meaning.text import excerpt, whole
 from biasgrid.tasks.evaluate.oracle_reading import nothing_read, read_replies
 from biasgrid.tasks.evaluate.oracles.langbite_rule import FIRST_ALONE, read_next_to
 from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, READING, VALUE, prepare, read_column
-from biasgrid.tasks.evaluate.verdicts import in_table_form, template_verdicts, with_ids
+from biasgrid.tasks.evaluate.verdicts import BY_ORACLE, in_table_form, template_verdicts, with_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def judge_cases(
 
     prompt = pl.col("messages").list.last().struct.field("content").alias("prompt")
     judged = read_cases(cases, responses, read).with_columns(_of_first_instance())
-    instances = with_ids(_instances(judged), evaluation_id, judged_at)
+    instances = with_ids(in_table_form(judged.with_columns(**BY_ORACLE)), evaluation_id, judged_at)
     templates = with_ids(template_verdicts(instances, cases), evaluation_id, judged_at)
     return pl.concat([instances, templates])
 
@@ -194,13 +194,6 @@ def _read_in_parts(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalo
     return pl.concat(read).sort("row").drop("row")
 
 
-def _instances(judged: pl.DataFrame) -> pl.DataFrame:
-    rows = judged.with_columns(
-        level=pl.lit("instance"), assessor_kind=pl.lit("oracle"), assessor=pl.col("operation")
-    )
-    return in_table_form(rows)
-
-
 def judge_decisions(
     cases: pl.DataFrame,
     responses: pl.DataFrame | Sequence[pl.LazyFrame],
@@ -219,9 +212,7 @@ def judge_decisions(
     rows = read_cases(cases, responses, read)
     selects = pl.col("outcome").replace_strict({"passed": 1, "failed": 0}, default=None, return_dtype=pl.Int8)
     decided = rows.with_columns(
-        level=pl.lit("instance"),
-        assessor_kind=pl.lit("oracle"),
-        assessor=pl.col("operation"),
+        **BY_ORACLE,
         parsed_value=pl.coalesce(selects.cast(VALUE), "parsed_value"),
         parsed_text=pl.when(selects == 1).then(pl.lit("selected")).when(selects == 0).then(pl.lit("not selected")),
         outcome=pl.when(selects.is_null()).then("outcome"),

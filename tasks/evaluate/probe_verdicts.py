@@ -22,7 +22,7 @@ from biasgrid.tasks.evaluate.evaluate import read_cases
 from biasgrid.tasks.evaluate.oracles.outcomes import READING
 from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, count_pairs, read_pairing
 from biasgrid.tasks.evaluate.readers.ratings import Score, read_agreement, read_scores
-from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
+from biasgrid.tasks.evaluate.verdicts import BY_ORACLE, in_table_form, with_ids
 
 LEAST_READ = Fraction(1, 2)
 """Smallest share of the people that must be read, at least one of each group among them."""
@@ -54,8 +54,7 @@ def judge_trials(
         return pl.concat(read).sort("row").drop("row")
 
     rows = read_cases(cases, responses, read)
-    kind = {"level": pl.lit("instance"), "assessor_kind": pl.lit("oracle"), "assessor": pl.col("operation")}
-    return with_ids(in_table_form(rows.with_columns(**kind)), evaluation_id, judged_at)
+    return with_ids(in_table_form(rows.with_columns(**BY_ORACLE)), evaluation_id, judged_at)
 
 
 def _read_test(rows: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:

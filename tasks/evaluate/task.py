@@ -10,7 +10,7 @@ from prefect import task
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.tasks.connectors.task import RETRIED_TASK, Label
-from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells, land_readings
+from biasgrid.tasks.evaluate.cell import Evaluation, Judge, evaluate_cells, land_readings
 from biasgrid.warehouse.storage.lake import Lake
 
 
@@ -80,35 +80,14 @@ async def read_trials(
 
 
 @task(name="read", **RETRIED_TASK)
-async def read_assignments(
-    lake: Lake,
-    run_id: str,
-    cell_id: str,
-    evaluation_id: str,
-    catalog: Catalog,
-    label: Label = Label("read"),  # noqa: B008 - frozen
-) -> int:
-    """Stores which task each reply of an interaction's cell assigns to whom, and returns the number of
-    verdicts."""
-    from biasgrid.tasks.evaluate.assignment_verdicts import assignment_verdicts
-
-    label.attach()
-    evaluation = Evaluation(evaluation_id, catalog)
-    return await asyncio.to_thread(land_readings, lake, run_id, [cell_id], evaluation, assignment_verdicts)
-
-
-@task(name="read", **RETRIED_TASK)
-async def read_decisions(
+async def read_replies(
     lake: Lake,
     run_id: str,
     cell_ids: Sequence[str],
-    evaluation_id: str,
-    catalog: Catalog,
+    evaluation: Evaluation,
+    judge: Judge,
     label: Label = Label("read"),  # noqa: B008 - frozen
 ) -> int:
-    """Stores what each reply of these cells decides, and returns the number of verdicts."""
+    """Stores the verdicts of `judge` on the replies of cells, and returns their number."""
     label.attach()
-    from biasgrid.tasks.evaluate.evaluate import judge_decisions
-
-    evaluation = Evaluation(evaluation_id, catalog)
-    return await asyncio.to_thread(land_readings, lake, run_id, cell_ids, evaluation, judge_decisions)
+    return await asyncio.to_thread(land_readings, lake, run_id, cell_ids, evaluation, judge)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from functools import cache
+from functools import partial
 from typing import Final
 
 import polars as pl
 
 from biasgrid.warehouse.hashing import hash_texts
-from biasgrid.warehouse.schemas import VERDICTS
+from biasgrid.warehouse.schema_check import in_form, polars_schema
 
 _UNIT: Final = ("evaluation_id", "level", "cell_id", "template_id", "sample", "case_id", "assessor")
 
@@ -19,19 +19,13 @@ def verdict_file(evaluation_id: str, cell_id: str) -> str:
     return f"{evaluation_id}-{cell_id}"
 
 
-@cache
-def verdict_types() -> pl.Schema:
-    """Polars' names and types for the columns of VERDICTS."""
-    frame = pl.from_arrow(VERDICTS.empty_table())
-    assert isinstance(frame, pl.DataFrame)  # noqa: S101 - narrows the type; a table is always a frame
-    return frame.schema
-
-
-def in_table_form(rows: pl.DataFrame) -> pl.DataFrame:
-    """The columns of VERDICTS in their order and types; those that `rows` lacks are null."""
-    types = verdict_types()
-    present = (pl.col(name) if name in rows.columns else pl.lit(None).alias(name) for name in types)
-    return rows.select(present).cast(types)
+in_table_form = partial(in_form, "verdicts")
+BY_ORACLE: Final = {
+    "level": pl.lit("instance"),
+    "assessor_kind": pl.lit("oracle"),
+    "assessor": pl.col("operation"),
+}
+"""Columns of an oracle's verdicts on replies."""
 
 
 def with_ids(rows: pl.DataFrame, evaluation_id: str, judged_at: datetime) -> pl.DataFrame:
@@ -39,14 +33,11 @@ def with_ids(rows: pl.DataFrame, evaluation_id: str, judged_at: datetime) -> pl.
     assessor."""
     stamped = rows.with_columns(
         evaluation_id=pl.lit(evaluation_id, dtype=pl.String),
-        judged_at=pl.lit(judged_at).cast(verdict_types()["judged_at"]),
+        judged_at=pl.lit(judged_at).cast(polars_schema("verdicts")["judged_at"]),
     )
-    unit = stamped.select(pl.concat_str((*_unit(), _distinct_assessor()), separator="\x1f"))
-    return stamped.with_columns(verdict_id=hash_texts(unit.to_series())).select(*verdict_types())
-
-
-def _unit() -> list[pl.Expr]:
-    return [pl.col(name).cast(pl.String).fill_null("") for name in _UNIT[:-1]]
+    parts = (pl.col(name).cast(pl.String).fill_null("") for name in _UNIT[:-1])
+    unit = stamped.select(pl.concat_str((*parts, _distinct_assessor()), separator="\x1f"))
+    return stamped.with_columns(verdict_id=hash_texts(unit.to_series())).select(*polars_schema("verdicts"))
 
 
 def _distinct_assessor() -> pl.Expr:
@@ -102,12 +93,9 @@ def _rank(outcome: pl.Expr) -> pl.Expr:
 
 
 def _reason() -> pl.Expr:
-    counted = pl.format("{} of {} instances {}", "concerned", "judged", _verb(pl.col("outcome")))
+    verb = pl.col("outcome").replace({"unreadable": "are unreadable", "error": "have no reply"})
+    counted = pl.format("{} of {} instances {}", "concerned", "judged", verb)
     all_passed = pl.col("outcome") == "passed"
     return (
         pl.when(all_passed).then(counted).otherwise(pl.concat_str(counted, "example", separator=", the first: "))
     )
-
-
-def _verb(outcome: pl.Expr) -> pl.Expr:
-    return outcome.replace({"unreadable": "are unreadable", "error": "have no reply"})

@@ -39,11 +39,8 @@ def select_templates(
     ):
         cell = (template.input, template.reflection) if settings.sampling == "cell" else ()
         drawn.setdefault(cell, []).append(template)
-    return _sort_templates(template for cell in drawn.values() for template in cell[: settings.templates])
-
-
-def _sort_templates(templates: Iterable[Template]) -> tuple[Template, ...]:
-    return tuple(sorted(templates, key=_natural_key))
+    kept = (template for cell in drawn.values() for template in cell[: settings.templates])
+    return tuple(sorted(kept, key=_natural_key))
 
 
 def _natural_key(template: Template) -> list[tuple[int, str]]:

@@ -1,8 +1,7 @@
-"""Prefect tasks that plan plays as rows of `cases` and play them."""
+"""Plays as rows of `cases`, and the Prefect task that plays them."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -63,17 +62,6 @@ def case(play: Play) -> dict[str, Any]:
         "operation": play.protocol,
         "oracle": "{}",
     }
-
-
-@task(name="plan", **UNCACHED_TASK)
-async def plan_plays(
-    lake: Lake,
-    plays: Iterable[Play],
-    label: Label = Label("plan"),  # noqa: B008 - frozen
-) -> pl.DataFrame:
-    """Lands the cases of a run's plays; returns the cells. Never cached, as they are the run's own record."""
-    label.attach()
-    return await asyncio.to_thread(land_plays, lake, plays)
 
 
 @task(name="interact", **UNCACHED_TASK)

@@ -17,7 +17,7 @@ from biasgrid.tasks.connectors.rows import fingerprint, request_key, request_tex
 from biasgrid.tasks.probe.prompts import Prompt
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import CELL, count_planned
+from biasgrid.warehouse.storage.runs import cells_frame, count_planned
 
 READING = "probe"
 """Oracle type of cases whose replies a probe reads."""
@@ -41,15 +41,13 @@ class Asked:
 
 def land_cases(lake: Lake, run_id: str, prompts: Sequence[Prompt], asked: Iterable[Asked]) -> pl.DataFrame:
     """Writes one file of cases per cell, idempotently; returns the cells as CELL_KEYS and `planned`."""
-    cells = []
+    cells: list[tuple[Any, ...]] = []
     for own in asked:
         rows = pl.DataFrame([_case(run_id, prompt, own) for prompt in prompts], infer_schema_length=None)
         for (cell_id,), cell in rows.partition_by("cell_id", as_dict=True, maintain_order=True).items():
             lake.write("cases", run_id, str(cell_id), cell)
-            cells.append(count_planned(cell))
-    return (
-        pl.concat(cells) if cells else pl.DataFrame(schema={**dict.fromkeys(CELL, pl.String), "planned": pl.Int64})
-    )
+            cells += count_planned(cell).rows()
+    return cells_frame(cells)
 
 
 def _case(run_id: str, prompt: Prompt, asked: Asked) -> dict[str, Any]:

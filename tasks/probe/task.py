@@ -1,12 +1,9 @@
-"""Prefect tasks that load and plan a probe: one run per language and per stage."""
+"""Prefect task that loads a probe's pairs: one run per language."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import polars as pl
 from prefect import task
 
 from biasgrid.catalogs.scenario.resolution import Resolved
@@ -16,24 +13,9 @@ from biasgrid.catalogs.text_safety import excerpt
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.generator import Sender
 from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
-from biasgrid.tasks.probe.cases import Asked, land_cases
 from biasgrid.tasks.probe.loader import Loaded, Loader
-from biasgrid.tasks.probe.prompts import Prompt
 from biasgrid.tasks.probe.request import Earlier, ask, build_requests
 from biasgrid.warehouse.storage.lake import Lake
-
-
-@task(name="plan", **UNCACHED_TASK)
-async def plan(
-    lake: Lake,
-    run_id: str,
-    stages: Sequence[tuple[Sequence[Asked], Sequence[Prompt]]],
-    label: Label = Label("plan"),  # noqa: B008 - frozen
-) -> pl.DataFrame:
-    """Lands the cases of all stages; returns the cells. Never cached, as they are the run's own record."""
-    label.attach()
-    landed = [await asyncio.to_thread(land_cases, lake, run_id, prompts, asked) for asked, prompts in stages]
-    return pl.concat(landed)
 
 
 @dataclass(frozen=True, slots=True)

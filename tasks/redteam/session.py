@@ -39,10 +39,6 @@ class Exchange:
         return self.judgement is not None and self.judgement.verdict == "refused"
 
 
-def sendable(_: str) -> Fault | None:
-    return None
-
-
 def unless_sent(sent: Sequence[str]) -> Callable[[str], Fault | None]:
     """A check that reports repeated messages as `same`; `sent` may grow."""
     return lambda message: "same" if message in sent else None
@@ -59,7 +55,7 @@ class Ask:
     """Values for the instruction's placeholders, in addition to the scene's."""
     score: float | None = None
     """Bias score of the last reply, if shown to the attacker."""
-    fault: Callable[[str], Fault | None] = sendable
+    fault: Callable[[str], Fault | None] = lambda _: None
     """Check for why a message cannot be sent; None if it can."""
 
 

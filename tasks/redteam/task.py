@@ -1,21 +1,20 @@
-"""Prefect tasks that plan and play a red team's sessions."""
+"""Prefect task that plays a red team's sessions."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import polars as pl
 from prefect import task
 
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
-from biasgrid.tasks.connectors.replaying_client import ConversationCell, Participant, ReplayingClient, run_cell
+from biasgrid.tasks.connectors.replaying_client import ConversationCell, ReplayingClient, run_cell
 from biasgrid.tasks.connectors.task import UNCACHED_TASK, Label
 from biasgrid.tasks.redteam.converse import attack_session
-from biasgrid.tasks.redteam.land import land_sessions, verdicts
+from biasgrid.tasks.redteam.land import verdicts
 from biasgrid.tasks.redteam.session import Parties, Session, Transcript
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -37,18 +36,6 @@ async def attack_cell(lake: Lake, cell: AttackCell, model_pool: ModelPool) -> li
         return attack_session(session, cell.parties, client, cell.system)
 
     return await run_cell(ATTACK, lake, cell, model_pool, attack_one)
-
-
-@task(name="plan", **UNCACHED_TASK)
-async def plan_sessions(
-    lake: Lake,
-    planned: Sequence[tuple[Participant, Sequence[Session]]],
-    label: Label = Label("plan"),  # noqa: B008 - frozen
-) -> pl.DataFrame:
-    """Lands the cases of the sessions with each target; returns the cells. Never cached: a run's own record."""
-    label.attach()
-    landed = [await asyncio.to_thread(land_sessions, lake, sessions, target) for target, sessions in planned]
-    return pl.concat(landed)
 
 
 @task(name="attack", **UNCACHED_TASK)

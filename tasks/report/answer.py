@@ -16,8 +16,8 @@ import orjson
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.loading.documents import read_document
 from biasgrid.catalogs.scenario.scenario import resolve, scenario_file
-from biasgrid.tasks.report.checks import Check, Harm, by_model, find_harms, headline_checks
-from biasgrid.tasks.report.figures import MOST_TEMPLATES, format_measure, share, small
+from biasgrid.tasks.report.checks import Check, Harm, by_model, distinct_harms, find_harms, headline_checks
+from biasgrid.tasks.report.figures import MOST_TEMPLATES, format_cost, format_measure, share, small
 from biasgrid.tasks.report.languages import LANGUAGES
 from biasgrid.tasks.report.phrases import NAMED, Phrases, caution
 from biasgrid.tasks.report.verdicts import VERDICTS, WORST_FIRST, State
@@ -155,7 +155,7 @@ class Answer:
         day = "" if at is None else f"{at.day} {say.say('months').split()[at.month - 1]} {at.year}"
         models, replies = say.count("head.models", len(self.models)), say.figures(f"{self.requests:,}")
         free = say.say("head.free") if self.cost_usd == 0 else ""
-        cost = "" if self.cost_usd is None else free or say.figures(_format_cost(self.cost_usd))
+        cost = "" if self.cost_usd is None else free or say.figures(format_cost(self.cost_usd))
         run = say.say("head.run", short=self.short)
         parts = (self.name, run, day, models, say.say("head.replies", n=replies), cost)
         return " · ".join(part for part in parts if part)
@@ -210,23 +210,15 @@ class Answer:
     def _harm(self, model: str) -> str:
         say = self.phrases
         groups = [
-            say.own("group", name=one.group, n=say.figures(f"{one.amount or 0:,.6g}"), other=self._name_other(one))
-            for one in self._harms(model)
+            say.own(
+                "group",
+                name=one.group,
+                n=say.figures(f"{one.amount or 0:,.6g}"),
+                other=one.describe_other(self.language),
+            )
+            for one in distinct_harms(self.harmed.get(model, ()), self.language)
         ]
         return f" {say.own('harmed', groups=say.list_names(groups))}" if groups else ""
-
-    def _harms(self, model: str) -> list[Harm]:
-        """Each harm once: of attributes by language, the one in this language, else the first."""
-        found: dict[tuple[str, str | None], Harm] = {}
-        for one in self.harmed.get(model, ()):
-            key = (one.group, None if one.language else one.other)
-            if key not in found or one.language == self.language:
-                found[key] = one
-        return [*found.values()]
-
-    def _name_other(self, one: Harm) -> str | None:
-        is_foreign = one.language not in (None, self.language)
-        return f"{one.other}, {one.language}" if is_foreign else one.other
 
     def _describe_unproven(self, most: int) -> Iterator[str]:
         say, unsure = self.phrases, [one for one in self.models if one.state == "undecided"]
@@ -308,10 +300,6 @@ class Answer:
         unsure = [word for model in named if is_few for word in ("--model", model)]
         flag = "--limit" if _scenario_settings(self.run).get("sampling") == "requirement" else "--templates"
         return shlex.join(["biasgrid", "run", source, *unsure, flag, str(templates)])
-
-
-def _format_cost(usd: float) -> str:
-    return f"US$ {usd:,.2g}" if usd < 0.1 else f"US$ {usd:,.2f}"
 
 
 def _scenario_settings(run: Run) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -132,6 +132,21 @@ class Harm:
     """The attribute, the group it is compared with, or how many attacks there are."""
     language: str | None = None
     """Of the attribute, where each language has its own."""
+
+    def describe_other(self, language: str) -> str | None:
+        """Whom they are compared with; attributes in another language with its name."""
+        is_foreign = self.language not in (None, language)
+        return f"{self.other}, {self.language}" if is_foreign else self.other
+
+
+def distinct_harms(harms: Iterable[Harm], language: str) -> list[Harm]:
+    """Each harm once: of attributes by language, the one in this language, else the first."""
+    found: dict[tuple[str, str | None], Harm] = {}
+    for one in harms:
+        key = (one.group, None if one.language else one.other)
+        if key not in found or one.language == language:
+            found[key] = one
+    return [*found.values()]
 
 
 def find_harms(lake: Lake, run: Run) -> dict[str, list[Harm]]:

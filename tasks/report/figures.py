@@ -82,6 +82,15 @@ def join_parts(parts: Iterable[str]) -> str:
     return "; ".join(part for part in parts if part)
 
 
+def format_points(value: float | None) -> str:
+    """A difference with its sign: `−4.2`; what rounds to none is `+0.0`."""
+    return "–" if value is None else f"{round(value, 1) or 0.0:+.1f}".replace("-", "−")
+
+
+def format_cost(usd: float) -> str:
+    return f"US$ {usd:,.2g}" if usd < 0.1 else f"US$ {usd:,.2f}"
+
+
 def escape_name(text: object) -> str:
     """The text on one line, control and format characters escaped, and shortened."""
     return excerpt(" ".join(str(text).split()), LONGEST)
@@ -89,11 +98,7 @@ def escape_name(text: object) -> str:
 
 def escape_markdown(text: object) -> str:
     """Markdown that shows the text literally: special characters are character references."""
-    return _SIGN.sub(_reference, escape_name(text))
-
-
-def _reference(found: re.Match[str]) -> str:
-    return f"&#{ord(found[0])};"
+    return _SIGN.sub(lambda found: f"&#{ord(found[0])};", escape_name(text))
 
 
 def format_code(text: object) -> str:

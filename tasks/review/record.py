@@ -58,14 +58,12 @@ def unit_of(row: Mapping[str, Any]) -> Unit:
     return tuple(str(row[name]) for name in UNIT)
 
 
-def earlier_answers(
-    lake: Lake, run_id: str, evaluation_id: str, reviewer: str, purpose: str = BLIND
-) -> dict[Unit, Answer]:
-    """A reviewer's answers in this evaluation, by reply and rule."""
+def earlier_answers(lake: Lake, run_id: str, evaluation_id: str, reviewer: str) -> dict[Unit, Answer]:
+    """A reviewer's blind answers in this evaluation, by reply and rule."""
     rows = assessments_of_people(lake, run_id).filter(
         (pl.col("evaluation_id") == evaluation_id)
         & (pl.col("assessor") == reviewer)
-        & (pl.col("purpose") == purpose)
+        & (pl.col("purpose") == BLIND)
     )
     return {
         unit_of(row): Answer(row["outcome"], row["reason"])

@@ -201,7 +201,8 @@ def _each(
             by_annotator = _by_annotator([one for one in own if section in (None, one.section)])
             by_annotator[LABELS] = {item: _label(example, question) for item, example in examples.items()}
             for first, second in combinations(by_annotator, 2):
-                pairs = _pairs(by_annotator[first], by_annotator[second])
+                own_answers, others = by_annotator[first], by_annotator[second]
+                pairs = [(own_answers[item], others[item]) for item in sorted(own_answers.keys() & others.keys())]
                 if pairs:
                     yield _measure(question, section, first, second, pairs, connection)
 
@@ -213,10 +214,6 @@ def _by_annotator(annotations: Sequence[Annotation]) -> dict[str, Answers]:
 
 def _label(example: TuningExample, question: Question) -> str:
     return example.presence if question == "presence" else "yes"
-
-
-def _pairs(first: Answers, second: Answers) -> list[tuple[str, str]]:
-    return [(first[item], second[item]) for item in sorted(first.keys() & second.keys())]
 
 
 def _measure(

@@ -212,8 +212,9 @@ def _problem(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> Problem:
     more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
     runs = list(dict.fromkeys(str(row["run_id"]) for row in rows))
     places = _files(lake, flaw, rows) or [lake.folder(flaw.table, run_id) for run_id in runs[:SHOWN]]
+    named = ", ".join(f"`{run_id}`" for run_id in runs)
     return Problem(
-        what=f"`{flaw.table}` of run {_quote_names(runs)}: {flaw.what}: {flaw.id} {ids}{more}",
+        what=f"`{flaw.table}` of run {named}: {flaw.what}: {flaw.id} {ids}{more}",
         where=", ".join(str(lake.display_path(place)) for place in places[:SHOWN]),
         remedy=remedy(runs[0], lake.display_path(lake.root / "lake")),
     )
@@ -235,7 +236,3 @@ def _files(lake: Lake, flaw: Flaw, rows: Sequence[Row]) -> list[Path]:
         extra_columns="ignore",
     )
     return [Path(file) for file in scanned.filter(named).select("file").unique().collect()["file"].sort()]
-
-
-def _quote_names(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

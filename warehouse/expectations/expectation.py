@@ -104,17 +104,15 @@ def unique(relation: str, key: Sequence[str], where: str = "true", sentence: str
     )
 
 
-def expect_reference(
-    relation: str, ids: Sequence[str], columns: Sequence[str], to: str, where: str = "true", known: str = "true"
-) -> Rows:
+def expect_reference(relation: str, ids: Sequence[str], columns: Sequence[str], to: str) -> Rows:
     """Expectation that the values of `columns`, if none is null, exist in columns of the same names in `to`."""
     listed = ", ".join(map(quote, columns))
     named = " and ".join(f"{quote(column)} is not null" for column in columns)
-    there = f"select distinct {listed} from {to} where {known}"  # noqa: S608 - names from our own schemas
-    strays = f"select distinct {listed} from {relation} where ({where}) and {named}"  # noqa: S608
+    there = f"select distinct {listed} from {to}"  # noqa: S608 - names from our own schemas
+    strays = f"select distinct {listed} from {relation} where {named}"  # noqa: S608
     return Rows(
         f"{' × '.join(columns)} is there in {to}",
-        f"from {relation} semi join lake.doubted using ({listed}) where ({where})",
+        f"from {relation} semi join lake.doubted using ({listed})",
         tuple(ids),
         f"from ({strays}) anti join ({there}) using ({listed})",
     )

@@ -44,7 +44,7 @@ def script(
     called = _find_called(
         " ".join(model.sql for model in models), macros or files("biasgrid.warehouse") / "macros"
     )
-    schemas = [*sorted({_schema(definition) for definition in called}), *SCHEMAS]
+    schemas = [*sorted({_name(definition).partition(".")[0] for definition in called}), *SCHEMAS]
     parts = [
         head or HEAD.format(run_id=run_id),
         "".join(f"create schema {schema};\n" for schema in schemas),
@@ -132,10 +132,6 @@ def _place(file: Traversable) -> tuple[int, str]:
 def _name(definition: str) -> str:
     found = DEFINED.search(definition)
     return f"{found[1]}.{found[2]}" if found else ""
-
-
-def _schema(definition: str) -> str:
-    return _name(definition).partition(".")[0]
 
 
 VIEWS_HEAD = """-- The lake's tables as views. In a DuckDB session: .read {name}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import polars as pl
 
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.warehouse.hashing import content_hash
-from biasgrid.warehouse.schema_check import polars_schema
+from biasgrid.warehouse.schema_check import in_form, polars_schema
 from biasgrid.warehouse.storage.lake import Lake
 
 TABLE: Final = "assessments"
@@ -25,11 +26,7 @@ def empty_assessments() -> pl.DataFrame:
     return pl.DataFrame(schema=polars_schema(TABLE))
 
 
-def to_assessment_form(rows: pl.DataFrame) -> pl.DataFrame:
-    """The columns of ASSESSMENTS in their order and types; those that `rows` lacks are null."""
-    types = polars_schema(TABLE)
-    present = (pl.col(name) if name in rows.columns else pl.lit(None).alias(name) for name in types)
-    return rows.select(present).cast(types)
+to_assessment_form = partial(in_form, TABLE)
 
 
 def add_rule_keys(rows: pl.DataFrame) -> pl.DataFrame:

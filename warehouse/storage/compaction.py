@@ -19,9 +19,9 @@ from biasgrid.catalogs.errors import Problem
 from biasgrid.warehouse.schemas import TABLES
 from biasgrid.warehouse.storage.atomic_file import remove_partial_files
 from biasgrid.warehouse.storage.errors import LakeDamaged
-from biasgrid.warehouse.storage.lake import Lake, visible_files
+from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.manifest import LOG, Entry, Manifest, key_of
-from biasgrid.warehouse.storage.pack_file import is_pack, new_pack_name, write_pack
+from biasgrid.warehouse.storage.pack_file import is_pack, new_pack_name, visible_files, write_pack
 from biasgrid.warehouse.storage.run_lock import RunBusy, RunLock
 from biasgrid.warehouse.storage.verification import Known, check_file, known_contents, refuse_damaged
 
@@ -151,13 +151,9 @@ def remove_superseded(lake: Lake, superseded: Iterable[Path]) -> None:
             lake.change_manifest(run_id, partial(drop_signed, names))
             for path in gone:
                 lake.remove(path)
-            lake.change_manifest(run_id, partial(_forget_retired, names))
+            lake.change_manifest(run_id, lambda own: replace(own, retired=own.retired - names))  # noqa: B023 - used at once
 
 
 def drop_signed(names: frozenset[str], before: Manifest) -> Manifest:
     """The manifest without the files of these names."""
     return replace(before, files={name: entry for name, entry in before.files.items() if name not in names})
-
-
-def _forget_retired(names: frozenset[str], before: Manifest) -> Manifest:
-    return replace(before, retired=before.retired - names)

@@ -16,7 +16,6 @@ Object storage has the same layout below `s3://bucket/prefix`; the root is then 
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -54,9 +53,11 @@ from biasgrid.warehouse.storage.pack_file import (
     Names,
     find_rows,
     is_pack,
+    list_names,
     match_names,
     read_parts,
     select_current,
+    visible_files,
 )
 
 T = TypeVar("T")
@@ -177,7 +178,7 @@ class Lake:
     def run_folders(self, table: str) -> list[Path]:
         """The folders of all runs with rows of `table` on this machine, oldest first."""
         folder = self.root / "lake" / table
-        return [folder / name for name in _list_names(folder) if name.startswith("run_id=")]
+        return [folder / name for name in list_names(folder) if name.startswith("run_id=")]
 
     def _current(self, folder: Path, name: Names | None) -> list[Path]:
         """Files whose rows count, of those that `visible_files` finds."""
@@ -361,26 +362,6 @@ def newest(events: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return events.sort("event_id").unique(list(keys), keep="last", maintain_order=True)
 
 
-def visible_files(folder: Path, name: Names | None = None) -> list[Path]:
-    """The Parquet files in a folder, also those that no longer count, sorted: all of them, or compacted ones and
-    those whose names without ending match."""
-    ending, names = ".parquet", _list_names(folder)
-    found = [one for one in names if one.endswith(ending) and not one.startswith(".")]
-    if name is not None:
-        is_named = match_names(name)
-        found = [one for one in found if is_named(one.removesuffix(ending)) or is_pack(one)]
-    return [folder / one for one in found]
-
-
-def _list_names(folder: Path) -> list[str]:
-    """The contents of a folder, sorted; much faster than a glob, where a run has thousands of files."""
-    try:
-        with os.scandir(folder) as found:
-            return sorted(entry.name for entry in found)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
 def _of_events(files: Mapping[str, Entry]) -> Mapping[str, Entry]:
     """Those that nothing replaces."""
     return {name: entry for name, entry in files.items() if name.partition("/")[0] in EVENTS}
@@ -405,18 +386,12 @@ def _refuse_unwritable(root: Path) -> None:
             pass
     except OSError as error:
         _remove_empty(made)
-        raise UserError(_unwritable(root, error)) from error
+        what = f"the data directory `{root}` cannot be written: {error.strerror or error}"
+        remedy = "name a directory that you may write to, or change the permissions of this one"
+        raise UserError(Problem(what, WHERE, remedy)) from error
 
 
 def _remove_empty(folders: list[Path]) -> None:
     for folder in folders:
         with suppress(OSError):
             folder.rmdir()
-
-
-def _unwritable(root: Path, error: OSError) -> Problem:
-    return Problem(
-        what=f"the data directory `{root}` cannot be written: {error.strerror or error}",
-        where=WHERE,
-        remedy="name a directory that you may write to, or change the permissions of this one",
-    )

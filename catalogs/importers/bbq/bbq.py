@@ -23,7 +23,7 @@ from biasgrid.catalogs.importers.bbq.items import (
     parse_item,
     right_answer,
 )
-from biasgrid.catalogs.importers.result import Imported, convert, refuse, with_columns
+from biasgrid.catalogs.importers.result import Imported, convert_templates, refuse, with_columns
 from biasgrid.catalogs.loading.tables import Table, read_table
 
 UNKNOWN: Final = frozenset(
@@ -83,7 +83,7 @@ def read(text: str, file: str, language: str, targets: Targets | None = None) ->
         made = _mbbq_item(item, bool(of_mbbq["control"])) if of_mbbq else _bbq_item(item, targets or {})
         return as_template(made, spoken)
 
-    return convert(file, "templates", lines, make, lambda template: template.id)
+    return convert_templates(file, lines, make)
 
 
 def _item(line: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from biasgrid.catalogs.importers.bbq.items import (
     parse_item,
     right_answer,
 )
-from biasgrid.catalogs.importers.result import Imported, NotTheFormat, convert, refuse
+from biasgrid.catalogs.importers.result import Imported, NotTheFormat, convert_templates, refuse
 
 KEYS: Final = (
     *("instance_id", "template_id", "question_polarity", "context_condition", "category", "stereotyped_groups"),
@@ -38,13 +38,7 @@ def read(text: str, file: str, language: str) -> Imported:
     if spoken not in UNKNOWN:
         what = f"its name ends in no language, and `{language}` is neither Spanish nor Catalan"
         raise NotTheFormat(Problem(what, file, "add `--language es_es` or `--language ca_es`"))
-    return convert(
-        file,
-        "templates",
-        lines,
-        lambda line: as_template(_item(_parse(line), UNKNOWN[spoken]), spoken),
-        lambda template: template.id,
-    )
+    return convert_templates(file, lines, lambda line: as_template(_item(_parse(line), UNKNOWN[spoken]), spoken))
 
 
 def _parse(line: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from biasgrid.catalogs.importers.bbq.items import Item, as_template, list_roles
-from biasgrid.catalogs.importers.result import Imported, convert, refuse, with_columns
+from biasgrid.catalogs.importers.result import Imported, convert_templates, refuse, with_columns
 from biasgrid.catalogs.loading.tables import Row, read_table
 
 COLUMNS: Final = ("sample_id", "context", "question", "choices", "biased_answer", "answer", "bbq_category")
@@ -24,7 +24,7 @@ def read(text: str, file: str, _language: str) -> Imported:
     """Items of a table as templates. Raises NotTheFormat if it lacks columns."""
     found = with_columns(read_table(text, file), COLUMNS, "a table of KoBBQ")
     rows = ((row.line, row) for row in found.rows())
-    return convert(file, "templates", rows, lambda row: as_template(_item(row), KOREAN), lambda one: one.id)
+    return convert_templates(file, rows, lambda row: as_template(_item(row), KOREAN))
 
 
 def _item(row: Row) -> Item:

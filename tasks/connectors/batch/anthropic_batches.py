@@ -100,9 +100,6 @@ class MessageBatches(JobApi):
         self._client = open_client(target, key, FileTransport(self._faults, target.limits))
         self.lines = MessageLines(target, self._faults)
 
-    async def close(self) -> None:
-        await self._client.close()
-
     async def upload(self, path: Path, name: str) -> None:
         """Uploads nothing."""
 

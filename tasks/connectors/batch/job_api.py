@@ -28,9 +28,14 @@ class JobApi:
     """What the SDK raises besides our own errors."""
     cursor = "after"
     """Parameter of a listing: the last id of the page before."""
+    _client: Any
+    """The SDK's."""
 
     def __init__(self, faults: ErrorMapper) -> None:
         self._faults = faults
+
+    async def close(self) -> None:
+        await self._client.close()
 
     async def _call(self, call: Callable[[], Awaitable[object]]) -> Document:
         """The document with which the provider answers, empty for a file."""

@@ -48,9 +48,6 @@ class OpenAiJobs(JobApi):
         super().__init__(ErrorMapper(target, key))
         self._client = open_client(target, key, FileTransport(self._faults, target.limits))
 
-    async def close(self) -> None:
-        await self._client.close()
-
     async def upload(self, path: Path, name: str) -> str:
         """Uploads a file and returns its id at the provider."""
         with path.open("rb") as content:

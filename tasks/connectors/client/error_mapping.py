@@ -312,7 +312,7 @@ def _error_parts(document: object) -> Iterator[Mapping[str, Any]]:
 
 
 def without_query(address: str) -> str:
-    """An address without its query, which may contain secrets."""
+    """An address without user, password, query and fragment, which may contain secrets."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 

@@ -143,7 +143,9 @@ def _with_choice(replies: pl.DataFrame, language: LanguageCatalog | None) -> pl.
     made = _with_later_choices(begun, asked, offers, language).join(offers, on=["oracle", "position"], how="left")
     sounds = _only_sounds_like_it() | _repeats_prompt(asked)
     kept = made.with_columns(pl.when(~sounds).then(pl.col(name)).alias(name) for name in ("role", "offer", "met"))
-    columns = kept.select("asked", "role", "offer", "met", "doubt", letter=_to_letter(pl.col("position")))
+    letters = dict(enumerate(LETTERS))
+    letter = pl.col("position").replace_strict(letters, default=None, return_dtype=pl.String)
+    columns = kept.select("asked", "role", "offer", "met", "doubt", letter=letter)
     return asked.join(columns, on="asked", how="left", maintain_order="left").drop("asked")
 
 
@@ -186,7 +188,8 @@ def _parse_starts(asked: pl.DataFrame, language: LanguageCatalog | None) -> pl.D
     labels = language.labels if language else ()
     start = core(pl.col("compared").str.replace(_announced(labels), ""))
     opened = asked.select("asked", "oracle", "compared", "declined", start=start)
-    letters = pl.coalesce(pl.col("start").str.extract(_CHOSEN, 1), *_first_letters(pl.col("start")))
+    places = ((_CHOSEN, 1), (_THEN_WORDS, 1), (_THEN_WORDS, 2))
+    letters = pl.coalesce(pl.col("start").str.extract(pattern, group) for pattern, group in places)
     after = core(pl.col("start").str.slice(1))
     return opened.with_columns(letter=letters, several=pl.col("start").str.contains(_SEVERAL)).with_columns(
         words=_bare(pl.when(pl.col("letter").is_not_null()).then(after).otherwise(pl.col("start")))
@@ -196,10 +199,6 @@ def _parse_starts(asked: pl.DataFrame, language: LanguageCatalog | None) -> pl.D
 @lru_cache(maxsize=64)
 def _announced(labels: tuple[str, ...]) -> str:
     return announcement((*labels, *_NAMED))
-
-
-def _first_letters(start: pl.Expr) -> list[pl.Expr]:
-    return [start.str.extract(_THEN_WORDS, 1), start.str.extract(_THEN_WORDS, 2)]
 
 
 def _bare(form: pl.Expr) -> pl.Expr:
@@ -242,10 +241,6 @@ def _choose(starts: pl.DataFrame, offers: pl.DataFrame, by_text: pl.DataFrame) -
 
 
 _TWO: Final = "names more than one letter"
-
-
-def _to_letter(position: pl.Expr) -> pl.Expr:
-    return position.replace_strict(dict(enumerate(LETTERS)), default=None, return_dtype=pl.String)
 
 
 def _repeats_prompt(asked: pl.DataFrame) -> pl.Expr:

@@ -114,7 +114,8 @@ def _read_literally(oracle: Oracle, reply: str, ours: str | None, our_value: Dec
     if oracle.answers == "number":
         number = _float(text, oracle.key or "")
         if number is None:
-            return "error", None, _number_difference(oracle, ours) if our_value is not None else None
+            cause = "capital key" if oracle.key != (oracle.key or "").lower() else "first object"
+            return "error", None, cause if our_value is not None else None
         is_alike = our_value is not None and abs(float(our_value) - number) < 1e-6
         return None, number, None if is_alike else "minus one" if number == -1 else "scale"
     try:
@@ -123,10 +124,6 @@ def _read_literally(oracle: Oracle, reply: str, ours: str | None, our_value: Dec
         return "error", None, "unescaped value"
     literal = "passed" if is_hit != oracle.judged.forbids else "failed"
     return literal, None, None if literal == ours else _text_difference(oracle, text, ours, is_hit)
-
-
-def _number_difference(oracle: Oracle, ours: str | None) -> str:
-    return "capital key" if oracle.key != (oracle.key or "").lower() else "first object"
 
 
 def _text_difference(oracle: Oracle, text: str, ours: str | None, is_hit: bool) -> str:

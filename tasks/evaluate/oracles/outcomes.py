@@ -111,20 +111,17 @@ def _by_provider() -> pl.Expr:
     return pl.format("withheld by the provider: finish reason `{}`", excerpt(pl.col("filtered")))
 
 
-def has_content() -> pl.Expr:
-    return pl.col("compared").str.contains(r"[\p{L}\p{N}]")
-
-
 def unread_reason(otherwise: pl.Expr) -> pl.Expr:
     """Why nothing was read: a refusal, a reply without content, or else `otherwise`."""
     declines = pl.format("declines to answer: `{}`", excerpt(pl.col("declined")))
     text = excerpt(pl.col("text"))
     nothing = pl.format("nothing to read in the reply: `{}`", text)
+    has_content = pl.col("compared").str.contains(r"[\p{L}\p{N}]")
     empty = pl.when(text == "").then(pl.lit("the reply is empty")).otherwise(nothing)
     return (
         pl.when(refuses())
         .then(pl.coalesce(declines, _by_provider()))
-        .when(~has_content())
+        .when(~has_content)
         .then(empty)
         .otherwise(otherwise)
     )

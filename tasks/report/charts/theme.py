@@ -14,7 +14,7 @@ import vl_convert
 from biasgrid.tasks.report.kinds.report_kind import report_kind
 from biasgrid.tasks.report.verdicts import INKS
 
-GOOD, BAD, DOUBT, GREY = (INKS[tone][0] for tone in ("good", "bad", "doubt", "faint"))
+GOOD, BAD, GREY = (INKS[tone][0] for tone in ("good", "bad", "faint"))
 SERIES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#C44E00", GREY, "#000000"]
 """After Okabe and Ito (2008)."""
 LOW, MIDDLE, HIGH = "#E99A6F", "#F7F7F7", "#6DBFA6"

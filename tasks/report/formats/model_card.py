@@ -52,11 +52,8 @@ def file_name(model: str) -> str:
     """Of a model, whatever is in its name; two models never have the same."""
     usual = model.replace("/", "--")
     plain = _UNSAFE.sub("-", usual).strip(".-")[:LONGEST]
-    return plain if plain == usual and _USUAL.fullmatch(model) else f"{plain}{_mark(model)}"
-
-
-def _mark(model: str) -> str:
-    return f"-{sha256(model.encode(errors='surrogatepass')).hexdigest()[:8]}"
+    digest = sha256(model.encode(errors="surrogatepass")).hexdigest()
+    return plain if plain == usual and _USUAL.fullmatch(model) else f"{plain}-{digest[:8]}"
 
 
 def _result(check: Check, run: Run) -> EvalResult:

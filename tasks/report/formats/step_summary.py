@@ -47,7 +47,8 @@ def step_summary(run: Run, found: Sequence[Check], gate: Gate, sentences: Sequen
         section = _section(state, [check for check in found if check.decided == state], left)
         left -= len(section.encode())
         parts += [section] if section else []
-    return "\n\n".join([*parts, _closer(run)]) + "\n"
+    closer = f"Look closer where its data is stored: <code>biasgrid show {run.run_id}</code>"
+    return "\n\n".join([*parts, closer]) + "\n"
 
 
 def _counts(found: Iterable[State]) -> str:
@@ -101,7 +102,3 @@ def _cells(check: Check) -> Iterator[str]:
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _closer(run: Run) -> str:
-    return f"Look closer where its data is stored: <code>biasgrid show {run.run_id}</code>"

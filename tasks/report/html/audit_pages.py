@@ -78,17 +78,12 @@ def write_audit_page(
 ) -> list[Path]:
     """Writes `report.html`, one page that needs nothing else; without `texts`, it quotes no reply and names
     documents by hashes. Raises UserError for an unknown run."""
-    report = audit_report(lake, run_id)
+    report = AuditReport(run_facts(run_row(lake, run_id)), **findings_of(lake, run_id, SHOWN))
     given = {"report": report, "run": report.run, "shown": SHOWN, **answer_values(lake, run_id, language)}
     if not texts:
         flips = [row | {"document": row["document_id"]} for row in report.flips]
         given |= {"report": replace(report, flips=flips), "examples": []}
     return [write_page(out / "report.html", "audit.html.j2", language, ways=ways, **given)]
-
-
-def audit_report(lake: Lake, run_id: str) -> AuditReport:
-    """Content of the page; raises UserError for a run that the warehouse does not hold."""
-    return AuditReport(run_facts(run_row(lake, run_id)), **findings_of(lake, run_id, SHOWN))
 
 
 def findings_of(lake: Lake, run_id: str, most: int) -> dict[str, list[dict[str, Any]]]:

@@ -196,11 +196,8 @@ def environment(language: str = LANGUAGES[0]) -> Environment:
 def plain(text: object) -> Markup:
     """A text of whatever origin, escaped, with its hidden characters to be seen."""
     text = str(escape(str(text).replace("\r\n", "\n")))
-    return Markup(HIDDEN.sub(_show_sign, text))  # noqa: S704 - escaped above
-
-
-def _show_sign(found: re.Match[str]) -> str:
-    return f'<span class="sign">{code_point(found)}</span>'
+    shown = HIDDEN.sub(lambda found: f'<span class="sign">{code_point(found)}</span>', text)
+    return Markup(shown)  # noqa: S704 - escaped above
 
 
 def split_difference(text: str, other: str) -> tuple[str, str, str]:

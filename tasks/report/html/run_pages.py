@@ -203,7 +203,7 @@ def write_run_pages(
     folder = Folder(out)
     with connect(lake, texts_of=run_id) as warehouse:
         row = find_run_row(warehouse, lake, run_id)
-        first = {"answer": first_view(lake, run_id)}
+        first = {"answer": first_view(lake, run_id), "alone": alone, "ways": ways and ways.as_json()}
         cells = of_run(warehouse, CELLS, run_id)
         listed, written = _write_tests(folder, warehouse, run_id, cells)
         written += [
@@ -211,19 +211,11 @@ def write_run_pages(
             _write(folder, "communities", _communities(warehouse, run_id)),
             _write(folder, "agreement", {"agreement": columns(of_run(warehouse, AGREEMENT, run_id))}),
             _write(folder, "pairs", {"pairs": columns(fetch_rows(warehouse, PAIRS, [run_id, MOST_PAIRED]))}),
-            _write(
-                folder,
-                "run",
-                _run(warehouse, row, cells) | first | {"chunks": listed, "alone": alone} | _navigation(ways),
-            ),
+            _write(folder, "run", _run(warehouse, row, cells) | first | {"chunks": listed}),
         ]
         if not alone:
             written.append(_write(folder, "trend", {"trend": columns(trend(warehouse, run_id))}))
     return [folder.write("index.html", shell("run", language)), *written]
-
-
-def _navigation(ways: Ways | None) -> dict[str, Any]:
-    return {"ways": ways and ways.as_json()}
 
 
 def _write(folder: Folder, name: str, content: dict[str, Any]) -> Path:

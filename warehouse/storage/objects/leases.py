@@ -103,7 +103,7 @@ class Lease:
                 break
             before = live
             time.sleep(random.uniform(0.2, 1.0))  # noqa: S311 - no secret
-        raise LeaseTaken(self._holder(min(live)))
+        raise LeaseTaken(str(self._read(min(live)).get("host", "another machine")))
 
     def renew(self) -> bool:
         """Whether the lease is still held. Raises `StorageTrouble`."""
@@ -197,9 +197,6 @@ class Lease:
     def _machine_of(self, name: str) -> str:
         """The id of the machine that wrote a lease."""
         return str(self._read(name).get("machine")) if name.endswith(COMMON) else name.split("~")[1]
-
-    def _holder(self, name: str) -> str:
-        return str(self._read(name).get("host", "another machine"))
 
     def _read(self, name: str) -> dict[str, Any]:
         try:
