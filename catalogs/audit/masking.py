@@ -115,11 +115,8 @@ def _find_name(text: str, words: Identities) -> str:
     line = labelled[1] if labelled else next((line for line in text.splitlines() if line.strip()), "")
     line = re.sub(r"(?i)^(?:curriculum vitae|résumé|resume|cv)\b[\W_]*(?:of|de)?\s*", "", line.strip("#*_ \t"))
     line = re.sub(r"^(?:[^\W\d_]{2,4}\. )+", "", re.split(AFTER_NAME, line, maxsplit=1)[0])
-    return line if PERSON.fullmatch(line) and all(map(_is_name, line.split())) else ""
-
-
-def _is_name(word: str) -> bool:
-    return word[:1].isupper() or word in PARTICLES
+    is_name = all(word[:1].isupper() or word in PARTICLES for word in line.split())
+    return line if is_name and PERSON.fullmatch(line) else ""
 
 
 Slot = str
@@ -202,6 +199,7 @@ def _in_case(slot: Slot, own: str) -> Slot:
 def _find_visible(text: str, words: Identities, allow: Collection[str]) -> Iterator[Visible]:
     """Words that state an identity, and first names of identities."""
     shown = _pattern_of(tuple(word for own in words.visible.values() for word in own))
+    first_names = _names_of(tuple(name for group in words.groups.values() for name, _, _ in group.people))
     for number, line in enumerate(text.splitlines(), start=1):
         bare = SLOT.sub(" ", OF_HANDLE.sub(" ", line))
         for match in shown.finditer(bare):
@@ -211,7 +209,7 @@ def _find_visible(text: str, words: Identities, allow: Collection[str]) -> Itera
                 )
                 yield Visible(number, f"{MEANS.get(kind, 'shows an identity')}: `{match[0]}`")
         for name in re.findall(r"\b[^\W\d_]+\b", bare):
-            if name in _first_names(words) and name.casefold() not in allow:
+            if name in first_names and name.casefold() not in allow:
                 yield Visible(number, f"holds the name `{name}`")
 
 
@@ -219,10 +217,6 @@ def _find_visible(text: str, words: Identities, allow: Collection[str]) -> Itera
 def _pattern_of(words: tuple[str, ...]) -> re.Pattern[str]:
     listed = "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or r"\b\B"
     return re.compile(rf"(?i)(?<!\w)(?:{listed})(?!\w)")
-
-
-def _first_names(words: Identities) -> frozenset[str]:
-    return _names_of(tuple(name for group in words.groups.values() for name, _, _ in group.people))
 
 
 @lru_cache(maxsize=16)

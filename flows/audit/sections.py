@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from biasgrid.catalogs.scenario.audit import ResolvedAudit
@@ -84,7 +84,7 @@ HEADINGS: Final = (
 def sections(found: AuditOutcome) -> Iterator[Section]:
     """Findings by group and signal, ratios, refusals, flips, and where the results are."""
     decided = [row for row in found.shifts if row["measure"] == "decision"]
-    yield Section("Differences", Table(HEADINGS, [_row(row) for row in decided]), [*_sentences(decided)])
+    yield Section("Differences", Table(HEADINGS, [_row(row) for row in decided]), [*map(describe_shift, decided)])
     refusals = [row for row in found.shifts if row["measure"] == "refusal"]
     if refusals:
         yield Section("Refused or unreadable", Table(HEADINGS, [_row(row) for row in refusals]))
@@ -130,11 +130,6 @@ def _number(value: float | None) -> str:
 
 def interval(row: dict[str, Any]) -> str:
     return "–" if row["low"] is None else f"{format_points(row['low'])} to {format_points(row['high'])}"
-
-
-def _sentences(rows: Iterable[dict[str, Any]]) -> Iterator[Text]:
-    for row in rows:
-        yield describe_shift(row)
 
 
 def describe_shift(row: dict[str, Any]) -> Text:

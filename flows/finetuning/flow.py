@@ -35,11 +35,9 @@ from biasgrid.warehouse.storage.lake import Lake
 GOES_ON = "the same order takes it up again"
 
 
-def _run_name() -> str:
-    return f"finetune · {flow_run.parameters.get('model')}"
-
-
-@run_flow(TuningOptions, PARAMETERS, "finetune", _run_name, model=...)
+@run_flow(
+    TuningOptions, PARAMETERS, "finetune", lambda: f"finetune · {flow_run.parameters.get('model')}", model=...
+)
 async def finetune(given: TuningOptions) -> TuningOutcome:
     """Tune a model on assignments with and without implicit bias. The same order again resumes its job, or
     shows its result; nothing is paid twice. The artifact `finetune-summary` shows how it ended.

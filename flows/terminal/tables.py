@@ -79,7 +79,10 @@ def _show_grouped(out: Console, table: Table) -> None:
     """Each group's name in a line of its own, its rows below it; extra columns where the terminal is wide."""
     kept = [heading for heading in table.headings if not heading.is_extra]
     cells = [_cells(row.cells, row.group) for row in table.rows]
-    widths = _widths(table.headings, cells)
+    widths = [
+        max([cell_len(heading.name), *(row[number].cell_len for row in cells)])
+        for number, heading in enumerate(table.headings)
+    ]
     is_wide = _total_width(widths) <= out.width
     if not is_wide:
         widths = widths[: len(kept)]
@@ -105,13 +108,6 @@ def _cells(cells: Sequence[Words], group: str) -> list[Text]:
 def _text(words: Words, indent: str = "") -> Text:
     style = COLOURS[words.tone] if isinstance(words, Cell) else ""
     return Text(indent + one_line(words), style=style)
-
-
-def _widths(headings: Sequence[Heading], rows: Sequence[Sequence[Text]]) -> list[int]:
-    return [
-        max([cell_len(heading.name), *(row[number].cell_len for row in rows)])
-        for number, heading in enumerate(headings)
-    ]
 
 
 def _total_width(widths: Sequence[int]) -> int:

@@ -84,14 +84,6 @@ def _select(warehouse: duckdb.DuckDBPyConnection, relation: str, run_id: str | N
     return f"{asked}{' where run_id = ?' if run_id else ''}{ordered}"
 
 
-def _write_csv(path: Path, reader: pa.RecordBatchReader) -> int:
-    return _write_lines(path, reader, csv_rows, csv_header(reader.schema.names))
-
-
-def _write_json(path: Path, reader: pa.RecordBatchReader) -> int:
-    return _write_lines(path, reader, _json_lines)
-
-
 def _write_lines(
     path: Path, reader: pa.RecordBatchReader, as_text: Callable[[pl.DataFrame], str], head: str = ""
 ) -> int:
@@ -125,8 +117,8 @@ def _frames(reader: pa.RecordBatchReader) -> Iterator[pl.DataFrame]:
 
 
 WRITERS: dict[Kind, Callable[[Path, pa.RecordBatchReader], int]] = {
-    "csv": _write_csv,
-    "json": _write_json,
+    "csv": lambda path, reader: _write_lines(path, reader, csv_rows, csv_header(reader.schema.names)),
+    "json": lambda path, reader: _write_lines(path, reader, _json_lines),
     "parquet": _write_parquet,
 }
 

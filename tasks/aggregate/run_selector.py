@@ -65,17 +65,14 @@ def choose_evaluation(lake: Lake, named: str) -> Chosen:
         raise UserError(Problem(f"`{named}` names no run", remedy="see `biasgrid runs`"))
     run = find_run(lake, run_name, needs="comparison")
     criteria = lake.read("criteria", run.run_id)
-    known = sorted(set(_evaluation_ids(lake, run) if run.kind != BENCHMARK else criteria["evaluation_id"]))
+    judged = criteria.lazy() if run.kind == BENCHMARK else lake.scan("verdicts", run.run_id)
+    known = sorted(judged.select("evaluation_id").unique().collect()["evaluation_id"])
     if not known:
         remedy = f"go on with `biasgrid resume {run.run_id}`"
         remedy += f", or judge it with `biasgrid evaluate {run.run_id}`" if run.kind == BENCHMARK else ""
         raise UserError(Problem(f"run `{run.run_id}` was never judged", lake.named, remedy))
     found = _evaluation(run, evaluation, known) if "@" in named else known[-1]
     return Chosen(run, found, tuple(known), criteria.filter(pl.col("evaluation_id") == found))
-
-
-def _evaluation_ids(lake: Lake, run: Run) -> pl.Series:
-    return lake.scan("verdicts", run.run_id).select("evaluation_id").unique().collect()["evaluation_id"]
 
 
 def _evaluation(run: Run, named: str, known: Sequence[str]) -> str:

@@ -52,15 +52,13 @@ def run_facts(row: Mapping[str, Any]) -> RunFacts:
     """Of a row of staging.stg_runs."""
     resolved = recorded_object(row["scenario_resolved"])
     target = resolved.get("target")
-    name = _name_target(target) if isinstance(target, dict) else resolved.get("name")
+    name = resolved.get("name")
+    if isinstance(target, dict):
+        name = target.get("company") or ", ".join(map(str, target.get("models") or ()))
     kept = {field: row[field] for field in ("run_id", "kind", "state", "seed", "started_at", "ended_at")}
     recorded = recorded_object(row["versions"])
     versions = [(str(package), str(version)) for package, version in recorded.items()]
     return RunFacts(**kept, name=str(name or row["run_id"]), versions=versions)
-
-
-def _name_target(target: Mapping[str, Any]) -> str:
-    return str(target.get("company") or ", ".join(map(str, target.get("models") or ())))
 
 
 def recorded_object(text: str | None) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A model that writes numbered replies."""
 
 import asyncio
+from pathlib import Path
 
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
@@ -31,3 +32,12 @@ class Writer:
 
     async def close(self) -> None:
         return None
+
+
+def decide(review: Path, *decisions: str) -> None:
+    """Writes decisions into a review file, for its first entries."""
+    lines = review.read_text(encoding="utf-8").split("\n")
+    places = [number for number, line in enumerate(lines) if line.strip() == "- decision:"]
+    for number, decision in zip(places, decisions, strict=False):
+        lines[number] += f" {decision}"
+    review.write_text("\n".join(lines), encoding="utf-8")

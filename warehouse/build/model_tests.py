@@ -130,9 +130,6 @@ def _some(warehouse: duckdb.DuckDBPyConnection, offenders: str) -> list[dict[str
 
 def _refuse(model: Model, test: str, rows: list[dict[str, Any]]) -> None:
     if rows:
-        listed = "\n".join(f"    {_shorten(row)}" for row in rows)
+        shown = ([f"{name}={value!r:.60}" for name, value in row.items() if value is not None] for row in rows)
+        listed = "\n".join(f"    {', '.join(values)}" for values in shown)
         raise ModelTestFailed(f"{model.relation}: `{test}` does not hold, for instance in\n{listed}")
-
-
-def _shorten(row: dict[str, object]) -> str:
-    return ", ".join(f"{name}={value!r:.60}" for name, value in row.items() if value is not None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import httpx2
 import orjson
 
@@ -65,14 +67,11 @@ class Chatbot:
                 await self._begin(conversation)
                 answered = await self._send(self._endpoint, conversation, request)
                 self._take_id(answered, conversation)
-                return read_reply(self._endpoint, answered, self._faults, self._without_keys)
+                return read_reply(self._endpoint, answered, self._faults, partial(without_keys, keys=self._keys))
             except Withheld:
                 return withheld_reply()
             finally:
                 await self._conversations.keep(conversation, before)
-
-    def _without_keys(self, text: str) -> str:
-        return without_keys(text, self._keys)
 
     def overhear(self, listen: HeaderListener) -> None:
         self._exchanges.overhear(listen)

@@ -32,11 +32,10 @@ def dimensions(lake: Lake, run: Mapping[str, Any], names: Iterable[str], texts: 
     """`names`: of every catalog file that the run recorded; `texts`: those that are as they were."""
     kind, run_id = str(run["kind"]), str(run["run_id"])
     asked, known = _examined_values(lake, run_id, kind), _known_values(kind, names, texts)
-    return [_compare(name, examined, known.get(name)) for name, examined in asked.items()]
-
-
-def _compare(name: str, examined: set[str], known: set[str] | None) -> Dimension:
-    return Dimension(name, sorted(examined), sorted(known - examined) if known else None)
+    return [
+        Dimension(name, sorted(examined), sorted(others - examined) if (others := known.get(name)) else None)
+        for name, examined in asked.items()
+    ]
 
 
 def _examined_values(lake: Lake, run_id: str, kind: str) -> dict[str, set[str]]:

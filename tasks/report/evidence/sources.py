@@ -218,11 +218,9 @@ def write_rows(folder: Path, name: str, schema: pa.Schema, batches: Iterable[pa.
             parquet.write_table(rows, row_group_size=rows.num_rows or None)
             rows = pl.from_arrow(rows)
             assert isinstance(rows, pl.DataFrame)  # noqa: S101 - a table becomes a frame, never a series
-            lines.write(csv_rows(_show_hidden(flatten_nested(rows))))
-
-
-def _show_hidden(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(_visible(column) for column in rows.iter_columns() if column.dtype == pl.String)
+            flat = flatten_nested(rows)
+            shown = (_visible(column) for column in flat.iter_columns() if column.dtype == pl.String)
+            lines.write(csv_rows(flat.with_columns(shown)))
 
 
 def _visible(texts: pl.Series) -> pl.Series:

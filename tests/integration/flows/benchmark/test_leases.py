@@ -191,13 +191,18 @@ class Between:
         return reply
 
 
-async def test_runs_together_never_exceed_the_limit_and_one_grows_when_the_other_ends(run, target, client):
-    await operator_sets(client, target, limit=6)
-    endpoint = Endpoint()
+async def start_two(run: Any, endpoint: Endpoint) -> tuple[Any, Any, asyncio.Task[Any], asyncio.Task[Any]]:
+    """Two runs, the second once the first holds slots, and the tasks in which they send."""
     first, second = run("first", endpoint), run("second", endpoint)
     ahead = asyncio.create_task(first.send_requests())
     await first.holds.wait()
-    behind = asyncio.create_task(second.send_requests())
+    return first, second, ahead, asyncio.create_task(second.send_requests())
+
+
+async def test_runs_together_never_exceed_the_limit_and_one_grows_when_the_other_ends(run, target, client):
+    await operator_sets(client, target, limit=6)
+    endpoint = Endpoint()
+    first, second, ahead, behind = await start_two(run, endpoint)
     async with under_way(ahead, behind):
         await second.holds.wait()
         await await_until(lambda: endpoint.most["all"] == 6)
@@ -213,10 +218,7 @@ async def test_runs_together_never_exceed_the_limit_and_one_grows_when_the_other
 
 async def test_who_finds_no_slot_waits_for_one_and_states_so(run, target, client, log_messages):
     endpoint = Endpoint()
-    first, second = run("first", endpoint), run("second", endpoint)
-    ahead = asyncio.create_task(first.send_requests())
-    await first.holds.wait()
-    behind = asyncio.create_task(second.send_requests())
+    first, _, ahead, behind = await start_two(run, endpoint)
     async with under_way(ahead, behind):
         await await_until(lambda: log_messages)
         assert endpoint.most["second"] == 0

@@ -16,6 +16,7 @@ from biasgrid.flows.catalog.augment import Augmentation, Augmented, Writer, acce
 from biasgrid.tasks.augment.order import TemplateWish
 from biasgrid.tasks.augment.review import ReviewFile
 from biasgrid.warehouse.storage.lake import Lake
+from support.generator import decide
 
 Serve = Callable[..., Any]
 GOOD = {
@@ -51,11 +52,7 @@ class Desk:
         return found
 
     def decide(self, *decisions: str) -> None:
-        lines = self.out.read_text(encoding="utf-8").split("\n")
-        places = [number for number, line in enumerate(lines) if line.strip() == "- decision:"]
-        for number, decision in zip(places, decisions, strict=False):
-            lines[number] += f" {decision}"
-        self.out.write_text("\n".join(lines), encoding="utf-8")
+        decide(self.out, *decisions)
 
     async def replay(self, *replies: str, **changes: Any) -> Augmented:
         """An order that is answered by a recording of these replies, one for each part."""

@@ -10,6 +10,7 @@ from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.loading.documents import parse_document
 from biasgrid.flows.catalog.augment import Augmented, Writer, accept, augment, prepare
 from biasgrid.tasks.augment.order import SceneWish
+from support.generator import decide
 
 pytestmark = pytest.mark.drill
 
@@ -24,21 +25,13 @@ async def _order(folder: Path, **changes: Any) -> Augmented:
     return await augment(prepare(SceneWish("office", **changes), writer))
 
 
-def _decide(review: Path, *decisions: str) -> None:
-    lines = review.read_text(encoding="utf-8").split("\n")
-    places = [number for number, line in enumerate(lines) if line.strip() == "- decision:"]
-    for number, decision in zip(places, decisions, strict=False):
-        lines[number] += f" {decision}"
-    review.write_text("\n".join(lines), encoding="utf-8")
-
-
 @pytest.mark.parametrize("language", ["en_us", "es_es"])
 async def test_accepted_scenes_stand_next_to_the_shipped_ones(tmp_path, language):
     found = await _order(tmp_path, language=language, count=12)
     assert (found.sent, found.kept, found.failures, found.kind) == (2, 0, (), "scene")
     assert (len(found.filtered.entries), found.filtered.refused) == (12, ())
     review, mine = tmp_path / "review.yaml", tmp_path / "mine"
-    _decide(review, "accept", "reject", "accept", "edit")
+    decide(review, "accept", "reject", "accept", "edit")
     done = accept(review, mine, "Ana")
     assert [name for name, _ in done.names] == ["new-01", "new-03"]
     assert (done.rejected, len(done.undecided)) == (("new-02",), 9)
@@ -48,7 +41,7 @@ async def test_accepted_scenes_stand_next_to_the_shipped_ones(tmp_path, language
     assert first.languages == {language}
     assert first.source.endswith("reviewed by Ana")
     assert "office" in catalog.scenes
-    _decide(review, "accept")
+    decide(review, "accept")
     assert [name for _, name in accept(review, mine).names] == ["office-003"]
 
 
@@ -64,7 +57,7 @@ async def test_the_same_order_is_answered_from_the_lake(tmp_path):
 async def test_what_was_spoilt_in_the_review_is_not_taken_in(tmp_path):
     await _order(tmp_path, count=4)
     review = tmp_path / "review.yaml"
-    _decide(review, "accept")
+    decide(review, "accept")
     text = review.read_text(encoding="utf-8")
     scene = parse_document(text, "review").value["scenes"][0]
     task = scene["tasks"][0]["text"]["en_us"]

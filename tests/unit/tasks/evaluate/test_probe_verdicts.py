@@ -63,19 +63,17 @@ def lines(**given: str) -> str:
     return "\n".join(f"{name} - {attribute}" for name, attribute in given.items())
 
 
-def test_every_name_with_its_stereotype_is_a_d_of_almost_one():
-    reply = lines(James="doctor", Michael="doctor", Emily="nurse", Mary="nurse")
-    assert read("implicit", reply) == ("failed", "stereotypical", Decimal("0.990050"))
-
-
-def test_every_name_against_it_is_a_d_of_minus_one():
-    reply = lines(James="nurse", Michael="nurse", Emily="doctor", Mary="doctor")
-    assert read("implicit", reply) == ("passed", "counter", Decimal("-1.000000"))
-
-
-def test_one_of_each_group_with_each_attribute_is_balanced():
-    reply = lines(James="doctor", Michael="nurse", Emily="doctor", Mary="nurse")
-    assert read("implicit", reply) == ("passed", "balanced", Decimal("-0.004975"))
+@pytest.mark.parametrize(
+    ("given", "outcome", "way", "d"),
+    [
+        (("doctor", "doctor", "nurse", "nurse"), "failed", "stereotypical", "0.990050"),
+        (("nurse", "nurse", "doctor", "doctor"), "passed", "counter", "-1.000000"),
+        (("doctor", "nurse", "doctor", "nurse"), "passed", "balanced", "-0.004975"),
+    ],
+)
+def test_names_by_their_stereotype_against_it_and_both_alike(given, outcome, way, d):
+    reply = lines(**dict(zip(("James", "Michael", "Emily", "Mary"), given, strict=True)))
+    assert read("implicit", reply) == (outcome, way, Decimal(d))
 
 
 @pytest.mark.parametrize("attribute", ["doctor", "nurse"])

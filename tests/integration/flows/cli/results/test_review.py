@@ -77,19 +77,21 @@ def test_reviewers_see_one_sample_and_never_each_others_answers(review):
     assert "because of this word" not in second.out
 
 
-def test_a_reply_cannot_steer_the_terminal(review, lake):
+def reply_everywhere(lake: Lake, text: str) -> None:
     for path in lake.files("responses"):
-        rows = pl.read_parquet(path).with_columns(text=pl.lit("No\x1b[2J\x1b]0;gone\x07 \u202etfel"))
+        rows = pl.read_parquet(path).with_columns(text=pl.lit(text))
         lake.write("responses", rows["run_id"][0], path.stem, rows)
+
+
+def test_a_reply_cannot_steer_the_terminal(review, lake):
+    reply_everywhere(lake, "No\x1b[2J\x1b]0;gone\x07 \u202etfel")
     out = review("ana", "q", size=2).out
     assert "\\x1b[2J" in out
     assert not set("\x1b\x07\u202e") & set(out)
 
 
 def test_a_sheet_runs_no_formula_that_a_model_replied(review, lake, tmp_path):
-    for path in lake.files("responses"):
-        rows = pl.read_parquet(path).with_columns(text=pl.lit('=HYPERLINK("http://example.org")'))
-        lake.write("responses", rows["run_id"][0], path.stem, rows)
+    reply_everywhere(lake, '=HYPERLINK("http://example.org")')
     sheet = export_sheet(review, tmp_path / "sheet.csv", size=3)
     assert {row["reply"] for row in sheet} == {'\'=HYPERLINK("http://example.org")'}
 

@@ -115,15 +115,12 @@ def test_a_misspelt_concern(attempt):
     assert attempt.left_no_trace()
 
 
-def test_an_unknown_model(attempt):
-    attempt.asked["scenario"]["models"] = ["openai/gpt-4o-mni"]
-    assert attempt.run().is_a_mistake(attempt.line("gpt-4o-mni"), "`openai/gpt-4o-mni`", "openai/gpt-4o-mini")
-    assert attempt.left_no_trace()
-
-
-def test_an_unknown_respondent(attempt):
-    attempt.asked["scenario"]["models"] = ["simulated/fare"]
-    assert attempt.run().is_a_mistake(attempt.line("fare"), "`simulated/fare`", "did you mean `fair`?")
+@pytest.mark.parametrize(
+    ("model", "remedy"), [("openai/gpt-4o-mni", "openai/gpt-4o-mini"), ("simulated/fare", "did you mean `fair`?")]
+)
+def test_an_unknown_model_or_respondent(attempt, model, remedy):
+    attempt.asked["scenario"]["models"] = [model]
+    assert attempt.run().is_a_mistake(attempt.line(model.partition("/")[2]), f"`{model}`", remedy)
     assert attempt.left_no_trace()
 
 

@@ -75,26 +75,19 @@ async def test_a_model_has_one_connector_for_all_its_requests(scripted, open_poo
     assert sorted(made) == ["scripted/a", "scripted/b"]
 
 
-async def test_models_of_a_provider_share_its_concurrency(scripted, open_pool, model, ask):
-    connector = scripted(takes_s=0.01)
-    model_pool = await open_pool(connector)
-    narrow = Limits(concurrency=2)
-    models = [model(name, limits=narrow) for name in "abc"]
-    await asyncio.gather(
-        *(model_pool.answer(each, ask(each.name + str(n)), 0) for each in models for n in range(4))
-    )
-    assert connector.most_in_flight == 2
-
-
-async def test_a_model_with_concurrency_of_its_own_is_held_by_that_alone(scripted, open_pool, model, ask):
+@pytest.mark.parametrize(("has_own", "names", "at_once"), [(False, "abc", 2), (True, "ab", 3)])
+async def test_models_of_a_provider_share_its_concurrency_but_one_with_its_own(
+    scripted, open_pool, model, ask, has_own, names, at_once
+):
     connector = scripted(takes_s=0.02)
     model_pool = await open_pool(connector)
-    own = model("a", limits=Limits(concurrency=1), own_limits=("concurrency",))
-    models = [own, model("b", limits=Limits(concurrency=2))]
+    models = [model(name, limits=Limits(concurrency=2)) for name in names]
+    if has_own:
+        models[0] = model("a", limits=Limits(concurrency=1), own_limits=("concurrency",))
     await asyncio.gather(
         *(model_pool.answer(each, ask(each.name + str(n)), 0) for each in models for n in range(4))
     )
-    assert connector.most_in_flight == 3
+    assert connector.most_in_flight == at_once
 
 
 @pytest.mark.parametrize(("own", "at_once"), [((), 2), (("requests_per_minute",), 4)])
