@@ -151,13 +151,17 @@ def _ascribes(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     `none, you might think`, `in theory, yes`."""
     place, text = pl.struct("reply", "sentence"), pl.col("text")
     after, before = place.eq_missing(place.shift(1)), place.eq_missing(place.shift(-1))
-    framed = contains(text, anywhere(words.frames))
+    found = clauses.with_columns(
+        framed=contains(text, anywhere(words.frames)), ascribes=contains(text, opens(words.ascriptions))
+    )
+    if not (found["framed"].any() or found["ascribes"].any()):
+        return found["framed"]
+    framed, ascribes = pl.col("framed"), pl.col("ascribes") & after
     begun = (framed & ~after).max().over("reply", "sentence")
     turned = contains(text, opens((*words.contrasts, *words.conclusions))).cum_max().over("reply", "sentence")
     brief = framed & (text.str.count_matches(r"\S+") < _STATEMENT)
-    ascribes = contains(text, opens(words.ascriptions)) & after
     ascribed = ((brief | ascribes).shift(-1) & before) | (begun & ~turned)
-    return clauses.select((framed | ascribes | ascribed).fill_null(value=False)).to_series()
+    return found.select((framed | ascribes | ascribed).fill_null(value=False)).to_series()
 
 
 @lru_cache(maxsize=64)

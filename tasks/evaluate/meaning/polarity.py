@@ -33,7 +33,8 @@ def read_polarity(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     counts = parts.with_columns(negations=_count_negations(words)).group_by("row", maintain_order=True)
     negations = counts.agg(pl.col("negations").sum())["negations"]
     rows = contains(clauses["text"], opens(words.claims)).arg_true()
-    negations += clauses.select(_states_what_is_denied(words)).to_series()
+    if clauses["asks_denial"].any():
+        negations += clauses.select(_states_what_is_denied(words)).to_series()
     claimed = clauses[rows].select(pl.when("asks_reproach").then(negations[rows]).otherwise(_count_claimed(words)))
     return _side(negations.scatter(rows, claimed.to_series()) % 2 == 0)
 

@@ -177,12 +177,12 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
     silent = (_Rule(opens(words.declines), DECLINED, _OPENS), _Rule(opens(words.excuses), EXCUSED, _OPENS))
     if question == "yes or no":
         return (
-            _Rule(anywhere(words.undecided), _TORN, _OPENS),
             _Rule(anywhere(words.both), BOTH, _OPENS),
             _Rule(joins((words.bare_yes, words.bare_no)), BOTH, _OPENS),
             _Rule(is_all(words.affirmations), AFFIRMED, EXACT),
             _Rule(is_all(words.denials), DENIED, EXACT),
             _Rule(is_all(words.sure), AFFIRMED, SURE),
+            _Rule(anywhere(words.undecided), _TORN, _OPENS),
             *silent,
             _Rule(opens(words.claims), read_polarity, _OPENS),
             _Rule(is_all(words.hedged), HEDGED, EXACT),
