@@ -234,11 +234,12 @@ def _is_of_prompt() -> pl.Expr:
 def _names_something(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.Expr:
     """Whether a reply names something, which is not nothing at all and not what its prompt holds already."""
     stance, compared = pl.col("stance"), pl.col("compared")
-    gives = stance.is_in((UNREAD, "first", "second", "affirmed")) & is_plausible()
+    trails_off = pl.col("plain").str.contains(_TRAILS_OFF)
+    gives = stance.is_in((UNREAD, "first", "second", "affirmed")) & is_plausible() & ~trails_off
     if words is None:
         return gives
     echoes = is_echo(words) | (names_the_asked() & pl.col("asked").is_not_null())
-    whole = gives & ~echoes & ~pl.col("plain").str.contains(_TRAILS_OFF) & _is_naming(oracle, asked, words)
+    whole = gives & ~echoes & _is_naming(oracle, asked, words)
     denies = stance.is_in(("none", "denied"))
     limited = denies & contains(compared, anywhere(words.exceptions))
     # `friendly, never rude` names a word and denies another
