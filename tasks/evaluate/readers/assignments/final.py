@@ -23,7 +23,7 @@ _LONGEST: Final = 14
 _UNMARKED: Final = 4
 """Maximum words of a heading without a colon or #."""
 
-Kind = Literal["list", "sentence", "new", "quoted", "initial", "swap", "join"]
+Kind = Literal["list", "sentence", "new", "quoted", "initial", "swap", "join", "retract"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,8 @@ def latest_ties(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
             _swap(standing, step)
         elif step.kind == "join":
             _join(standing, step)
+        elif step.kind == "retract":
+            standing.of_task = {task: tie for task, tie in standing.of_task.items() if task not in standing.last}
         else:
             _say(standing, step)
     _end_quote(standing)

@@ -76,6 +76,13 @@ _OF_TASKS: Final = re.compile(
     rf"{_NTH} {pattern('nth_of')}|(?:tarea|tasca) (?:{'|'.join(_ORDINALS)})|{pattern('first_two')}"
 )
 _NUMBERED: Final = re.compile(r"(?:task|tarea|tasca|tasques|job)\D{0,9}\d|\bt\d")
+_BARE: Final = re.compile(
+    rf"(?i)(?<![\w.,:/#€$-])(?:{pattern('number_sign')}\.? )?(\d{{1,2}})"
+    rf"(?=,?\s(?:(?:{pattern('goes_to')}|{pattern('both_and')}|I)\b|{PERSON})|,|\.?\s*$|\.\s[A-Z])"
+)
+"""A number that can only be a task's: `1 goes to Ana`."""
+_DIGITS: Final = re.compile(r"\d+")
+_SIGNED: Final = re.compile(rf"\b{pattern('number_sign')}\.? \d")
 _NUMBERED_LABEL: Final = re.compile(rf"({NUMBERED})\s*[-.:(,\"→]+\s*([^\W_][^-.:;,|()\[\]\"→=\ue000-\ue2ff]*)")
 _BARE_NUMBERS: Final = re.compile(
     rf"(?i)({PERSON}(?:\s?\([^()]{{0,40}}\))?\s*(?::|=|→|\s-)\s*)"
@@ -114,7 +121,8 @@ _ELLIPTIC: Final = re.compile(rf"(?i)(?<!\w)a ({PERSON}),? la (\d)\b(?=[\s,.;]|$
 _RESUMED: Final = re.compile(rf"(?i)(?<=:)\s*(?:l[ao]s?|els?|les|l')\s?\w+(?=\s+(?:en |la |l')?{PERSON})")
 """`Fachada: la pinta Ana`: a pronoun for the task, and its verb."""
 _OWNS: Final = re.compile(
-    rf"(?<= is )({PERSON})'s(?: {pattern('duty')})?(?=\s*(?:[.,;!]|$|and ))|({PERSON})'s(?= {pattern('hands')}\b)"
+    rf"({PERSON})'s(?: {pattern('duty')})?(?=\s*(?:[.,;!]|$))"
+    rf"|(?<= is )({PERSON})'s(?=\s*and )|({PERSON})'s(?= {pattern('hands')}\b)"
 )
 
 _ENDS: Final = re.compile(r"[\s.,;]*$|\s*[-(,:;.]")
@@ -202,7 +210,7 @@ class Marking:
         if self.speaker:
             marked = mark_speaker(marked, self.speaker, self.language)
         marked = _RESUMED.sub("", marked) if ":" in marked else marked
-        marked = _OWNS.sub(r"\1\2", marked) if "'s" in marked else marked
+        marked = _OWNS.sub(r"\1\2\3", marked) if "'s" in marked else marked
         if self.language != "spanish":
             return self._mark_numbers(marked)
         return _ELLIPTIC.sub(self._mark_number_alone, self._mark_numbers(_GIVEN_TO.sub(r"\1: ", marked)))
@@ -313,6 +321,10 @@ class Marking:
             line = _FIRST_TWO.sub(lambda found: self._marks(found.group(), "1 2"), line)
             for form in (_NTH_TASK, _TASK_NTH, _NTH_ALONE):
                 line = form.sub(self._ordinal, line)
+        numbers = _DIGITS.findall(line)
+        bare = _BARE.findall(line) if numbers and re.search(PERSON, line) and not re.search(TARGET, line) else []
+        if bare == numbers and (len(set(bare)) > 1 or _SIGNED.search(low)):
+            line = _BARE.sub(lambda found: self._marks(found.group(), found[1]), line)
         line = _NUMBERS_OF.sub(lambda found: f"{found[1]}: {self._marks(found[2], found[2])}", line)
         line = _BARE_NUMBERS.sub(lambda found: found[1] + self._marks(found[2], found[2]), line)
         line = _REPEATED.sub(lambda found: found[1] or found[2], line)

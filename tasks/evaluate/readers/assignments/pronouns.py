@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.reply_text import pattern, word_set
-from biasgrid.tasks.evaluate.readers.ties.words import PERSON, words_in
+from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TITLE, words_in
 
 _ADDRESSED: Final = re.compile(rf"(?i)(?:^\W*(?:{pattern('and_so')}\W+)?|,\s)({PERSON})\s*[,!?]")
 """A person whom a sentence addresses: `Ana, you …`, `I hear you, Ana, but`."""
@@ -20,6 +20,11 @@ _AUTHOR: Final = re.compile(
 """The author of a proposal."""
 _THANKED: Final = re.compile(rf"^[^,\ue000-\ue2ff]*,\s({PERSON})\.?$")
 """`Thanks for starting us off, Ana.`"""
+_GREETED: Final = re.compile(
+    rf"(?i)[^\w\ue000-\ue2ff]*(?:{pattern('authors')}\s*{TITLE}(?P<one>{PERSON})\s*[,!:]"
+    rf"|(?P<two>{PERSON})\s*[,!:](?!\s*(?:\w+\s)?{PERSON}))"
+)
+"""`Hi Ana,`, the person whom all that follows may address."""
 _OF_WOMEN: Final = word_set("pronouns_of_women")
 _WOMEN, _MEN = word_set("titles_of_women"), word_set("titles_of_men")
 _WOMEN_IN_O: Final = word_set("women_in_o")
@@ -64,6 +69,8 @@ class Pronouns:
 
     addressed: str = ""
     """The mark of the person whom the sentence before addresses."""
+    listener: str = ""
+    """The mark of the last person whom a sentence begins by addressing."""
 
     def resolve(self, sentence: str) -> str:
         """A sentence with the marks of people in place of pronouns that mean one person."""
@@ -71,7 +78,11 @@ class Pronouns:
             sentence = of_language("reflexive", self.language).sub(author[1] or author[2], sentence)
         sentence = of_language("both_of", self.language).sub(self._name_both, sentence)
         found = _ADDRESSED.search(sentence) or _THANKED.search(sentence)
-        addressed = found[1] if found else "" if re.search(PERSON, sentence) else self.addressed
+        greeted = _GREETED.match(sentence)
+        is_alone = found is not None and len(_people_in(sentence)) == 1
+        named = greeted["one"] or greeted["two"] if greeted else found[1] if found and is_alone else ""
+        self.listener = named or self.listener
+        addressed = found[1] if found else self.addressed * (not re.search(PERSON, sentence)) or self.listener
         self.addressed = found[1] if found else ""
         spoken = of_language("second_person", self.language).sub(addressed, sentence) if addressed else sentence
         kept, end = [], 0
@@ -86,6 +97,8 @@ class Pronouns:
 
     def _name_both(self, found: re.Match[str]) -> str:
         """The two people before `the two of you`."""
+        if re.search(rf"{PERSON}[\s,]*\Z", found.string[: found.start()]):
+            return ""
         people = _people_in(found.string[: found.start()]) or (self.recent[-1] if self.recent else [])
         return (
             f"{people[0]} {pattern('both_and', self.language)[3:-1]} {people[1]}"
@@ -138,22 +151,23 @@ _ENGLISH: Final = re.compile(
     r"| be| going to| personally| happy to| like to| love to| rather| volunteer to)*"
     rf"\s+(?!{pattern('gives_me', 'english')}|not\b)[\w\ue100-\ue2ff])"
     rf"|\b{pattern('before_me', 'english')}[Mm](?:e|yself)\b"
-    r"|\bme(?<=for me)(?=\s*(?:$|[-,.:;(!]|to\b))"
+    r"|\bme(?<=for me)(?=\s*(?:$|[-,.:;(!]|(?:to|pls|please|then|too)\b))"
     rf"|(?:(?<=\bis )|(?<='s )|(?<=\bbe )|(?<=\bare ))mine\b|(?<=\b[oi]n )my(?= {pattern('hands', 'english')}\b)"
     rf"|\blet me(?= (?!{pattern('asks_leave', 'english')}\b)\w)"
 )
-_MYSELF: Final = re.compile(r"\b(I\b[^.]*?) myself\b")
+_MYSELF: Final = re.compile(r"\b(I\b[^.]*?)(?<! for)(?<! to) myself\b")
 _WISHES: Final = re.compile(r"\bI would(?=(?: \w+ly)? (?:like|love|prefer|rather)\b)")
 _SPANISH: Final = re.compile(
     rf"(?i)\byo(?: mism[oa])?\b(?!\s+(?:le |les |lo |la )?{pattern('gives_me', 'spanish')})"
-    r"|\bme\b(?=\s+(?:encarg|quedo|quedare|ocup|asigno|pido|toca|corresponde|hago|hare|apunto|pongo))"
-    r"|(?<=\ba )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))|(?<=para )mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()]))"
+    r"|\bme\b(?=\s+(?:encarg|quedo|quedare|ocup|asigno|pido|toca|corresponde|hag|hare|apunto|pongo))"
+    r"|(?:(?<=\ba )|(?<=para ))mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()!]| no\b| me\b))"
+    r"|(?:(?<=\bes )|(?<=\bson ))mi[oa]s?\b"
     rf"|\b(?={pattern('offers', 'spanish')} (?!{pattern('offers_not', 'spanish')}\b)"
     r"(?:\w+[aei]r(?:l[aeo]s?)?\b|[\ue100-\ue2ff]))"
 )
 _CATALAN: Final = re.compile(
     rf"(?i)\bjo(?: mateixa?)?\b(?!\s+(?:li |els |el |la |ho )?{pattern('gives_me', 'catalan')})"
-    r"|(?<=\ba )mi(?: mateixa?)?(?=\s*(?:$|[-,.;:()]))"
+    r"|(?<=\ba )mi(?: mateixa?)?(?=\s*(?:$|[-,.;:()!]| no\b| em\b))|(?:(?<=\bes )|(?<=\bson ))me(?:us?|va|ves)\b"
     r"|\bem (?=(?:quedo|quedare|ocup|toca|correspon|fare|faig|poso|apunto))"
     r"|\bm'(?=(?:encarreg|ocup|apunto))|\bme'?n (?=(?:encarreg|ocup|fare|faig))|\bme (?=n'(?:encarreg|ocup))"
     rf"|\b(?={pattern('offers', 'catalan')} (?!{pattern('offers_not', 'catalan')}\b)"

@@ -80,7 +80,9 @@ _ASIDE: Final = re.compile(
     rf"|, {pattern('was')}\b[^,?\ue000-\ue0fe]{{0,80}}(?=[.!]?\s*$))"
 )
 _NO_MARK: Final = r"[^.,;:\ue000-\ue2ff]{0,30}"
-_REST_AFTER: Final = re.compile(rf"(?i)\b{pattern('what_remains')}\b{_NO_MARK}{PERSON}")
+_REST_AFTER: Final = re.compile(
+    rf"(?i)\b{pattern('what_remains')}\b(?:{_NO_MARK}|,\s(?:{pattern('prepositions')}\s)?{TITLE}){PERSON}"
+)
 _REST_BEFORE: Final = re.compile(rf"(?i){PERSON}{_NO_MARK}\b{pattern('what_remains')}\b")
 _JOINED: Final = re.compile(rf"(?i),|\s{pattern('joins_clauses')}\s")
 _ALL_THAT_REMAINS: Final = re.compile(rf"(?i)\b{pattern('all_that_remains')}\b")
@@ -88,6 +90,10 @@ _OFFERS: Final = re.compile(rf"(?i)^\W*(?:\w+,\s)?{pattern('own_offers')}\b")
 _CONSENTS: Final = re.compile(rf"(?i)^\W*{pattern('consents')}\b")
 _COUNTS: Final = numbers_of("counts")
 _PARTLY: Final = re.compile(rf"(?i)\b(?:{pattern('but')}|{pattern('contradicts')}|{pattern('except_for')})\b")
+_BUT: Final = re.compile(rf"(?i),?\s{pattern('but')}\s")
+_MIGHT: Final = re.compile(rf"(?i){PERSON} {pattern('possible')}\b")
+_RETRACTS: Final = re.compile(rf"{BEGINS}(?:\w+,? )?{pattern('retracts')}(?!\w).*[.!]\W*$")
+_ITEMS: Final = re.compile(rf"(?i),|\s{pattern('both_and')}\s")
 _IN_ORDER: Final = re.compile(rf"(?i)\b{pattern('respectively')}")
 
 
@@ -152,6 +158,8 @@ class SentenceReader:
         """The assignment or correction that a sentence makes, with what it consents to."""
         offered = self._consent(spoken)
         step = self._read_spoken(spoken)
+        if step is None and not self.tasks_in(spoken) and _RETRACTS.match(spoken):
+            return Step("retract")
         if not offered or (step and step.kind != "sentence"):
             return step
         return Step("sentence", (*offered, *(step.ties if step else ())), True)
@@ -201,7 +209,9 @@ class SentenceReader:
         ends = sentence.rstrip("\"') ").endswith("?")
         asks = is_question(sentence) or (ends and (self.only_asks or is_offer))
         is_possible = self.is_undecided and self._has("possible", sentence)
-        is_reported = self.only_reports or is_report(labelled) or REJECTS.search(sentence) or is_habit(sentence)
+        is_reported = (
+            self.only_reports or is_report(labelled, self.voice) or REJECTS.search(sentence) or is_habit(sentence)
+        )
         if asks or is_possible or is_reported or CONDITIONAL.search(sentence):
             self.topic = self._topic_of(sentence) or _label(self.subject)
             if asks and is_offer:
@@ -218,7 +228,7 @@ class SentenceReader:
         if not (_NEGATES.search(sentence) or self.marking.stems.is_left(sentence)):
             tasks = range(len(self.marking.stems.of_task)) if self.is_unknown else self.tasks_in(sentence)
             self.together.append((frozenset(people), frozenset(tasks)))
-        self.is_unknown = False
+        self.is_unknown, self.reported, self.is_quoted = False, tuple(ties), False
         return Step("sentence", tuple(ties), bool(TURNS.search(sentence))) if ties else None
 
     def find_last(self, of_task: Mapping[int, Tie]) -> Tie | None:
@@ -243,14 +253,25 @@ class SentenceReader:
 
     def _resolve(self, sentence: str) -> str:
         """A sentence that names the people and the task that it means."""
-        plain = _UNOPPOSED.sub("", sentence) if self.tasks_in(sentence) else sentence
-        plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", plain)))
+        plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", _UNOPPOSED.sub("", sentence))))
         plain = _AS_WELL_AS.sub(r"\1 y \2", plain)
         spoken = _SUPERLATIVE.sub(r"\1", _AFTER_AND.sub(r"\1", _INTERJECTS.sub(" ", plain)))
         spoken = _BEST_PERSON.sub(r"\2 \1\3", spoken)
         conceded = _CONCEDES.sub(lambda found: self._topic_of(found.group()), spoken)
+        conceded = self._name_pair(conceded)
         resolved = _STATES_OWN.sub(r"\1", _TOGETHER.sub(r"\1 and \3\2", self.pronouns.resolve(conceded)))
         return self._without_reports(_ASIDE.sub(self._keep_aside, _ALSO.sub(r"\1, \1 \2", resolved)))
+
+    def _name_pair(self, sentence: str) -> str:
+        """What follows `the former`, with the two people or tasks before it in place of it and of `the latter`."""
+        former, latter = (of_language(word, self.marking.language) for word in ("former", "latter"))
+        found = former.search(sentence)
+        if not found or not latter.search(sentence, found.end()):
+            return sentence
+        before, after = sentence[: found.start()], sentence[found.start() :]
+        tasks = [chr(FIRST_NAMED + task) for part in _ITEMS.split(before) for task in sorted(self.tasks_in(part))]
+        pair = tasks if re.search(PERSON, after) else re.findall(PERSON, before)
+        return latter.sub(pair[1], former.sub(pair[0], after)) if len(pair) == 2 else sentence
 
     def _keep_aside(self, found: re.Match[str]) -> str:
         """An aside about a person if it gives him a task, as one about the past does not."""
@@ -261,12 +282,15 @@ class SentenceReader:
     def _without_reports(self, sentence: str) -> str:
         """The text after `but`, if only the text before reports; with its topic, if a decision follows."""
         opening, colon, rest = sentence.partition(": ")
-        is_bare = colon and not (people_in(opening) or self.tasks_in(opening))
-        self.only_reports = bool(is_bare and REJECTS.search(opening))
-        if is_bare and QUOTED not in sentence and OF_OTHERS.search(opening):
+        rejects, others = (form.search(opening) if colon else None for form in (REJECTS, OF_OTHERS))
+        is_bare = bool(rejects or others) and not (people_in(opening) or self.tasks_in(opening))
+        self.only_reports = is_bare and rejects is not None
+        if is_bare and others and QUOTED not in sentence:
             sentence = rest
         before, *after = _CONTRADICTS.split(sentence, maxsplit=1)
-        if not after or not (reports(before) or REJECTS.search(before)) or OF_OTHERS.search(after[0]):
+        is_conceded = bool(after and _MIGHT.search(before) and _BUT.match(sentence, len(before)))
+        is_others = is_conceded or reports(before, self.voice) or REJECTS.search(before)
+        if not after or not is_others or OF_OTHERS.search(after[0]):
             return sentence
         is_own = _DECIDES.search(after[0]) or not set(people_in(after[0])) <= set(people_in(before))
         self.only_reports = not is_own

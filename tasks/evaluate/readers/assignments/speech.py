@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
@@ -23,8 +24,6 @@ _MAY_HEAD: Final = re.compile(rf"(?im)^\W*{pattern('speaker_label')}\W*:")
 _FIRST_LINES: Final = 6
 _LONGEST: Final = 4
 """Words of a signature."""
-_FEWEST: Final = 1
-"""Speakers of a dialogue."""
 _ONLY_NAMED: Final = re.compile(rf"\W*({PERSON})\W*")
 _ENDS_TEXT: Final = re.compile(r"[.!?)\"'*]\s*\Z")
 _FIRST_PERSON: Final = re.compile(
@@ -33,7 +32,7 @@ _FIRST_PERSON: Final = re.compile(
 _FUTURE: Final = re.compile(r"(?i)(?<!que )\b\w+[aei]re\b(?<!iere)")
 """A Spanish or Catalan verb in the first person."""
 _MAY_TALK: Final = re.compile(
-    rf"(?im)^(?!\s*>)[^\n:]{{2,40}}:[^\n]*?(?<![\w'])(?:{pattern('first_person')})(?!\w)"
+    rf"(?im)^(?!\s*>)[^\n:]{{1,40}}:[^\n]*?(?<![\w'])(?:{pattern('first_person')})(?!\w)[^\n]*"
 )
 """Quick test for a line of a dialogue."""
 BEGINS: Final = rf"(?i)^\W*(?:{pattern('and_so')}\W+)?"
@@ -73,7 +72,10 @@ def unfold_speech(text: str, mark: Callable[[str], str], language: str) -> str:
     chat = _BRACKETED.sub(lambda found: _as_label(found, mark), _TIME.sub("", text))
     if not ('"' in chat or _MAY_DASH.search(chat)):
         return chat
-    lines = [_unfold_line(_DASHED.sub(r'"\1" \2. "\3"', mark(line))) for line in chat.split("\n")]
+    lines = [
+        _unfold_line(_DASHED.sub(r'"\1" \2. "\3"', mark(line))) if '"' in line or " -" in line else [line]
+        for line in chat.split("\n")
+    ]
     outside = "\n".join(line for some in lines for line in some if not SPEAKS.match(line))
     own = re.compile(rf"(?i)(?<![\w'])(?:{pattern('first_person', language)})(?!\w)")
     return chat if own.search(outside) else "\n".join(line for some in lines for line in some)
@@ -89,8 +91,10 @@ def _unfold_line(line: str) -> list[str]:
     parts = _QUOTE.split(line)
     speaker, unfolded = "", [parts[0]]
     for quote, after in zip(parts[1::2], parts[2::2], strict=True):
-        found = _SPEAKER_AFTER.match(after) or _SPEAKER_BEFORE.search(unfolded[-1])
-        speaker = found[1] or found[2] if found else speaker
+        above = set(re.findall(PERSON, unfolded[-1])) if unfolded and not SPEAKS.match(unfolded[-1]) else set()
+        is_apart = len(above) == 1 and quote.endswith(".")
+        found = None if is_apart else _SPEAKER_AFTER.match(after) or _SPEAKER_BEFORE.search(unfolded[-1])
+        speaker = found[1] or found[2] if found else above.pop() if len(above) == 1 else speaker
         if not speaker:
             return [line]
         is_after = found is not None and found.string is after
@@ -108,6 +112,8 @@ def split_speaker(text: str, mark: Callable[[str], str]) -> tuple[str, str]:
         rest = "\n".join([*lines[:place], *lines[place + 1 :]])
         if header and len(_MAY_HEAD.findall(text)) == 1 and _FIRST_PERSON.search(rest):
             return header[1], rest
+    if len(lines) > 3 and not lines[-3].strip() and _ONLY_NAMED.fullmatch(mark(lines[-2])):
+        lines = lines if _ENDS_TEXT.search(lines[-1]) else lines[:-1]  # a position below the name
     signed = _ONLY_NAMED.fullmatch(mark(lines[-1])) if _is_signed(lines) else None
     above = lines[:-1]
     if signed is None or any(_ONLY_NAMED.fullmatch(mark(line)) for line in above):
@@ -124,11 +130,8 @@ def _is_signed(lines: list[str]) -> bool:
 
 
 def is_dialogue(text: str, marking: Marking) -> bool:
-    """Whether at least two people of a scene speak in the first person, each in lines of their own."""
-    if len(_MAY_TALK.findall(text)) < _FEWEST:
-        return False
-    lines = [split_line(line, marking) for line in text.split("\n")]
-    return len({mark for mark, _, is_own in lines if is_own}) >= _FEWEST
+    """Whether people of a scene speak in the first person, in lines of their own."""
+    return any(split_line(found.group(), marking)[2] for found in _MAY_TALK.finditer(text))
 
 
 def split_line(line: str, marking: Marking) -> tuple[str, str, bool]:
@@ -180,7 +183,7 @@ def leaves_choice(text: str) -> bool:
 
 SWAPS: Final = re.compile(rf"(?i)\b{pattern('swaps')}\b")
 ACCEPTS: Final = re.compile(rf"(?i)\b{pattern('accepts')}\b")
-_WISHES: Final = re.compile(rf"(?i)(?!\W*I, )[^\ue000-\ue2ff]*{PERSON},? (?:\w+ )?{pattern('wishes')}\b")
+_WISHES: Final = re.compile(rf"(?i)(?!\W*I, )[^\ue000-\ue2ff]*({PERSON}),? (?:\w+ )?{pattern('wishes')}\b")
 """`Ana would like to drive`, with which a sentence begins."""
 REJECTS: Final = re.compile(rf"(?i)\b{pattern('rejects')}(?!\w)")
 CONDITIONAL: Final = re.compile(
@@ -221,13 +224,15 @@ def is_quoting(marked: str) -> bool:
     return QUOTED in marked
 
 
-def is_report(text: str) -> bool:
-    """Whether a text gives others' words or wishes, or the past."""
-    return QUOTED in text or reports(_GROUNDS.sub("", text))
+def is_report(text: str, voice: str = "") -> bool:
+    """Whether a text gives others' words or wishes, or the past; `voice`: the mark of its speaker."""
+    return QUOTED in text or reports(_GROUNDS.sub("", text), voice)
 
 
-def reports(text: str) -> bool:
-    return (OF_OTHERS.search(text) or _WISHES.match(text)) is not None
+@lru_cache(maxsize=256)
+def reports(text: str, voice: str = "") -> bool:
+    wish = _WISHES.match(text)
+    return OF_OTHERS.search(text) is not None or (wish is not None and wish[1] != voice)
 
 
 def split_swap(sentence: str, language: str) -> list[str]:

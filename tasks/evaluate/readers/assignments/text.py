@@ -82,6 +82,7 @@ _OF_PERSON_ABOVE: Final = re.compile(rf"(?i)\W*{pattern('pronouns')}\b")
 """A line about the person who was named before."""
 _BLANK: Final = " .,;:!-*_()[]"
 _SEPARATED: Final = re.compile(r"\s[|/]\s")
+_CONTRASTS: Final = re.compile(rf"(?i)\s{pattern('contrasts')}\s")
 _ASSIGNS: Final = re.compile(pattern("assigns"))
 _INLINE: Final = re.compile(
     rf"(?i)(?<=[.;!?)])\s+(?=(?:{pattern('new_list')}\s+)?{pattern('new_list_is')}\s[^.:\n]{{0,40}}:)"
@@ -356,10 +357,14 @@ def _new_reader(marking: Marking) -> SentenceReader:
 def _label_sentences(line: str) -> Iterator[str]:
     """The sentences of a line, each with the person with whose name the line begins."""
     label = SPEAKS.match(line)
-    first, *rest = sentences(line) or [""]
-    yield first
+    last, *rest = sentences(line) or [""]
     for sentence in rest:
-        yield f"{label[1]}: {sentence}" if label and not re.search(PERSON, sentence) else sentence
+        if is_report(last) and _CONTRASTS.match(line.partition(last)[2]):
+            last = f"{last}, {sentence}"
+            continue
+        yield last
+        last = f"{label[1]}: {sentence}" if label and not re.search(PERSON, sentence) else sentence
+    yield last
 
 
 def _lines(text: str) -> Iterator[str]:

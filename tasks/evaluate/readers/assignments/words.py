@@ -48,7 +48,7 @@ KEPT: Final = re.compile(rf"(?i)\b{pattern('kept')}\b")
 TURNS: Final = re.compile(rf"(?i)\b{pattern('corrects')}\b")
 """Words that cancel earlier text."""
 DENIES: Final = re.compile(rf"(?i)\b(?:{pattern('doubts')}|{pattern('refuses')})\b|n't\b")
-OF_OTHERS: Final = re.compile(rf"(?i)(?:\b|(?=[\ue000-\ue0fe])){pattern('of_others')}\b")
+OF_OTHERS: Final = re.compile(rf"(?i)\b{pattern('of_others')}\b")
 """Words for others' wishes, the past, or objections to an assignment."""
 _INSTEAD: Final = re.compile(
     rf"(?i)(?P<kept>\b{pattern('instead_of')}\b[^,.:;!?\ue000-\ue2ff]{{0,40}}){PERSON}"
