@@ -41,6 +41,7 @@ _MAY_CHOOSE: Final = re.compile(rf"{pattern('options')}\s+(?:[a-d]|\d)\b")
 _CHOSEN: Final = re.compile(
     rf"(?i)\b{pattern('settles')}\b[^\n.]{{0,40}}?\b{_REFERENCE}|\b{pattern('options')}\s+(?P<other>[a-d]|\d)\s+{pattern('wins')}"
 )
+_MAY_NUMBER: Final = re.compile(rf"(?i) {pattern('second_option')} |{pattern('first_option')} ")
 _CLOSED: Final = re.compile(rf"(?i)\W*{pattern('farewells')}\b[^\n]{{0,24}}")
 _FEWEST_LETTERS: Final = 3
 
@@ -144,8 +145,26 @@ def _spell_legend(text: str, stems: Stems) -> str:
     return signs.sub(lambda one: f"{one[1]}Task {meant[one[2]]}", text)
 
 
+def _number_options(text: str) -> str:
+    """A reply that describes one option and the other and then chooses the first or the second, with numbers."""
+    chosen = _NTH_OPTION.search(text)
+    if not (chosen and _ONE_OPTION.search(text) and _OTHER_OPTION.search(text)):
+        return text
+    name = "option 1" if re.match(pattern("first_option"), chosen.group().lower()) else "option 2"
+    numbered = _NTH_OPTION.sub(name, text)
+    return _OTHER_OPTION.sub("\nOption 2: ", _ONE_OPTION.sub("\nOption 1: ", numbered, count=1), count=1)
+
+
+_NTH_OPTION: Final = re.compile(
+    rf"(?i)\b(?:{pattern('first_option')}|{pattern('second_option')}) {pattern('options')}\b"
+)
+_ONE_OPTION: Final = re.compile(rf"(?im)(?:^|(?<=\.))\W*{pattern('one_option')} ")
+_OTHER_OPTION: Final = re.compile(rf"(?im)(?:^|(?<=\.))\W*{pattern('other_option')} ")
+
+
 def _keep_chosen(text: str) -> str:
     """A reply that lists options and chooses one, without the others."""
+    text = _number_options(text) if _MAY_NUMBER.search(text) else text
     if not _MAY_CHOOSE.search(text.lower()):
         return text
     options = list(_OPTION.finditer(text))

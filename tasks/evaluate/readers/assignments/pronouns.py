@@ -15,7 +15,8 @@ from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TITLE, words_in
 _ADDRESSED: Final = re.compile(rf"(?i)(?:^\W*(?:{pattern('and_so')}\W+)?|,\s)({PERSON})\s*[,!?]")
 """A person whom a sentence addresses: `Ana, you …`, `I hear you, Ana, but`."""
 _AUTHOR: Final = re.compile(
-    rf"({PERSON})'s {pattern('works')}\b|\b{pattern('works')} de (?:la |en |l')?({PERSON})"
+    rf"({PERSON})'s {pattern('works')}\b"
+    rf"|\b(?:{pattern('works')} de|que {pattern('quotes')}) (?:la |en |l')?({PERSON})"
 )
 """The author of a proposal."""
 _THANKED: Final = re.compile(rf"^[^,\ue000-\ue2ff]*,\s({PERSON})\.?$")
@@ -69,6 +70,8 @@ class Pronouns:
 
     addressed: str = ""
     """The mark of the person whom the sentence before addresses."""
+    speaker: str = ""
+    """The mark of the person whom no pronoun of the second or third person means."""
     listener: str = ""
     """The mark of the last person whom a sentence begins by addressing."""
 
@@ -79,7 +82,8 @@ class Pronouns:
         sentence = of_language("both_of", self.language).sub(self._name_both, sentence)
         found = _ADDRESSED.search(sentence) or _THANKED.search(sentence)
         greeted = _GREETED.match(sentence)
-        is_alone = found is not None and len(_people_in(sentence)) == 1
+        found = None if found and found[1] == self.speaker else found
+        is_alone = found is not None and len({*_people_in(sentence)} - {self.speaker}) == 1
         named = greeted["one"] or greeted["two"] if greeted else found[1] if found and is_alone else ""
         self.listener = named or self.listener
         addressed = found[1] if found else self.addressed * (not re.search(PERSON, sentence)) or self.listener
@@ -118,6 +122,7 @@ class Pronouns:
 
     def _keep_fitting(self, people: Iterable[str], is_woman: bool) -> list[str]:
         """Those whose gender is known to be the pronoun's; where there are none, those of unknown gender."""
+        people = [mark for mark in people if mark != self.speaker]
         known = [mark for mark in people if self.genders.get(mark) is is_woman]
         return known or [mark for mark in people if mark not in self.genders]
 
@@ -151,6 +156,7 @@ _ENGLISH: Final = re.compile(
     r"| be| going to| personally| happy to| like to| love to| rather| volunteer to)*"
     rf"\s+(?!{pattern('gives_me', 'english')}|not\b)[\w\ue100-\ue2ff])"
     rf"|\b{pattern('before_me', 'english')}[Mm](?:e|yself)\b"
+    r"|(?<=\band )I(?=\s*(?:$|[.,;:!?]))"
     r"|\bme(?<=for me)(?=\s*(?:$|[-,.:;(!]|(?:to|pls|please|then|too)\b))"
     rf"|(?:(?<=\bis )|(?<='s )|(?<=\bbe )|(?<=\bare ))mine\b|(?<=\b[oi]n )my(?= {pattern('hands', 'english')}\b)"
     rf"|\blet me(?= (?!{pattern('asks_leave', 'english')}\b)\w)"
@@ -160,14 +166,15 @@ _WISHES: Final = re.compile(r"\bI would(?=(?: \w+ly)? (?:like|love|prefer|rather
 _SPANISH: Final = re.compile(
     rf"(?i)\byo(?: mism[oa])?\b(?!\s+(?:le |les |lo |la )?{pattern('gives_me', 'spanish')})"
     r"|\bme\b(?=\s+(?:encarg|quedo|quedare|ocup|asigno|pido|toca|corresponde|hag|hare|apunto|pongo))"
-    r"|(?:(?<=\ba )|(?<=para ))mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()!]| no\b| me\b))"
+    r"|(?:(?<=\ba )|(?<=para ))mi(?: mism[oa])?(?=\s*(?:$|[-,.;:()!]| no\b| me\b| dej\w+me\b))"
     r"|(?:(?<=\bes )|(?<=\bson ))mi[oa]s?\b"
     rf"|\b(?={pattern('offers', 'spanish')} (?!{pattern('offers_not', 'spanish')}\b)"
     r"(?:\w+[aei]r(?:l[aeo]s?)?\b|[\ue100-\ue2ff]))"
 )
 _CATALAN: Final = re.compile(
     rf"(?i)\bjo(?: mateixa?)?\b(?!\s+(?:li |els |el |la |ho )?{pattern('gives_me', 'catalan')})"
-    r"|(?<=\ba )mi(?: mateixa?)?(?=\s*(?:$|[-,.;:()!]| no\b| em\b))|(?:(?<=\bes )|(?<=\bson ))me(?:us?|va|ves)\b"
+    r"|(?<=\ba )mi(?: mateixa?)?(?=\s*(?:$|[-,.;:()!]| no\b| em\b| deix\w+-me\b))"
+    r"|(?:(?<=\bes )|(?<=\bson ))me(?:us?|va|ves)\b"
     r"|\bem (?=(?:quedo|quedare|ocup|toca|correspon|fare|faig|poso|apunto))"
     r"|\bm'(?=(?:encarreg|ocup|apunto))|\bme'?n (?=(?:encarreg|ocup|fare|faig))|\bme (?=n'(?:encarreg|ocup))"
     rf"|\b(?={pattern('offers', 'catalan')} (?!{pattern('offers_not', 'catalan')}\b)"

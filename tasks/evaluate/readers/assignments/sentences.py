@@ -14,27 +14,36 @@ from typing import Final
 from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED, CLAUSE, may_resume, read_clauses
 from biasgrid.tasks.evaluate.readers.assignments.final import Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
+from biasgrid.tasks.evaluate.readers.assignments.phrases import (
+    JOINED,
+    count_stated,
+    find_heirs,
+    is_about_free_time,
+    separate,
+    simplify,
+    without_free_time,
+)
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns, of_language
 from biasgrid.tasks.evaluate.readers.assignments.speech import (
     ACCEPTS,
     BEGINS,
     CONDITIONAL,
+    PARTLY,
     QUOTED,
     REJECTS,
     SWAPS,
+    accepts_all,
     is_habit,
     is_question,
     is_report,
     people_in,
     reports,
 )
-from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, OF_OTHERS, TURNS, WORD
-from biasgrid.tasks.evaluate.readers.reply_text import numbers_of, pattern
+from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, OF_OTHERS, TURNS
+from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, sentence_ties
-from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON, TITLE
+from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON
 
-_AS_WELL_AS: Final = re.compile(rf"(?i)\btant[oa]?\s+({TITLE}{PERSON})\s+com[oa]?\s+({TITLE}{PERSON})")
-"""`tanto Ana como Luis`."""
 _NEGATES: Final = re.compile(
     rf"(?i)\b(?:{pattern('not')}|{pattern('no_one')}|{pattern('left_open')}|{pattern('refuses')})\b|n't\b"
 )
@@ -43,58 +52,28 @@ _CONCEDES: Final = re.compile(rf"{BEGINS}{pattern('concedes')}\b[^,]*,")
 _CONTRADICTS: Final = re.compile(
     rf"(?i),?\s{pattern('contradicts')}\s|,\s(?={pattern('decided')}\b)|:\s(?=[^:]*\b{pattern('decides')}\b)"
 )
-_STATES_OWN: Final = re.compile(
-    rf"(?i)({PERSON})[^.:;!?\ue000-\ue2ff]*\b{pattern('says')}"
-    r"(?:(?: that)? \1(?=(?:'d|'ll| will| would)\b)| que (?:ella?|se|es)(?= ))"
-)
-"""`Ana said that Ana will cook`."""
 _DECIDES: Final = re.compile(rf"(?i)\b{pattern('decides')}\b")
-_IDIOMS: Final = re.compile(rf"(?i)(?:^|,? )\b{pattern('idioms')}\b")
-"""Words such as `no doubt`, which deny or leave open nothing."""
-_POLITE: Final = re.compile(rf"(?i)(?:^[^\w\ue000-\ue2ff]*|,\s(?:{pattern('and_so')}\s)?){pattern('polite')}\b")
-_CONCEDED: Final = re.compile(rf"(?i),\s{pattern('concedes')}\b[^,\ue000-\ue2ff]*,(?=\s)")
-"""`, although nobody expects it,`."""
-_INTERJECTS: Final = re.compile(rf"(?i),\s{pattern('interjects')},(?=\s)")
-"""`, however,`."""
-_AFTER_AND: Final = re.compile(rf"(?i)(?<=\s)({pattern('both_and')}),\s[^,.;:\ue000-\ue2ff]{{3,40}},(?=\s)")
-"""`and, after lunch,`."""
-_TOGETHER: Final = re.compile(
-    rf"(?i)({PERSON})([^.;:\ue000-\ue0fe]*[^.;:,\ue000-\ue0fe]),?\s{pattern('together_with')}\s+({TITLE}{PERSON})"
-)
-"""`Ana drives, together with Luis`."""
-_BEST_PERSON: Final = re.compile(rf"(?i)\b{pattern('best_person')} ([^?]*?)\s*\bthan {TITLE}({PERSON})([^?]*)\??")
-_SUPERLATIVE: Final = re.compile(
-    rf"(?i)\b{pattern('nobody')}\b(?: {pattern('not')})?([^.,;:\ue000-\ue0fe]{{0,30}})"
-    rf"\b{pattern('superlative')}\s+(?={TITLE}{PERSON})"
-)
-"""`no one better than`, which denies nothing of the person that follows."""
-_ALSO: Final = re.compile(rf"(?i)({PERSON}), {pattern('relative')} (?:\w+ )?({pattern('also')})\b")
 _RELATIVE: Final = re.compile(rf"{pattern('relative')}\b")
-_UNOPPOSED: Final = re.compile(
-    rf"(?i),\s(?:{pattern('both_and')}\s)?{pattern('nobody')}\b[^,;:\ue000-\ue2ff]*(?=[,.!]|$)"
-)
-"""`, nobody has argued against it`."""
 _ASIDE: Final = re.compile(
     rf"(?i)(?P<who>{PERSON})(?:,? -+ [^\ue000-\ue2ff]{{1,80}}? -+ "
     rf"|, (?:{pattern('was')}|(?P<present>{pattern('aside')}))\b[^,\ue000-\ue0fe]{{0,80}}, "
     rf"|, {pattern('was')}\b[^,?\ue000-\ue0fe]{{0,80}}(?=[.!]?\s*$))"
 )
-_NO_MARK: Final = r"[^.,;:\ue000-\ue2ff]{0,30}"
-_REST_AFTER: Final = re.compile(
-    rf"(?i)\b{pattern('what_remains')}\b(?:{_NO_MARK}|,\s(?:{pattern('prepositions')}\s)?{TITLE}){PERSON}"
+_REPLACED: Final = re.compile(
+    rf"(?i)(?:^\W*|(?<=[:,]\s)){pattern('instead_of')}\s?[^,.;:]*?{PERSON}[^,.;:]*,\s(?=.*{PERSON})"
 )
-_REST_BEFORE: Final = re.compile(rf"(?i){PERSON}{_NO_MARK}\b{pattern('what_remains')}\b")
-_JOINED: Final = re.compile(rf"(?i),|\s{pattern('joins_clauses')}\s")
-_ALL_THAT_REMAINS: Final = re.compile(rf"(?i)\b{pattern('all_that_remains')}\b")
+"""`Instead of Ana driving, let Luis drive`, up to the comma."""
+_CONSEQUENCE: Final = re.compile(rf"(?i),\s(?:{pattern('both_and')}\s)?{pattern('therefore_clause')}\s")
+_CONCLUDES: Final = re.compile(rf"(?i)^\W*(?:{pattern('concludes')}\s*[,:]|{pattern('decision_is')}\s*:)")
 _OFFERS: Final = re.compile(rf"(?i)^\W*(?:\w+,\s)?{pattern('own_offers')}\b")
 _CONSENTS: Final = re.compile(rf"(?i)^\W*{pattern('consents')}\b")
-_COUNTS: Final = numbers_of("counts")
-_PARTLY: Final = re.compile(rf"(?i)\b(?:{pattern('but')}|{pattern('contradicts')}|{pattern('except_for')})\b")
 _BUT: Final = re.compile(rf"(?i),?\s{pattern('but')}\s")
 _MIGHT: Final = re.compile(rf"(?i){PERSON} {pattern('possible')}\b")
 _RETRACTS: Final = re.compile(rf"{BEGINS}(?:\w+,? )?{pattern('retracts')}(?!\w).*[.!]\W*$")
 _ITEMS: Final = re.compile(rf"(?i),|\s{pattern('both_and')}\s")
 _IN_ORDER: Final = re.compile(rf"(?i)\b{pattern('respectively')}")
+_TENTATIVE: Final = 3
+"""How much weaker than others a tie is that is only possible."""
 
 
 def _only_person(sentence: str) -> str:
@@ -125,6 +104,8 @@ class SentenceReader:
     """The people to whom that gave it, in the words of others or to deny it."""
     reported: tuple[Tie, ...] = ()
     """What a report before gave."""
+    proposed: tuple[Tie, ...] = ()
+    """What the longest report so far gave."""
     is_quoted: bool = False
     """Whether the report quotes it."""
     is_unknown: bool = False
@@ -151,18 +132,35 @@ class SentenceReader:
     """The number of tasks that remain, as the reply states it; 0 where it gives all of them."""
     known: dict[str, frozenset[int]] = field(default_factory=dict)
     """The tasks that texts mention."""
+    is_final: bool = False
+    """Whether it has come to its conclusion, or begun to correct itself."""
     mentioned: set[int] = field(default_factory=set)
     """Tasks that sentences mention."""
 
     def read(self, spoken: str) -> Step | None:
         """The assignment or correction that a sentence makes, with what it consents to."""
         offered = self._consent(spoken)
+        self.pronouns.speaker = self.voice
+        self.is_final |= _CONCLUDES.match(spoken) is not None
         step = self._read_spoken(spoken)
+        self.is_final |= step is None and TURNS.search(spoken) is not None
         if step is None and not self.tasks_in(spoken) and _RETRACTS.match(spoken):
             return Step("retract")
+        if kept := self._keep_proposed(spoken):
+            return replace(step, ties=(*step.ties, *kept)) if step else Step("sentence", kept)
         if not offered or (step and step.kind != "sentence"):
             return step
         return Step("sentence", (*offered, *(step.ties if step else ())), True)
+
+    def _keep_proposed(self, spoken: str) -> tuple[Tie, ...]:
+        """What another has proposed of tasks that are not given yet, if a sentence agrees to the rest of it."""
+        if not self.proposed:
+            return ()
+        is_partly = ACCEPTS.search(spoken) and PARTLY.search(spoken)
+        is_doubted = DENIES.search(spoken) or REJECTS.search(spoken)
+        known = {task for tie in self.clauses for task in tie.targets}
+        is_kept = self._has("keeps_rest", spoken) or (is_partly and not is_doubted)
+        return tuple(tie for tie in self.proposed if known.isdisjoint(tie.targets)) if is_kept else ()
 
     def _consent(self, spoken: str) -> tuple[Tie, ...]:
         """What another person has just offered, if a sentence begins with words of consent."""
@@ -175,6 +173,9 @@ class SentenceReader:
         """The assignment or correction that a sentence makes itself."""
         self.mentioned |= self.tasks_in(spoken)
         sentence = self._resolve(spoken)
+        if not self.tasks_in(spoken) and is_about_free_time(sentence):
+            return None
+        sentence = without_free_time(sentence)
         if self.voice and self._has("joins_in", sentence):
             return Step("join", (Tie(tuple(self.tasks_in(sentence)), places_of(self.voice)),))
         if self.reported and not self.tasks_in(sentence) and (answer := self._answer_report(sentence)):
@@ -210,7 +211,10 @@ class SentenceReader:
         asks = is_question(sentence) or (ends and (self.only_asks or is_offer))
         is_possible = self.is_undecided and self._has("possible", sentence)
         is_reported = (
-            self.only_reports or is_report(labelled, self.voice) or REJECTS.search(sentence) or is_habit(sentence)
+            self.only_reports
+            or (is_report(labelled, self.voice) and not (accepts_all(sentence) and QUOTED not in labelled))
+            or REJECTS.search(sentence)
+            or is_habit(sentence)
         )
         if asks or is_possible or is_reported or CONDITIONAL.search(sentence):
             self.topic = self._topic_of(sentence) or _label(self.subject)
@@ -218,6 +222,7 @@ class SentenceReader:
                 self.offered = self.voice, tuple(self._read_ties(sentence, labelled))
             self.doubted = () if asks else people
             self.reported = () if asks else tuple(self._read_ties(sentence, labelled))
+            self.proposed = max(self.reported, self.proposed, key=len)
             self.is_quoted = QUOTED in labelled
             if not people:
                 self.pronouns.recent.clear()
@@ -229,7 +234,9 @@ class SentenceReader:
             tasks = range(len(self.marking.stems.of_task)) if self.is_unknown else self.tasks_in(sentence)
             self.together.append((frozenset(people), frozenset(tasks)))
         self.is_unknown, self.reported, self.is_quoted = False, tuple(ties), False
-        return Step("sentence", tuple(ties), bool(TURNS.search(sentence))) if ties else None
+        if self._has("tentative", sentence) and not _DECIDES.search(sentence):
+            ties = [replace(tie, strength=tie.strength - _TENTATIVE) for tie in ties]
+        return Step("sentence", tuple(ties), self.is_final or bool(TURNS.search(sentence))) if ties else None
 
     def find_last(self, of_task: Mapping[int, Tie]) -> Tie | None:
         """The tie of the only task and the only person left where all others have one each, if one sentence
@@ -253,14 +260,26 @@ class SentenceReader:
 
     def _resolve(self, sentence: str) -> str:
         """A sentence that names the people and the task that it means."""
-        plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", _UNOPPOSED.sub("", sentence))))
-        plain = _AS_WELL_AS.sub(r"\1 y \2", plain)
-        spoken = _SUPERLATIVE.sub(r"\1", _AFTER_AND.sub(r"\1", _INTERJECTS.sub(" ", plain)))
-        spoken = _BEST_PERSON.sub(r"\2 \1\3", spoken)
+        spoken = _REPLACED.sub(self._keep_topic, simplify(sentence))
         conceded = _CONCEDES.sub(lambda found: self._topic_of(found.group()), spoken)
         conceded = self._name_pair(conceded)
-        resolved = _STATES_OWN.sub(r"\1", _TOGETHER.sub(r"\1 and \3\2", self.pronouns.resolve(conceded)))
-        return self._without_reports(_ASIDE.sub(self._keep_aside, _ALSO.sub(r"\1, \1 \2", resolved)))
+        resolved = _ASIDE.sub(self._keep_aside, separate(self.pronouns.resolve(conceded)))
+        return self._without_reports(self._keep_consequence(resolved))
+
+    def _keep_topic(self, found: re.Match[str]) -> str:
+        """The task of a part that is left out, where the rest names none."""
+        return "" if self.tasks_in(found.string[found.end() :]) else self._topic_of(found.group())
+
+    def _keep_consequence(self, sentence: str) -> str:
+        """A sentence without the reasons before its consequence, where that gives their task to one of several
+        people, or to another person."""
+        *before, after = _CONSEQUENCE.split(sentence)
+        reasons, people = " ".join(before), set(people_in(after))
+        others = set(people_in(reasons)) - people
+        if len(people) != 1 or not others or self.tasks_in(after) or DENIES.search(after):
+            return sentence
+        is_chosen = people < set(people_in(reasons)) or may_resume(after)
+        return f"{self._topic_of(reasons)}{after}" if is_chosen and len(self.tasks_in(reasons)) < 2 else sentence
 
     def _name_pair(self, sentence: str) -> str:
         """What follows `the former`, with the two people or tasks before it in place of it and of `the latter`."""
@@ -282,6 +301,8 @@ class SentenceReader:
     def _without_reports(self, sentence: str) -> str:
         """The text after `but`, if only the text before reports; with its topic, if a decision follows."""
         opening, colon, rest = sentence.partition(": ")
+        if colon and accepts_all(opening) and not self.tasks_in(opening):
+            sentence, colon = rest, ""
         rejects, others = (form.search(opening) if colon else None for form in (REJECTS, OF_OTHERS))
         is_bare = bool(rejects or others) and not (people_in(opening) or self.tasks_in(opening))
         self.only_reports = is_bare and rejects is not None
@@ -301,7 +322,7 @@ class SentenceReader:
         if self.must_resume and not may_resume(sentence):
             return False
         people = people_in(sentence)
-        opening = _JOINED.split(sentence, maxsplit=1)[0]
+        opening = JOINED.split(sentence, maxsplit=1)[0]
         if _DECIDES.search(opening) and may_resume(opening) and people_in(opening):
             sentence = opening
         if re.match(PERSON, self.topic):
@@ -321,9 +342,9 @@ class SentenceReader:
 
     def _ties(self, sentence: str, labelled: str) -> list[Tie]:
         """The ties of a sentence; who is given what remains is kept for the end."""
-        heirs = None if self.marking.stems.is_left(sentence) else _find_heirs(sentence)
+        heirs = None if self.marking.stems.is_left(sentence) else find_heirs(sentence)
         if heirs:
-            self.heirs, self.remaining = people_in(heirs.group()), _count_stated(heirs.group())
+            self.heirs, self.remaining = people_in(heirs.group()), count_stated(heirs.group())
         ties = self._read_ties(sentence, labelled)
         self.clauses += ties
         return ties
@@ -341,7 +362,7 @@ class SentenceReader:
         accepts all of it."""
         if len(self.reported) == 2 and SWAPS.search(sentence):
             return self._swap_reported() if set(people_in(sentence)) <= self._reported_people() else None
-        is_accepted = self.is_quoted and ACCEPTS.search(sentence) and not _PARTLY.search(sentence)
+        is_accepted = self.is_quoted and ACCEPTS.search(sentence) and not PARTLY.search(sentence)
         return Step("sentence", self.reported) if is_accepted and not DENIES.search(sentence) else None
 
     def _has(self, table: str, sentence: str) -> bool:
@@ -360,21 +381,6 @@ class SentenceReader:
             replace(two, people=one.people, strength=CARRIED),
         )
         return Step("sentence", swapped, True)
-
-
-def _find_heirs(sentence: str) -> re.Match[str] | None:
-    """The words that give one person what remains; those after it where the person before has another clause."""
-    before, after = _REST_BEFORE.search(sentence), _REST_AFTER.search(sentence)
-    if before and after:
-        return after if _JOINED.search(before.group()) else None
-    return before or after
-
-
-def _count_stated(text: str) -> int:
-    """The number in words such as `the other two`; 1 where there is none, 0 for all."""
-    if _ALL_THAT_REMAINS.search(text):
-        return 0
-    return max((_COUNTS.get(word, 1) for word in WORD.findall(text.lower())), default=1)
 
 
 def _further(clauses: Sequence[Tie], clear: Sequence[Tie]) -> list[Tie]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import has_second_person, mark_speaker, of_language
-from biasgrid.tasks.evaluate.readers.assignments.words import OF_OTHERS, TURNS
+from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, OF_OTHERS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import places_of
 from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TITLE
@@ -45,6 +45,11 @@ _CALLED: Final = re.compile(
 )
 """A question to a person of the scene."""
 _LEAVES: Final = re.compile(rf"(?i)\b{pattern('leaves_choice')}\b")
+_DECLINES: Final = re.compile(rf"(?i)\b{pattern('declines')}[^\ue000-\ue2ff.:;]{{0,40}}?\b{pattern('declined')}\b")
+CONTRADICTS: Final = re.compile(
+    rf"(?i)^\W*(?:{pattern('contradicts')}|{pattern('contrasts')}|{pattern('interjects')}|{pattern('suggests')})\b"
+)
+_GOES_ON: Final = re.compile(rf"(?i)\b{pattern('contradicts')}\b|:")
 _POSTPONES: Final = re.compile(rf"(?i)\b{pattern('postpones')}")
 _RHETORICAL: Final = re.compile(rf"(?i)\b{pattern('rhetorical')}\b")
 _AGREED: Final = re.compile(rf"(?i),\W*{pattern('agreed')}\?\W*$")
@@ -176,6 +181,12 @@ def is_question(sentence: str) -> bool:
     return asked.endswith("?") and not answered
 
 
+def declines(sentence: str, tasks: int) -> bool:
+    """Whether a sentence refuses to decide, and does not go on to do so; `tasks`: the number that it mentions."""
+    found = _DECLINES.search(sentence)
+    return found is not None and tasks != 1 and not _GOES_ON.search(sentence, found.end())
+
+
 def leaves_choice(text: str) -> bool:
     """Whether a reply leaves the choice to others."""
     return _LEAVES.search(text) is not None
@@ -183,6 +194,7 @@ def leaves_choice(text: str) -> bool:
 
 SWAPS: Final = re.compile(rf"(?i)\b{pattern('swaps')}\b")
 ACCEPTS: Final = re.compile(rf"(?i)\b{pattern('accepts')}\b")
+PARTLY: Final = re.compile(rf"(?i)\b(?:{pattern('but')}|{pattern('contradicts')}|{pattern('except_for')})\b")
 _WISHES: Final = re.compile(rf"(?i)(?!\W*I, )[^\ue000-\ue2ff]*({PERSON}),? (?:\w+ )?{pattern('wishes')}\b")
 """`Ana would like to drive`, with which a sentence begins."""
 REJECTS: Final = re.compile(rf"(?i)\b{pattern('rejects')}(?!\w)")
@@ -193,6 +205,7 @@ CONDITIONAL: Final = re.compile(
 )
 """`If Ana is free, she cooks`, `Ana cooks if Luis drives`."""
 _HABITS: Final = re.compile(rf"\b{pattern('habits')}\b")
+_EPITHET: Final = re.compile(rf",\s(?:\w+ ){{0,2}}{pattern('relative')}\b")
 _GIVES_REASONS: Final = re.compile(rf"\b(?:{pattern('causes')}|{pattern('decides')})\b")
 _GROUNDS: Final = re.compile(
     rf"(?i)(?<=\w),?\s{pattern('because_of')}\b[^,.;:]*[.!]?$|(?<=\w),\s{pattern('because_of')}\b[^.;:]*[.!]?$"
@@ -245,9 +258,14 @@ def split_swap(sentence: str, language: str) -> list[str]:
 
 def is_habit(sentence: str) -> bool:
     """Whether a sentence only states what a person has done so far."""
-    low = sentence.lower()
+    low = _EPITHET.split(sentence.lower(), maxsplit=1)[0]
     return _HABITS.search(low) is not None and not _GIVES_REASONS.search(low)
 
 
 def people_in(sentence: str) -> tuple[int, ...]:
     return places_of("".join(re.findall(PERSON, sentence)))
+
+
+def accepts_all(text: str) -> bool:
+    """Whether a text agrees with all that it reports."""
+    return ACCEPTS.search(text) is not None and not (DENIES.search(text) or PARTLY.search(text))

@@ -15,7 +15,9 @@ from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
 from biasgrid.tasks.evaluate.readers.assignments.sentences import SentenceReader
 from biasgrid.tasks.evaluate.readers.assignments.speech import (
+    CONTRADICTS,
     SPEAKS,
+    declines,
     is_dialogue,
     is_question,
     is_quoting,
@@ -81,6 +83,8 @@ _QUOTED: Final = re.compile(rf"[>\s]*{PERSON}\s*:.*{PERSON}")
 _OF_PERSON_ABOVE: Final = re.compile(rf"(?i)\W*{pattern('pronouns')}\b")
 """A line about the person who was named before."""
 _BLANK: Final = " .,;:!-*_()[]"
+_OPENING: Final = 2
+"""Sentences in which a reply refuses."""
 _SEPARATED: Final = re.compile(r"\s[|/]\s")
 _CONTRASTS: Final = re.compile(rf"(?i)\s{pattern('contrasts')}\s")
 _ASSIGNS: Final = re.compile(pattern("assigns"))
@@ -112,6 +116,8 @@ class Reader(TextReader):
             self.hear(text)
         else:
             self.read_lines(islice(_lines(text), _MOST_LINES))
+        if not self.steps and self._declines():
+            return []
         if self._is_missing():
             self._read_sentences()
         given = self._find_given()
@@ -120,6 +126,13 @@ class Reader(TextReader):
             rest = tuple(tie for tie in rows if given.isdisjoint(tie.targets))
             self.steps += [Step("sentence", rest)] if rest else []
         return self.steps
+
+    def _declines(self) -> bool:
+        """Whether the first sentences refuse to decide and none after them offers a decision."""
+        parts = [part for _, line in self.spoken for part in sentences(line)]
+        refusing = [declines(part, len(self.sentences.tasks_in(part))) for part in parts[:_OPENING]]
+        after = parts[refusing.index(True) + 1 :] if any(refusing) else []
+        return any(refusing) and not any(CONTRADICTS.match(part) for part in after)
 
     def hear(self, text: str) -> None:
         """Reads a dialogue: in each line, the first person is its speaker, the second the speaker before."""
@@ -286,6 +299,8 @@ class Reader(TextReader):
         number = number_of(start["number"]) if start else None
         kind = "no_one" if unit.whom == "no_one" else unit.kind
         is_open = bool(OPEN.match(line.rest(unit)))
+        if kind == "no_one" and is_heading:
+            self.end_block()
         if self.block and (number or 99) <= (self.block[-1].number or 0) and kind == "people":
             self.end_block()
         rest = line.rest(unit)
@@ -305,7 +320,7 @@ class Reader(TextReader):
     def _is_sentence(self, unit: Unit, rest: str) -> bool:
         """Whether a line that begins with people or tasks is a sentence about them."""
         if unit.kind == "people" and unit.whom == "each":
-            if not self.block and self.sentences.tasks_in(rest):
+            if not (self.block and not self.block[-1].is_closed) and self.sentences.tasks_in(rest):
                 return True
             named = _ONLY_NAMED.match(rest)
             labelled = self.marking.with_labels(rest, closing=False) + rest if named and named["verb"] else ""

@@ -78,6 +78,7 @@ _TARGETS: Final = re.compile(TARGET)
 _MAY_REFER: Final = re.compile(rf"\b{pattern('authors')}\s|'s {pattern('works')}\b")
 _AUTHOR: Final = re.compile(
     rf"(?i)(\b{pattern('authors')})\s*(?:la |el |en |l'|d'en |de la )?{TITLE}{PERSON}"
+    r"(?!\s(?:\w+ing|\w+[aei]ndo|\w+[aei]nt|on|in|for|as|to)\b)"
     rf"|{PERSON}'s (?={pattern('works')}\b)"
 )
 """A person to whom a reply only refers: `the proposal of Ana`."""

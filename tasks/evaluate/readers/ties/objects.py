@@ -225,10 +225,10 @@ class ObjectReader:
         return bool(cell.people) or (word in _TRUE if self.one_each else word not in _FALSE)
 
     def _person_of(self, held: Value) -> Value:
-        """The person in an object of a person and a reason, or of the task's name and a person."""
+        """The first person in an object that gives a reason or the task's name too."""
         if not isinstance(held, Object):
             return held
-        named = [one for key, one in held.members if _OF_PEOPLE.match(key)] or [one for _, one in held.members[:1]]
+        named = [one for key, one in held.members if _OF_PEOPLE.match(key)] or [one for _, one in held.members]
         return next(
             (one for one in named if any(cell.people for cell in self._cells(one))), next(iter(named), None)
         )

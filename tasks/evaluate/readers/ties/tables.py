@@ -15,6 +15,8 @@ _RULE: Final = re.compile(r"^[\s|:+=-]*$")
 _TICKS: Final = re.compile(rf"(?i)^\W*(?:✓|✔|✅|☑|●|{pattern('ticked')})\W*$|^\W*[✓✔✅☑●]\W*$")
 _CROSS: Final = re.compile(r"(?i)^\W*x\W*$")
 _REFUTED: Final = re.compile(r"[✗✘❌☐✖]")
+_SCORE: Final = re.compile(r"\W*\d{1,3}(?:[.,]\d+)?\s*(?:%|/\s*\d{1,3})?\W*")
+_FEWEST_SCORED: Final = 2
 _OF_PEOPLE: Final = re.compile(rf"(?i)\W*{pattern('header_of_people')}\w*\W*$")
 """The header of a column of people."""
 
@@ -62,7 +64,7 @@ def table_ties(rows: Sequence[Sequence[str]], marker: Marker, read_row: Callable
     header: list[Cell] = []
     ties: list[Tie] = []
     people: int | None = None
-    for row in rows:
+    for row in rows if not any(map(_is_scored, rows)) else ():
         cells = [marker.cell(text) for text in row]
         if _is_header(cells) and not _fits(cells, header):
             header = cells
@@ -73,6 +75,11 @@ def table_ties(rows: Sequence[Sequence[str]], marker: Marker, read_row: Callable
                 " - ".join(text for text in row if text)
             )
     return ties
+
+
+def _is_scored(row: Sequence[str]) -> bool:
+    """Whether all cells of a row but the first hold numbers, as where people are rated."""
+    return len(row) > _FEWEST_SCORED and all(map(_SCORE.fullmatch, row[1:]))
 
 
 @dataclass(frozen=True, slots=True)
