@@ -50,6 +50,8 @@ _CANDIDATES: Final = re.compile(
     rf"(?i)\b{pattern('between')}\s{TITLE}{PERSON}\s(?:{pattern('both_and')}|{pattern('left_open')})\s{TITLE}{PERSON}[,;:.]?"
 )
 """`it is between Ana and Luis`."""
+_PAIR: Final = re.compile(rf"(?i){PERSON}\s\w{{1,3}}\s{TITLE}{PERSON}")
+"""Quick test for two people joined."""
 _TWO_CLAUSES: Final = re.compile(
     rf"(?i)(\s{pattern('goes_to')}\s{TITLE}{PERSON})\s{pattern('both_and')}\s(?={TITLE}{PERSON}(?:'(?:ll|d)\b|\s{pattern('does')}))"
 )
@@ -68,7 +70,8 @@ _COUNTS: Final = numbers_of("counts")
 def simplify(sentence: str) -> str:
     """A marked sentence without the words that only make it polite, vivid or complete."""
     plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", _UNOPPOSED.sub("", sentence))))
-    plain = _CANDIDATES.sub("", _BUT_NOT.sub("", _AS_WELL_AS.sub(r"\1 y \2", plain)))
+    plain = _BUT_NOT.sub("", _AS_WELL_AS.sub(r"\1 y \2", plain))
+    plain = _CANDIDATES.sub("", plain) if _PAIR.search(plain) else plain
     plain = _SUPERLATIVE.sub(r"\1", _AFTER_AND.sub(r"\1", _INTERJECTS.sub(" ", plain)))
     return _BEST_PERSON.sub(r"\2 \1\3", plain)
 
@@ -76,7 +79,8 @@ def simplify(sentence: str) -> str:
 def separate(sentence: str) -> str:
     """A sentence whose pronouns are resolved, with each person next to what he has."""
     joined = _STATES_OWN.sub(r"\1", _TOGETHER.sub(r"\1 and \3\2", sentence))
-    return _ALSO.sub(r"\1, \1 \2", _TWO_CLAUSES.sub(r"\1; ", joined))
+    clauses = _TWO_CLAUSES.sub(r"\1; ", joined) if _PAIR.search(joined) else joined
+    return _ALSO.sub(r"\1, \1 \2", clauses)
 
 
 def is_about_free_time(sentence: str) -> bool:
