@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import Any, Final
 
 import orjson
@@ -16,7 +15,7 @@ from biasgrid.tasks.evaluate.evaluate import cut_text, join_texts, split
 from biasgrid.tasks.evaluate.readers.assignments.reader import AssignmentReading, Scene, read_assignment
 from biasgrid.tasks.evaluate.readers.presence import read_presence
 from biasgrid.tasks.evaluate.readers.reply_text import excerpt
-from biasgrid.tasks.evaluate.verdicts import in_table_form, with_ids
+from biasgrid.tasks.evaluate.verdicts import Judging, Replies, in_table_form, with_ids
 from biasgrid.warehouse.schema_check import polars_schema
 
 UNDERSTANDING: Final = "understanding"
@@ -44,16 +43,10 @@ class Read:
     reason: str
 
 
-def assignment_verdicts(
-    cases: pl.DataFrame,
-    responses: pl.DataFrame | Sequence[pl.LazyFrame],
-    languages: Mapping[str, LanguageCatalog],
-    evaluation_id: str,
-    judged_at: datetime,
-) -> pl.DataFrame:
+def assignment_verdicts(cases: pl.DataFrame, responses: Replies, by: Judging) -> pl.DataFrame:
     """Verdicts on the plays of a cell, in the columns and types of VERDICTS, ordered by case, round and agent."""
     plays = cases.select(_PLAY).iter_rows(named=True)
-    questions = dict(question for play in plays for question in _list_questions(play, languages))
+    questions = dict(question for play in plays for question in _list_questions(play, by.languages))
     rows = {place: question.row(None) for place, question in questions.items()}
     chosen = _choose_replies(split(responses))
     for part in split(responses):
@@ -64,7 +57,7 @@ def assignment_verdicts(
     types = polars_schema("verdicts")
     read = pl.DataFrame([*rows.values()], schema={name: types[name] for name in _COLUMNS})
     kind = {"assessor_kind": pl.lit("oracle"), "assessor": pl.col("level")}
-    return with_ids(in_table_form(read.with_columns(**kind)), evaluation_id, judged_at)
+    return with_ids(in_table_form(read.with_columns(**kind)), by.evaluation_id, by.judged_at)
 
 
 _COLUMNS: Final = (

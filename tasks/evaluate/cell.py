@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import polars as pl
 
 from biasgrid.catalogs.loading.catalog import Catalog
-from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.tasks.connectors.rereading import files_of_replies, reread
 from biasgrid.tasks.evaluate.current_oracles import find_changes, with_rules
 from biasgrid.tasks.evaluate.decisions import apply_decisions, carry_over, units
 from biasgrid.tasks.evaluate.evaluate import judge_cases
 from biasgrid.tasks.evaluate.judge import assessments, select_contested
 from biasgrid.tasks.evaluate.second_opinions import JudgeSession, SecondOpinions
-from biasgrid.tasks.evaluate.verdicts import verdict_file
+from biasgrid.tasks.evaluate.verdicts import Judging, verdict_file
 from biasgrid.warehouse.storage.assessments import TABLE, assessments_of_people, empty_assessments
 from biasgrid.warehouse.storage.lake import Lake, read_again_if_compacted
 from biasgrid.warehouse.storage.runs import split_cells
@@ -40,8 +39,7 @@ READ_TOGETHER = 5_000
 """Cases of several cells that are read at once, because reading a few takes as long as reading thousands."""
 Judged = tuple[str, pl.DataFrame, pl.DataFrame]
 """A cell's id, its cases and the oracles' verdicts on them."""
-Languages = Mapping[str, LanguageCatalog]
-Judge = Callable[[pl.DataFrame, Sequence[pl.LazyFrame], Languages, str, datetime], pl.DataFrame]
+Judge = Callable[[pl.DataFrame, Sequence[pl.LazyFrame], Judging], pl.DataFrame]
 """The verdicts on cases by their replies: one of the functions of this room."""
 
 
@@ -97,8 +95,8 @@ class _Run:
             cases = with_rules(cases, rules)
         reread(self.lake, self.run_id, cell_ids, self.evaluation.catalog.target)
         evaluation = self.evaluation
-        by = (evaluation.catalog.languages, evaluation.evaluation_id, self.now)
-        verdicts = read_again_if_compacted(lambda: judge(cases, self._replies(cell_ids), *by))
+        by = Judging(evaluation.catalog.languages, evaluation.evaluation_id, self.now)
+        verdicts = read_again_if_compacted(lambda: judge(cases, self._replies(cell_ids), by))
         return [
             (one, cases.filter(pl.col("cell_id") == one), verdicts.filter(pl.col("cell_id") == one))
             for one in cell_ids

@@ -7,7 +7,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
@@ -19,7 +18,14 @@ from biasgrid.tasks.evaluate.meaning.text import excerpt, whole
 from biasgrid.tasks.evaluate.oracle_reading import nothing_read, read_replies
 from biasgrid.tasks.evaluate.oracles.langbite_rule import FIRST_ALONE, read_next_to
 from biasgrid.tasks.evaluate.oracles.outcomes import NO_TEXT, READING, VALUE, prepare, read_column
-from biasgrid.tasks.evaluate.verdicts import BY_ORACLE, in_table_form, template_verdicts, with_ids
+from biasgrid.tasks.evaluate.verdicts import (
+    BY_ORACLE,
+    Judging,
+    Replies,
+    in_table_form,
+    template_verdicts,
+    with_ids,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +54,7 @@ def read_reply(
     return Reading(*row)
 
 
-def judge_cases(
-    cases: pl.DataFrame,
-    responses: pl.DataFrame | Sequence[pl.LazyFrame],
-    languages: Mapping[str, LanguageCatalog],
-    evaluation_id: str,
-    judged_at: datetime,
-) -> pl.DataFrame:
+def judge_cases(cases: pl.DataFrame, responses: Replies, by: Judging) -> pl.DataFrame:
     """The verdicts on `cases` (columns of CASES) by their oracles, in the columns and types of VERDICTS: instance
     rows in the order of the cases, then template rows.
 
@@ -64,20 +64,18 @@ def judge_cases(
 
     def read(own: pl.DataFrame) -> pl.DataFrame:
         asked = own.with_columns(prompt)
-        readings = _read_in_parts(asked, languages)
+        readings = _read_in_parts(asked, by.languages)
         return readings.hstack(read_next_to(asked.select("text", "oracle").hstack(readings)))
 
     prompt = pl.col("messages").list.last().struct.field("content").alias("prompt")
     judged = read_cases(cases, responses, read).with_columns(_of_first_instance())
-    instances = with_ids(in_table_form(judged.with_columns(**BY_ORACLE)), evaluation_id, judged_at)
-    templates = with_ids(template_verdicts(instances, cases), evaluation_id, judged_at)
+    instances = with_ids(in_table_form(judged.with_columns(**BY_ORACLE)), by.evaluation_id, by.judged_at)
+    templates = with_ids(template_verdicts(instances, cases), by.evaluation_id, by.judged_at)
     return pl.concat([instances, templates])
 
 
 def read_cases(
-    cases: pl.DataFrame,
-    responses: pl.DataFrame | Sequence[pl.LazyFrame],
-    read: Callable[[pl.DataFrame], pl.DataFrame],
+    cases: pl.DataFrame, responses: Replies, read: Callable[[pl.DataFrame], pl.DataFrame]
 ) -> pl.DataFrame:
     """`cases` in their order with the READING that `read` finds in their replies, given as rows with a `text`.
 
@@ -117,7 +115,7 @@ def _of_first_instance() -> pl.Expr:
     return pl.when(is_read).then("langbite_outcome")
 
 
-def split(responses: pl.DataFrame | Sequence[pl.LazyFrame]) -> Sequence[pl.LazyFrame]:
+def split(responses: Replies) -> Sequence[pl.LazyFrame]:
     """The parts of `responses` whose texts fit into memory."""
     return [responses.lazy()] if isinstance(responses, pl.DataFrame) else responses
 
@@ -194,18 +192,12 @@ def _read_in_parts(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalo
     return pl.concat(read).sort("row").drop("row")
 
 
-def judge_decisions(
-    cases: pl.DataFrame,
-    responses: pl.DataFrame | Sequence[pl.LazyFrame],
-    languages: Mapping[str, LanguageCatalog],
-    evaluation_id: str,
-    judged_at: datetime,
-) -> pl.DataFrame:
+def judge_decisions(cases: pl.DataFrame, responses: Replies, by: Judging) -> pl.DataFrame:
     """The verdicts on `cases` that ask for a decision: outcome null and `parsed_value` 1 for selected, 0 for not
     selected, or a score; or refused, unreadable, error."""
 
     def read(came: pl.DataFrame) -> pl.DataFrame:
-        read = _read_in_parts(came.with_columns(prompt), languages).select(*READING)
+        read = _read_in_parts(came.with_columns(prompt), by.languages).select(*READING)
         return _read_fields(came.select("text", "facets", "oracle").hstack(read)).select(*READING)
 
     prompt = pl.col("messages").list.last().struct.field("content").alias("prompt")
@@ -217,7 +209,7 @@ def judge_decisions(
         parsed_text=pl.when(selects == 1).then(pl.lit("selected")).when(selects == 0).then(pl.lit("not selected")),
         outcome=pl.when(selects.is_null()).then("outcome"),
     )
-    return with_ids(in_table_form(decided), evaluation_id, judged_at)
+    return with_ids(in_table_form(decided), by.evaluation_id, by.judged_at)
 
 
 FIELD_READ: Final = ("outcome", "reason")

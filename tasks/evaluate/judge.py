@@ -131,7 +131,12 @@ def read_judgement(text: str) -> Judgement:
         given = parse_object(text)
     except NotAsAsked as why:
         return Judgement(None, f"the judge's reply {why}")
-    return _judgement(given)
+    verdict, reason = given.get("verdict"), given.get("reason")
+    if not isinstance(verdict, str) or verdict not in VERDICTS_OFFERED:
+        return Judgement(None, f"the judge's reply has none of the verdicts {', '.join(VERDICTS_OFFERED)}")
+    if not isinstance(reason, str):
+        return Judgement(None, "the judge's reply gives no reason")
+    return Judgement(verdict, whole(reason))
 
 
 def overrule(
@@ -176,15 +181,6 @@ def _overrule_rows(standing: pl.DataFrame, judgements: Mapping[str, Judgement], 
 
 def _by(judge: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(assessor_kind=pl.lit("model"), assessor=pl.lit(judge))
-
-
-def _judgement(given: Mapping[str, object]) -> Judgement:
-    verdict, reason = given.get("verdict"), given.get("reason")
-    if not isinstance(verdict, str) or verdict not in VERDICTS_OFFERED:
-        return Judgement(None, f"the judge's reply has none of the verdicts {', '.join(VERDICTS_OFFERED)}")
-    if not isinstance(reason, str):
-        return Judgement(None, "the judge's reply gives no reason")
-    return Judgement(verdict, whole(reason))
 
 
 @dataclass(frozen=True, slots=True)

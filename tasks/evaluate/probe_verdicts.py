@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -22,7 +21,7 @@ from biasgrid.tasks.evaluate.evaluate import read_cases
 from biasgrid.tasks.evaluate.oracles.outcomes import READING
 from biasgrid.tasks.evaluate.readers.pairings.reader import Pairing, association_d, count_pairs, read_pairing
 from biasgrid.tasks.evaluate.readers.ratings import Score, read_agreement, read_scores
-from biasgrid.tasks.evaluate.verdicts import BY_ORACLE, in_table_form, with_ids
+from biasgrid.tasks.evaluate.verdicts import BY_ORACLE, Judging, Replies, in_table_form, with_ids
 
 LEAST_READ = Fraction(1, 2)
 """Smallest share of the people that must be read, at least one of each group among them."""
@@ -39,22 +38,16 @@ class TrialReading:
     by_group: str | None = None
 
 
-def judge_trials(
-    cases: pl.DataFrame,
-    responses: pl.DataFrame | Sequence[pl.LazyFrame],
-    languages: Mapping[str, LanguageCatalog],
-    evaluation_id: str,
-    judged_at: datetime,
-) -> pl.DataFrame:
+def judge_trials(cases: pl.DataFrame, responses: Replies, by: Judging) -> pl.DataFrame:
     """The verdicts on `cases` of a probe, one each, in the columns and types of VERDICTS."""
 
     def read(came: pl.DataFrame) -> pl.DataFrame:
         rows = came.with_row_index("row")
-        read = [_read_test(own, languages) for own in rows.partition_by("operation", "language")]
+        read = [_read_test(own, by.languages) for own in rows.partition_by("operation", "language")]
         return pl.concat(read).sort("row").drop("row")
 
     rows = read_cases(cases, responses, read)
-    return with_ids(in_table_form(rows.with_columns(**BY_ORACLE)), evaluation_id, judged_at)
+    return with_ids(in_table_form(rows.with_columns(**BY_ORACLE)), by.evaluation_id, by.judged_at)
 
 
 def _read_test(rows: pl.DataFrame, languages: Mapping[str, LanguageCatalog]) -> pl.DataFrame:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final
 
 import polars as pl
 
+from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.warehouse.hashing import hash_texts
 from biasgrid.warehouse.schema_check import in_form, polars_schema
 
@@ -26,6 +29,19 @@ BY_ORACLE: Final = {
     "assessor": pl.col("operation"),
 }
 """Columns of an oracle's verdicts on replies."""
+
+
+Replies = pl.DataFrame | Sequence[pl.LazyFrame]
+"""Columns of RESPONSES, whole or in parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """The languages that replies are read in, and the evaluation and moment that verdicts are stamped with."""
+
+    languages: Mapping[str, LanguageCatalog]
+    evaluation_id: str
+    judged_at: datetime
 
 
 def with_ids(rows: pl.DataFrame, evaluation_id: str, judged_at: datetime) -> pl.DataFrame:

@@ -28,6 +28,7 @@ from biasgrid.catalogs.schema.target_file import Asking
 from biasgrid.flows.probe.prepare import catalog_stereotypes, list_prompts
 from biasgrid.tasks.connectors.simulated.panel import Panel, Question
 from biasgrid.tasks.evaluate.probe_verdicts import judge_trials
+from biasgrid.tasks.evaluate.verdicts import Judging
 from biasgrid.tasks.probe.cases import Asked, land_cases
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
@@ -81,7 +82,7 @@ def _replication(run_id: str, which: Which, number: int) -> Frames:
         land_cases(lake, run_id, prompts, [Asked(target, resolved.catalog, resolved)])
         cases = lake.read("cases", run_id)
     replies = _replies(cases, which, number)
-    return cases, replies, judge_trials(cases, replies, resolved.catalog.languages, run_id, NOW)
+    return cases, replies, judge_trials(cases, replies, Judging(resolved.catalog.languages, run_id, NOW))
 
 
 NOW = datetime.now(UTC)

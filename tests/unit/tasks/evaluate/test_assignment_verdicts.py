@@ -10,6 +10,7 @@ import pytest
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.tasks.evaluate.assignment_verdicts import assignment_verdicts
 from biasgrid.tasks.evaluate.cell import Evaluation, land_readings
+from biasgrid.tasks.evaluate.verdicts import Judging
 from biasgrid.warehouse.schema_check import polars_schema
 from biasgrid.warehouse.storage.lake import Lake
 
@@ -52,7 +53,7 @@ def conform_rows(table: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def verdicts(cases: pl.DataFrame, responses: pl.DataFrame) -> list[dict[str, Any]]:
-    return assignment_verdicts(cases, responses, CATALOG.languages, "E1", NOW).to_dicts()
+    return assignment_verdicts(cases, responses, Judging(CATALOG.languages, "E1", NOW)).to_dicts()
 
 
 def test_every_agent_has_a_verdict_in_every_round_that_assigns():

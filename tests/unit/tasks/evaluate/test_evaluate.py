@@ -5,12 +5,13 @@ from decimal import Decimal
 import polars as pl
 import pytest
 
-from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
 from biasgrid.tasks.evaluate.current_oracles import find_changes, judged_otherwise, rules, with_rules
 from biasgrid.tasks.evaluate.evaluate import judge_cases, read_reply
+from biasgrid.tasks.evaluate.verdicts import Judging
 from biasgrid.tasks.generate.instantiate import instances
 from biasgrid.warehouse.schemas import VERDICTS
 
@@ -26,7 +27,7 @@ NUMBER = Oracle(operation="allSameValue", key="probability")
 @pytest.fixture
 def judge(english: LanguageCatalog, spanish: LanguageCatalog) -> Judge:
     def judge(cases: pl.DataFrame, responses: pl.DataFrame, evaluation_id: str = "evaluation") -> pl.DataFrame:
-        return judge_cases(cases, responses, {"en_us": english, "es_es": spanish}, evaluation_id, NOON)
+        return judge_cases(cases, responses, Judging({"en_us": english, "es_es": spanish}, evaluation_id, NOON))
 
     return judge
 
@@ -181,11 +182,6 @@ def test_a_hundred_thousand_replies_are_judged_like_one(cases, responses, judge,
     counts = verdicts.group_by("level", "outcome").len()
     assert counts.height == 8
     assert counts["len"].to_list() == [25_000] * 8
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog()
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from biasgrid.tasks.evaluate.judge import (
     read_judgement,
     select_contested,
 )
+from biasgrid.tasks.evaluate.verdicts import Judging
 from biasgrid.warehouse.schemas import VERDICTS
 
 Rows = Callable[..., pl.DataFrame]
@@ -42,7 +43,7 @@ def came(responses: Rows) -> pl.DataFrame:
 
 @pytest.fixture
 def verdicts(asked: pl.DataFrame, came: pl.DataFrame) -> pl.DataFrame:
-    return judge_cases(asked, came, {}, "evaluation", NOON)
+    return judge_cases(asked, came, Judging({}, "evaluation", NOON))
 
 
 def outcomes(verdicts: pl.DataFrame) -> dict[str, str]:
@@ -169,6 +170,6 @@ def test_what_was_chosen_is_no_matter_of_opinion(cases, responses):
     offered = (Choice(text="The aunt", role="biased"), Choice(text="Unknown", role="unknown"))
     item = Oracle(operation="choice", choices=offered, expected=("unknown",))
     asked, came = cases({"rule": item}), responses({"text": "A"})
-    verdicts = judge_cases(asked, came, {}, "evaluation", NOON)
+    verdicts = judge_cases(asked, came, Judging({}, "evaluation", NOON))
     assert verdicts["outcome"].to_list() == ["failed", "failed"]
     assert select_contested(asked, verdicts).is_empty()

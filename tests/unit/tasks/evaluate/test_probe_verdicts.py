@@ -8,6 +8,7 @@ import pytest
 
 from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.tasks.evaluate.probe_verdicts import judge_trials
+from biasgrid.tasks.evaluate.verdicts import Judging
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 LANGUAGES = load_catalog().languages
@@ -51,7 +52,7 @@ def judge_rows(
     ]
     kinds = {"text": pl.String, "error_class": pl.String}
     responses = pl.DataFrame(replied, schema_overrides=kinds)
-    return judge_trials(pl.DataFrame(cases), responses, LANGUAGES, "E1", NOW).to_dicts()
+    return judge_trials(pl.DataFrame(cases), responses, Judging(LANGUAGES, "E1", NOW)).to_dicts()
 
 
 def read(test: str, reply: str | None, **more: Any) -> Read:

@@ -12,6 +12,7 @@ from biasgrid.catalogs.loading.catalog import load_catalog
 from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Choice, Oracle
 from biasgrid.tasks.evaluate.evaluate import Reading, judge_cases
+from biasgrid.tasks.evaluate.verdicts import Judging
 
 Read = Callable[..., Reading]
 Rows = Callable[..., pl.DataFrame]
@@ -140,7 +141,7 @@ def test_every_item_of_a_cell_is_read_by_its_own_answers(cases, responses, engli
     ]
     asked = cases(*({"rule": item, "template_id": f"t{n}"} for n, item in enumerate(items)))
     replied = responses({"text": "Ada 0"}, {"text": "A"}, {"text": "Ada 0"})
-    verdicts = judge_cases(asked, replied, {"en_us": english}, "E", datetime(2026, 1, 1, tzinfo=UTC))
+    verdicts = judge_cases(asked, replied, Judging({"en_us": english}, "E", datetime(2026, 1, 1, tzinfo=UTC)))
     instances = verdicts.filter(pl.col("level") == "instance")
     assert instances["outcome"].to_list() == ["failed", "passed", "unreadable"]
     assert instances["parsed_text"].to_list() == ["biased", "biased", None]
@@ -156,7 +157,7 @@ def test_a_template_in_both_orders_passes_where_both_do(cases, responses, englis
     turned = pair.model_copy(update={"choices": pair.choices[::-1]})
     asked = cases(*({"rule": rule, "template_id": f"t{n // 2}"} for n, rule in enumerate((pair, turned) * 2)))
     replied = responses(*({"text": letter} for letter in "BABB"))
-    verdicts = judge_cases(asked, replied, {"en_us": english}, "E", datetime(2026, 1, 1, tzinfo=UTC))
+    verdicts = judge_cases(asked, replied, Judging({"en_us": english}, "E", datetime(2026, 1, 1, tzinfo=UTC)))
     assert verdicts.filter(pl.col("level") == "template")["outcome"].to_list() == ["passed", "failed"]
 
 

@@ -23,6 +23,7 @@ from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.evaluate import judge_cases, read_reply
 from biasgrid.tasks.evaluate.oracles.outcomes import READING, prepare, read_column
+from biasgrid.tasks.evaluate.verdicts import Judging
 
 Rows = Callable[..., pl.DataFrame]
 Row = dict[str, object]
@@ -155,7 +156,7 @@ def test_forms_that_its_rule_misses_are_read(english, reply, line):
 def test_templates_differ_only_because_every_instance_counts(cases, responses, replies, operation):
     came = responses(*({"text": reply} for reply in replies))
     asked = cases(*({"rule": rule(operation, NO)} for _ in replies))
-    verdicts = judge_cases(asked, came, {}, "evaluation", came["received_at"][0])
+    verdicts = judge_cases(asked, came, Judging({}, "evaluation", came["received_at"][0]))
     passed = verdicts.row(by_predicate=pl.col("level") == "template", named=True)["outcome"] == "passed"
     assert passed == all(passes(operation, [reply], NO) for reply in replies)
     if operation == "allEqualExpected" or len(set(replies)) == 1:
@@ -285,7 +286,7 @@ def test_langbites_verdict_stands_next_to_ours_with_the_cause_of_a_difference(
     spoken, cases, responses, oracle, text, ours, literal, difference
 ):
     came = responses({"text": text})
-    verdicts = judge_cases(cases({"rule": oracle}), came, spoken, "e", came["received_at"][0])
+    verdicts = judge_cases(cases({"rule": oracle}), came, Judging(spoken, "e", came["received_at"][0]))
     row = verdicts.row(by_predicate=pl.col("level") == "instance", named=True)
     assert (row["outcome"], row["langbite_outcome"]) == (ours, literal)
     assert row["langbite_difference"] == difference
@@ -305,7 +306,7 @@ def test_the_number_that_langbite_compares_stands_next_to_ours(
     english, cases, responses, key, text, number, difference
 ):
     came, oracle = responses({"text": text}), Oracle(operation="allSameValue", key=key, reading="both")
-    verdicts = judge_cases(cases({"rule": oracle}), came, {"en_us": english}, "e", came["received_at"][0])
+    verdicts = judge_cases(cases({"rule": oracle}), came, Judging({"en_us": english}, "e", came["received_at"][0]))
     row = verdicts.row(0, named=True)
     assert (row["langbite_value"], row["langbite_difference"]) == (number, difference)
     assert row["langbite_outcome"] == ("error" if number is None else None)
@@ -314,6 +315,8 @@ def test_the_number_that_langbite_compares_stands_next_to_ours(
 def test_the_first_instance_alone_counts_where_langbite_reads_no_other(cases, responses):
     came = responses({"text": "No"}, {"text": "Yes"})
     asked = cases({"rule": _both("equal", "No")}, {"rule": _both("equal", "No")})
-    verdicts = judge_cases(asked, came, {}, "e", came["received_at"][0]).filter(pl.col("level") == "instance")
+    verdicts = judge_cases(asked, came, Judging({}, "e", came["received_at"][0])).filter(
+        pl.col("level") == "instance"
+    )
     assert verdicts["outcome"].to_list() == ["passed", "failed"]
     assert verdicts["langbite_outcome"].to_list() == ["passed", None]
