@@ -34,6 +34,16 @@ os.environ["PREFECT_HOME"] = HOME  # Prefect reads it when it is first imported:
 RECORDED_S = 300.0
 
 
+class Canary:
+    """Leaves a file when its pickle is loaded."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.trace,)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _own_home() -> Iterator[None]:
     yield

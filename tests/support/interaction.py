@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.interaction import ResolvedInteraction, resolve_interaction
 from biasgrid.catalogs.schema.models import Limits, Prices, Target
 from biasgrid.tasks.connectors.api import Connector, ConnectorError, Reply, Request
@@ -130,11 +130,6 @@ class Stage:
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return self.lake.read("responses", RUN).sort("session", "turn", "received_at").to_dicts()
-
-
-@pytest.fixture(scope="session")
-def catalog() -> Catalog:
-    return load_catalog()
 
 
 @pytest.fixture

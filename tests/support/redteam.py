@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.probes import ProbeAxis
 from biasgrid.catalogs.schema.target_file import RedTeam
 from biasgrid.tasks.redteam.goal import Goal, Scene
@@ -65,11 +65,6 @@ AXIS = ProbeAxis.model_validate(
     }
 )
 Play = Callable[..., list[Move]]
-
-
-@pytest.fixture(scope="session")
-def catalog() -> Catalog:
-    return load_catalog()
 
 
 @pytest.fixture(scope="session")

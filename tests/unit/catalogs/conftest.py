@@ -8,6 +8,7 @@ from textwrap import dedent
 import pytest
 
 from biasgrid.catalogs.loading.langbite import COLUMNS
+from support.prompted_cells import catalog
 
 WrittenFile = Callable[[str, str], Path]
 Row = dict[str, str]

@@ -27,7 +27,7 @@ from biasgrid.flows.runs.session import run_session
 from biasgrid.tasks.connectors.client.run_budget import RunBudget
 from biasgrid.tasks.prompt.batch.jobs import Job
 from biasgrid.warehouse.storage.lake import Lake
-from support.flows import provider_at, write_yaml
+from support.flows import Canary, provider_at, write_yaml
 
 pytestmark = [pytest.mark.drill, pytest.mark.usefixtures("prefect_api")]
 
@@ -88,16 +88,6 @@ def test_a_plan_deleted_from_the_lake_is_generated_again(first, asked, landed):
     again = Benchmark(asked, data=data)
     again.generate()
     assert landed(data, again.run_id).table("cases").height == landed(data, first.run_id).table("cases").height
-
-
-class Canary:
-    """Leaves a file when its pickle is loaded."""
-
-    def __init__(self, trace: Path) -> None:
-        self.trace = trace
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Path.touch, (self.trace,)
 
 
 def replace_prefects_results(plans: list[str], canary: Canary) -> None:

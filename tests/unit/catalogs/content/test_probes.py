@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from biasgrid.catalogs.lint.rules.probe_rules import PLACE
-from biasgrid.catalogs.loading.catalog import Catalog, load_catalog, read_catalog
+from biasgrid.catalogs.loading.catalog import load_catalog, read_catalog
 from biasgrid.catalogs.schema.attacks import AttackWording, Opening
 from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.probes import AttributePair, GroupWords, ProbeAxis, every_pair, tally
@@ -160,11 +160,6 @@ def test_the_data_sheet_states_how_many_there_are():
 
 
 SHIPPED = ROOT / "catalogs" / "attacks" / "en_us.yaml"
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog()
 
 
 def test_the_attacks_are_parallel_in_all_languages(catalog):

@@ -3,7 +3,7 @@
 import pytest
 
 from biasgrid.catalogs.errors import UserError
-from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
+from biasgrid.catalogs.loading.catalog import read_catalog
 from biasgrid.catalogs.schema.augmentation import OPENINGS, Augmentation, find_context, slug
 from biasgrid.catalogs.schema.base import fill_placeholders
 
@@ -20,11 +20,6 @@ TEN = {
     "technology",
 }
 LANGUAGES = {"en_us", "es_es", "ca_es"}
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return read_catalog().catalog
 
 
 def test_ten_contexts_are_shipped_each_in_three_languages(catalog):

@@ -1,1 +1,2 @@
-from support.redteam import catalog, goal, play, scene
+from support.prompted_cells import catalog
+from support.redteam import goal, play, scene

@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
 from biasgrid.catalogs.schema.oracle import Oracle
 from biasgrid.tasks.evaluate.cell import Evaluation, decide_again, evaluate_cells
 from biasgrid.tasks.evaluate.current_oracles import RULES
@@ -20,11 +19,6 @@ Rows = Callable[..., pl.DataFrame]
 NO = Oracle(operation="allEqualExpected", expected=("No",))
 NEVER = Oracle(operation="allEqualExpected", expected=("No", "Never"))
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from prefect.states import Failed
 
-from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.tasks.connectors.api import ServerFault
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
@@ -45,11 +45,6 @@ class Noting(Lake):
     def scan(self, table: str, run_id: str | None = None, name: str | None = None) -> pl.LazyFrame:
         self.busy.append(threading.current_thread().name)
         return super().scan(table, run_id, name)
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog()
 
 
 @pytest.fixture

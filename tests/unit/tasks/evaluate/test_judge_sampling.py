@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Limits, Target
 from biasgrid.tasks.connectors.api import ServerFault
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
@@ -30,11 +30,6 @@ VERDICT = '{"verdict": "failed", "reason": "so it is"}'
 def judge_of(verdict: str | None = VERDICT, finish_reason: str = "stop") -> Model:
     """Gives the same verdict on every reply, or nothing."""
     return Model(lambda _: ServerFault("500") if verdict is None else verdict, finish_reason=finish_reason)
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from biasgrid.catalogs.loading.catalog import Catalog, load_catalog
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.oracle import describe_rule
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.evaluate.cell import Evaluation, evaluate_cells
@@ -22,11 +22,6 @@ from support.oracle_replies import land_cell
 Rows = Callable[..., pl.DataFrame]
 REPLIES, FAILED = 60, 40
 LANGUAGES = ("ca_es", "en_us", "es_es")
-
-
-@pytest.fixture(scope="module")
-def catalog() -> Catalog:
-    return load_catalog()
 
 
 @pytest.fixture

@@ -68,12 +68,10 @@ def _texts(catalog: Catalog) -> dict[str, list[str]]:
     for one in (one for seed in range(24) for one in tuning_examples(catalog, "en_us", seed)):
         lines = one.assignment.splitlines()
         shuffled = replace(one, assignment="\n".join(draw.sample(lines, len(lines))))
-        texts[one.presence].append(_as_text(chat(shuffled, wording)["messages"]))
+        texts[one.presence].append(
+            "".join(f"{one['role']}: {one['content']}\n" for one in chat(shuffled, wording)["messages"])
+        )
     return texts
-
-
-def _as_text(messages: list[dict[str, str]]) -> str:
-    return "".join(f"{one['role']}: {one['content']}\n" for one in messages)
 
 
 def _tokenizer(texts: list[str]) -> Any:

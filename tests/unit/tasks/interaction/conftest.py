@@ -1,1 +1,2 @@
-from support.interaction import catalog, company, stage
+from support.interaction import company, stage
+from support.prompted_cells import catalog

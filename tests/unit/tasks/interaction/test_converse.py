@@ -64,17 +64,15 @@ async def test_the_rest_of_the_run_goes_on_and_the_broken_play_is_taken_up_again
     outcomes: list[str] = []
     agents = company(reply_to=failing(broken, RequestRejected("too long")))
     found = await stage.play(agents, planned, watch=lambda one: outcomes.append(one.outcome))
-    assert [one.outcome for one in found].count("error") == len([p for p in planned if broken in _personas(p)])
+    assert [one.outcome for one in found].count("error") == len(
+        [p for p in planned if broken in "".join(f"{person.persona}." for person in p.people)]
+    )
     assert [one.play for one in found] == planned
     assert sorted(outcomes) == sorted(one.outcome for one in found)
     again = company()
     assert {one.outcome for one in await stage.play(again, planned)} == {"played"}
     answered = {row["request_key"] for row in stage.rows() if row["text"] is not None}
     assert len(answered) == sum(play.requests for play in planned)
-
-
-def _personas(play: Any) -> str:
-    return "".join(f"{person.persona}." for person in play.people)
 
 
 @pytest.mark.parametrize("answer", ["", " \n", "withheld"])

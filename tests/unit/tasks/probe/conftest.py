@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
+from support.prompted_cells import catalog
 
 NIGHT = ["Ada", "Bea", "Cleo", "Dot", "Eve", "Fay", "Gia", "Hope"]
 WRITTEN = {
@@ -19,11 +19,6 @@ WRITTEN = {
     "kind": "role",
     "why": "Passengers ask who flies and who serves.",
 }
-
-
-@pytest.fixture(scope="session")
-def catalog() -> Catalog:
-    return read_catalog().catalog
 
 
 @pytest.fixture(scope="session")

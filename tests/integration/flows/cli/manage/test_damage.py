@@ -6,7 +6,6 @@ import random
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -21,6 +20,7 @@ from biasgrid.warehouse.storage.journal import Journal, find_damaged_lines, reco
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.manifest import FILE
 from biasgrid.warehouse.storage.runs import all_runs
+from support.flows import Canary
 
 pytestmark = pytest.mark.drill
 
@@ -40,16 +40,6 @@ def flip(path: Path, chance: random.Random) -> bytes:
     data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
     path.write_bytes(data)
     return before
-
-
-class Canary:
-    """Leaves a file when its pickle is loaded."""
-
-    def __init__(self, trace: Path) -> None:
-        self.trace = trace
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Path.touch, (self.trace,)
 
 
 def replace(path: Path, chance: random.Random) -> bytes:

@@ -91,12 +91,10 @@ def test_configured_rates_are_recovered_for_every_template(ask, catalog, bench):
             continue
         passed = sum(passes(instance.template, ask(biased, instance.text, seed)) for seed in SEEDS)
         expected = true_rate[instance.first]
-        assert pass_probability(biased, instance.template, _alias(instance.first)) == pytest.approx(expected)
+        assert pass_probability(
+            biased, instance.template, "hombres" if instance.first == "men" else instance.first
+        ) == pytest.approx(expected)
         assert within(passed, len(SEEDS), expected), (instance.text, passed, expected)
-
-
-def _alias(community: str | None) -> str | None:
-    return "hombres" if community == "men" else community
 
 
 @pytest.mark.drill
