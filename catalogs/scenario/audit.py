@@ -17,7 +17,7 @@ from biasgrid.catalogs.scenario.audit_documents import AuditDocument, read_docum
 from biasgrid.catalogs.scenario.resolution import (
     Draft,
     Given,
-    Resolved,
+    ResolvedFile,
     Source,
     apply_options,
     read_source,
@@ -25,13 +25,12 @@ from biasgrid.catalogs.scenario.resolution import (
 )
 from biasgrid.catalogs.schema.base import slug
 from biasgrid.catalogs.schema.models import Target, endpoint_target
-from biasgrid.catalogs.schema.requirements import ScenarioSettings
 
 SECTION = "audit"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResolvedAudit(Resolved):
+class ResolvedAudit(ResolvedFile):
     """A runnable audit."""
 
     kind: ClassVar[str] = "audit"
@@ -45,10 +44,6 @@ class ResolvedAudit(Resolved):
     @cached_property
     def words(self) -> Identities:
         return _identities_of(self.catalog, self.audit)
-
-    @property
-    def settings(self) -> ScenarioSettings:
-        return ScenarioSettings(models=tuple(self.targets), **self.file.asking.model_dump())
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -74,9 +69,6 @@ class ResolvedAudit(Resolved):
             signal: draw_identities(self.words, signal, self.groups, self.audit.pairs, self.file.asking.seed)
             for signal in self.audit.signals
         }
-
-    def as_json(self) -> str:
-        return self.file.model_copy(update={"name": self.name}).model_dump_json(by_alias=True)
 
 
 def _groups_of(audit: Auditing) -> tuple[str, ...]:

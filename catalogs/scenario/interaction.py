@@ -14,7 +14,7 @@ from biasgrid.catalogs.loading.catalog import Catalog, read_catalog
 from biasgrid.catalogs.scenario.resolution import (
     Draft,
     Given,
-    Resolved,
+    ResolvedFile,
     Source,
     apply_options,
     read_source,
@@ -22,7 +22,6 @@ from biasgrid.catalogs.scenario.resolution import (
 )
 from biasgrid.catalogs.schema.interactions import Protocol
 from biasgrid.catalogs.schema.models import Target, bases_of
-from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.catalogs.schema.scenes import Domain, Scene
 from biasgrid.catalogs.schema.target_file import CAST, TALKING, InteractionFile
 
@@ -31,17 +30,13 @@ SceneOf = tuple[Domain, Scene]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResolvedInteraction(Resolved):
+class ResolvedInteraction(ResolvedFile):
     """A resolved interaction of models that discuss scenes."""
 
     kind: ClassVar[str] = "interaction"
     file: InteractionFile
     players: Mapping[str, tuple[Target, ...]]
     """By model or cast: the models that play a scene's people in turn."""
-
-    @property
-    def settings(self) -> ScenarioSettings:
-        return ScenarioSettings(models=tuple(self.targets), **self.file.asking.model_dump())
 
     @property
     def protocol(self) -> Protocol:
@@ -59,9 +54,6 @@ class ResolvedInteraction(Resolved):
     @property
     def languages(self) -> set[str]:
         return set(self.file.interaction.languages)
-
-    def as_json(self) -> str:
-        return self.file.model_copy(update={"name": self.name}).model_dump_json()
 
 
 def resolve_interaction(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from biasgrid.catalogs.audit.audit_file import AuditFile
 from biasgrid.catalogs.errors import Problem, UserError, nearest, position
 from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog, Reading
 from biasgrid.catalogs.loading.documents import Document, Model, parse_document, read_document, validate
@@ -15,6 +16,7 @@ from biasgrid.catalogs.loading.pydantic_errors import Location
 from biasgrid.catalogs.schema.base import LANGUAGE
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.requirements import ScenarioSettings
+from biasgrid.catalogs.schema.target_file import InteractionFile, TargetFile
 
 Source = Path | str | Mapping[str, Any]
 Given = Mapping[tuple[str, str], tuple[str, Any]]
@@ -57,6 +59,21 @@ class Resolved(ABC):
     @abstractmethod
     def as_json(self) -> str:
         """JSON in the file's form; reading it gives the same result."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedFile(Resolved):
+    """A runnable file that states under `asking` how models are queried."""
+
+    file: TargetFile | InteractionFile | AuditFile
+
+    @property
+    def settings(self) -> ScenarioSettings:
+        judge = self.judge.model if self.judge else None
+        return ScenarioSettings(models=tuple(self.targets), judge=judge, **self.file.asking.model_dump())
+
+    def as_json(self) -> str:
+        return self.file.model_copy(update={"name": self.name}).model_dump_json(by_alias=True)
 
 
 def read_source(

@@ -12,7 +12,7 @@ from biasgrid.catalogs.loading.catalog import read_catalog
 from biasgrid.catalogs.scenario.resolution import (
     Draft,
     Given,
-    Resolved,
+    ResolvedFile,
     Source,
     apply_options,
     read_source,
@@ -21,12 +21,11 @@ from biasgrid.catalogs.scenario.resolution import (
 from biasgrid.catalogs.schema.base import slug
 from biasgrid.catalogs.schema.models import Target, endpoint_target, patient
 from biasgrid.catalogs.schema.probes import ProbeAxis, axes_among
-from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.catalogs.schema.target_file import Pair, Probing, RedTeam, TargetFile, drawn_pairs
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResolvedTarget(Resolved):
+class ResolvedTarget(ResolvedFile):
     """A runnable target file."""
 
     file: TargetFile
@@ -35,11 +34,6 @@ class ResolvedTarget(Resolved):
     def aim(self) -> Probing | RedTeam:
         """The section that chooses pairs."""
         raise NotImplementedError
-
-    @property
-    def settings(self) -> ScenarioSettings:
-        judge = self.judge.model if self.judge else None
-        return ScenarioSettings(models=tuple(self.targets), judge=judge, **self.file.asking.model_dump())
 
     @property
     def pairs(self) -> list[Pair]:
@@ -57,9 +51,6 @@ class ResolvedTarget(Resolved):
     @property
     def languages(self) -> set[str]:
         return set(self.file.target.languages)
-
-    def as_json(self) -> str:
-        return self.file.model_copy(update={"name": self.name}).model_dump_json()
 
 
 @dataclass(frozen=True, kw_only=True)
