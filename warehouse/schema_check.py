@@ -82,9 +82,13 @@ def conform(table: str, rows: pl.DataFrame | pa.Table) -> pa.Table:
     """
     schema = declared_schema(table)
     given = rows.to_arrow() if isinstance(rows, pl.DataFrame) else rows
-    _refuse_unknown(table, schema, given.column_names)
+    unknown = [column for column in given.column_names if column not in schema.names]
+    if unknown:
+        raise SchemaMismatch(f"`{table}` has no column `{unknown[0]}`; it has {', '.join(schema.names)}")
     conformed = fit(table, given)
-    _refuse_null_keys(table, conformed)
+    for column in KEYS[table]:
+        if nulls := conformed[column].null_count:
+            raise SchemaMismatch(f"`{table}.{column}` is null in {nulls} of {len(conformed)} rows")
     return stamp_version(conformed)
 
 
@@ -114,18 +118,6 @@ def in_form(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     types = polars_schema(table)
     present = (pl.col(name) if name in rows.columns else pl.lit(None).alias(name) for name in types)
     return rows.select(present).cast(types)
-
-
-def _refuse_unknown(table: str, schema: pa.Schema, columns: list[str]) -> None:
-    unknown = [column for column in columns if column not in schema.names]
-    if unknown:
-        raise SchemaMismatch(f"`{table}` has no column `{unknown[0]}`; it has {', '.join(schema.names)}")
-
-
-def _refuse_null_keys(table: str, rows: pa.Table) -> None:
-    for column in KEYS[table]:
-        if nulls := rows[column].null_count:
-            raise SchemaMismatch(f"`{table}.{column}` is null in {nulls} of {len(rows)} rows")
 
 
 def _column(table: str, field: pa.Field, given: pa.Table) -> pa.ChunkedArray | pa.Array:

@@ -95,7 +95,9 @@ def compared(value: str) -> str:
 def begins(answer: str, values: Iterable[str]) -> bool:
     """Whether an answer begins with one of the values, at a word boundary."""
     given = compared(answer)
-    return any(_opens(given, form) for form in map(compared, values) if form)
+    return any(
+        re.match(rf"{re.escape(form)}{_border(form)}", given) is not None for form in map(compared, values) if form
+    )
 
 
 def holds(answer: str, values: Iterable[str]) -> bool:
@@ -103,10 +105,6 @@ def holds(answer: str, values: Iterable[str]) -> bool:
     given = compared(answer)
     forms = [form for form in map(compared, values) if form]
     return any(re.search(rf"(?<!\w){re.escape(form)}{_border(form)}", given) is not None for form in forms)
-
-
-def _opens(given: str, form: str) -> bool:
-    return re.match(rf"{re.escape(form)}{_border(form)}", given) is not None
 
 
 def _border(form: str) -> str:

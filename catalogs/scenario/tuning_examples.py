@@ -13,7 +13,7 @@ from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.interactions import Understanding
-from biasgrid.catalogs.schema.scenes import NAME, GroupOfPeople, Presence, Reasons, Scene, WholeText
+from biasgrid.catalogs.schema.scenes import NAME, GroupOfPeople, Presence, Reasons, Scene
 
 Plan = tuple[str, ...]
 """Group of each task, in the order of the scene's tasks."""
@@ -56,21 +56,17 @@ def _of_domain(catalog: Catalog, name: str, language: str, seed: int) -> Iterato
             yield from _of_scene(scene, name, catalog, language, draw, reasons[scene.id])
     for number, whole in enumerate(catalog.tuning[name].examples, 1):
         if language in whole.text.keys() & whole.reason.keys():
-            yield _of_text(whole, f"{name}/{number}/{language}/{whole.presence}", name, language)
-
-
-def _of_text(whole: WholeText, own: str, domain: str, language: str) -> TuningExample:
-    return TuningExample(
-        id=own,
-        domain=domain,
-        scene="",
-        language=language,
-        presence=whole.presence,
-        goal="",
-        assignment=whole.text[language],
-        reason=whole.reason[language],
-        people=(),
-    )
+            yield TuningExample(
+                id=f"{name}/{number}/{language}/{whole.presence}",
+                domain=name,
+                scene="",
+                language=language,
+                presence=whole.presence,
+                goal="",
+                assignment=whole.text[language],
+                reason=whole.reason[language],
+                people=(),
+            )
 
 
 def _is_usable(scene: Scene, catalog: Catalog, language: str) -> bool:

@@ -13,8 +13,6 @@ from biasgrid.catalogs.scenario.scenario import ResolvedScenario
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.flows.forecast.model import (
     JudgeForecast,
-    Load,
-    ModelForecast,
     is_tokenized,
     judge_forecast,
     model_forecast,
@@ -62,11 +60,13 @@ def _forecast(resolved: ResolvedScenario, asked: pl.DataFrame, lake: Lake | None
     counted = {tokenized: prompt_tokens(asked, tokenized=tokenized) for tokenized in {*ways.values()}}
     sent = counted if settings.reuse == "none" else {way: all_of.unique("text") for way, all_of in counted.items()}
     text = [model_forecast(target, sent[ways[target.model]], settings, observed) for target in targets]
-    return _sum_models(
-        asked,
-        dict(zip(resolved.targets, [model for model, _ in text], strict=True)),
-        [load for _, load in text],
-        _forecast_judge(judge, counted[ways[judge.model]], resolved) if judge else None,
+    return Forecast(
+        instances=asked.height,
+        by_concern=dict(asked.group_by("concern").len().sort("concern").iter_rows()),
+        by_cell=_cells(asked),
+        seconds=seconds([load for _, load in text]),
+        judge=_forecast_judge(judge, counted[ways[judge.model]], resolved) if judge else None,
+        **totals(dict(zip(resolved.targets, [model for model, _ in text], strict=True))),
     )
 
 
@@ -76,19 +76,6 @@ def _forecast_judge(judge: Target, asked: pl.DataFrame, resolved: ResolvedScenar
         question.request() for language in languages for question in control_questions(resolved.catalog, language)
     ]
     return judge_forecast(judge, asked, list(resolved.targets.values()), resolved.settings, controls)
-
-
-def _sum_models(
-    asked: pl.DataFrame, models: Mapping[str, ModelForecast], loads: list[Load], judge: JudgeForecast | None
-) -> Forecast:
-    return Forecast(
-        instances=asked.height,
-        by_concern=dict(asked.group_by("concern").len().sort("concern").iter_rows()),
-        by_cell=_cells(asked),
-        seconds=seconds(loads),
-        judge=judge,
-        **totals(models),
-    )
 
 
 ORDER = {" · ".join(cell): position for position, cell in enumerate(CELLS)}

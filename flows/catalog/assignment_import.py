@@ -172,7 +172,10 @@ class _Reader:
         domain, scene = self._scene(name)
         groups, people = self.catalog.people[scene.axis], self.people[session]
         tasks = tuple(Task(task.text[language], task.to) for task in scene.tasks)
-        turns = tuple(_turn(stage) for stage in self.stages[key])
+        turns = tuple(
+            Turn(stage, "discussion" if DISCUSSION.search(stage) else "assignment", "nobody")
+            for stage in self.stages[key]
+        )
         facets = play_facets((domain, scene), groups.groups, people, tasks, turns)
         template_id = content_hash("scene", language, scene.model_dump(mode="json"))
         return Play(
@@ -194,10 +197,6 @@ class _Reader:
             protocol=ALONE if setting == "no_interaction" else ASSIGNER,
             facets=facets,
         )
-
-
-def _turn(stage: str) -> Turn:
-    return Turn(stage, "discussion" if DISCUSSION.search(stage) else "assignment", "nobody")
 
 
 def _person(name: str, group: str, model: str) -> Person:
@@ -230,7 +229,10 @@ def _land(lake: Lake, run: Run, reader: _Reader) -> None:
     replies = pl.DataFrame(
         [
             _response(play, place, text, run)
-            for play, session in ((play, _session(play)) for play in plays)
+            for play, session in (
+                (play, ((play.player, play.wording.id, play.setting), play.scene.id, play.number))
+                for play in plays
+            )
             for place, text in reader.sessions[session].items()
         ]
     )
@@ -239,10 +241,6 @@ def _land(lake: Lake, run: Run, reader: _Reader) -> None:
     cell_ids, evaluation = planned["cell_id"].to_list(), Evaluation(run.run_id, reader.catalog)
     land_readings(lake, run.run_id, cell_ids, evaluation, assignment_verdicts)
     record_planned(lake, run.run_id, planned)
-
-
-def _session(play: Play) -> Session:
-    return (play.player, play.wording.id, play.setting), play.scene.id, play.number
 
 
 def _response(play: Play, place: Place, text: str, run: Run) -> dict[str, Any]:

@@ -65,19 +65,9 @@ def _findings_changed(found: Comparison) -> str:
 
 
 def sections(found: Comparison) -> list[Section]:
-    return _of_evaluations(found) if found.is_of_one_run else _of_runs(found)
-
-
-def _of_runs(found: Comparison) -> list[Section]:
-    return [
-        _differences(found),
-        _section(found, "requirements", UNTESTED, ("requirement", "why"), _why),
-        _alone(found),
-        circumstances(found),
-    ]
-
-
-def _of_evaluations(found: Comparison) -> list[Section]:
+    if not found.is_of_one_run:
+        untested = _section(found, "requirements", UNTESTED, ("requirement", "why"), _why)
+        return [_differences(found), untested, _alone(found), circumstances(found)]
     return [
         _findings(found),
         _section(found, "moves", "What moved", ("requirement", "of", "from", "to", "moved"), _move),

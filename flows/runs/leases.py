@@ -14,7 +14,6 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
@@ -320,9 +319,7 @@ class Slots:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._lease.aclose()
 
     @asynccontextmanager

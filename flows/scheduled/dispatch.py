@@ -168,7 +168,7 @@ class Lanes:
         async with self._gates[shard.scope]:
             if before := self._over.get(shard.models):
                 return replace(before, shard=shard)
-            label = _label(shard, self._night)
+            label = Label(f"shard · {shard.title}", (*run_tags(self._night.run_id, shard.part), *shard.models))
             self._active += 1
             state: State[Any] = await watch_shard(  # type: ignore[misc]
                 shard, self._night, self, label, wait_for=self._after, return_state=True
@@ -217,10 +217,6 @@ async def refuse_unknown(deployment: str) -> None:
         except (ObjectNotFound, ValueError):  # no `flow/name` either
             remedy = "deploy it: `prefect --no-prompt deploy --all --prefect-file deployments/prefect.yaml`"
             raise UserError(Problem(f"there is no deployment `{deployment}`", "deployment", remedy)) from None
-
-
-def _label(shard: Shard, night: Round) -> Label:
-    return Label(f"shard · {shard.title}", (*run_tags(night.run_id, shard.part), *shard.models))
 
 
 @task(name="shard", task_run_name=NAME, cache_policy=NO_CACHE, persist_result=False)

@@ -33,7 +33,10 @@ async def rebuild_warehouse(data: str | None = None, expectations: bool = True) 
     seconds = time.monotonic() - begun
     rows = await asyncio.to_thread(rows_of_marts, lake)
     get_run_logger().info("%d marts in %.1f s: %s", len(rows), seconds, lake.database)
-    await _publish(rows, seconds)
+    table: list[dict[str, Any]] = [{"mart": mart, "rows": count} for mart, count in rows.items()]
+    await acreate_table_artifact(
+        table=table, key="warehouse", description=f"The warehouse, built from the lake in {seconds:.1f} s"
+    )
     return rows
 
 
@@ -56,10 +59,3 @@ def _rebuild(lake: Lake, expectations: bool) -> None:
             build_inspected(lake, inspector)
         else:
             build(lake)
-
-
-async def _publish(rows: dict[str, int], seconds: float) -> None:
-    table: list[dict[str, Any]] = [{"mart": mart, "rows": count} for mart, count in rows.items()]
-    await acreate_table_artifact(
-        table=table, key="warehouse", description=f"The warehouse, built from the lake in {seconds:.1f} s"
-    )

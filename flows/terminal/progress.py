@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from types import TracebackType
 
 from rich.progress import (
     BarColumn,
@@ -61,9 +60,7 @@ class RunProgress:
         )
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         self.stop()
         if isinstance(error, KeyboardInterrupt):  # its one line is printed where the command ends
             return

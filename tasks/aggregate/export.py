@@ -51,7 +51,7 @@ def write_model(lake: Lake, name: str, kind: Kind, out: Path, run_id: str | None
 
 def resolve(warehouse: duckdb.DuckDBPyConnection, name: str) -> str:
     """The model's `schema.name`, for a name with or without its schema; raises UserError if it is unknown."""
-    known = _models(warehouse)
+    known = list(fetch_rows(warehouse, MODELS)["relation"])
     for relation in (name, *(f"{schema}{name}" for schema in SCHEMAS)):
         if relation in known:
             return relation
@@ -68,10 +68,6 @@ MODELS = """
     where table_catalog = current_database() and table_schema in ('marts', 'intermediate', 'staging')
     order by all
 """
-
-
-def _models(warehouse: duckdb.DuckDBPyConnection) -> list[str]:
-    return list(fetch_rows(warehouse, MODELS)["relation"])
 
 
 def _select(warehouse: duckdb.DuckDBPyConnection, relation: str, run_id: str | None) -> str:

@@ -70,7 +70,7 @@ def worst_examples(lake: Lake, run: Run) -> list[Example]:
     last = {case_id: messages[-1]["content"] for case_id, messages in asked.items() if messages}
     return [
         Example(
-            **_names(row),
+            **{name: row[name] for name in ("model", "check", "template")},
             question=_quote(row.get("question") or last.get(row.get("case_id", ""))),
             answers=[*_answers(row)],
             test=row.get("test") or (),
@@ -85,10 +85,6 @@ def messages_of(lake: Lake, run_id: str, case_ids: pl.Series) -> dict[str, Any]:
         return {}
     cases = lake.scan("cases", run_id).filter(pl.col("case_id").is_in(case_ids.implode()))
     return dict(cases.select("case_id", "messages").collect().iter_rows())
-
-
-def _names(row: Mapping[str, Any]) -> dict[str, str]:
-    return {name: row[name] for name in ("model", "check", "template")}
 
 
 def _quote(text: str | None) -> str:

@@ -199,7 +199,9 @@ def _each(
         own = [one for one in annotations if one.question == question]
         for section in (None, *sorted({one.section for one in own})):
             by_annotator = _by_annotator([one for one in own if section in (None, one.section)])
-            by_annotator[LABELS] = {item: _label(example, question) for item, example in examples.items()}
+            by_annotator[LABELS] = {
+                item: example.presence if question == "presence" else "yes" for item, example in examples.items()
+            }
             for first, second in combinations(by_annotator, 2):
                 own_answers, others = by_annotator[first], by_annotator[second]
                 pairs = [(own_answers[item], others[item]) for item in sorted(own_answers.keys() & others.keys())]
@@ -210,10 +212,6 @@ def _each(
 def _by_annotator(annotations: Sequence[Annotation]) -> dict[str, Answers]:
     names = sorted({one.annotator for one in annotations})
     return {name: {one.item: one.answer for one in annotations if one.annotator == name} for name in names}
-
-
-def _label(example: TuningExample, question: Question) -> str:
-    return example.presence if question == "presence" else "yes"
 
 
 def _measure(

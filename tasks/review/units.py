@@ -44,7 +44,9 @@ def nothing_judged(lake: Lake, run_id: str) -> UserError:
 def reviewable(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFrame:
     """One row per reply: `unit_id`, its keys, this evaluation's `oracle` with its `rule_key`, and the oracle's
     outcome as `stratum`."""
-    cases = _under_its_rules(lake, run_id, evaluation_id, _cases(lake, run_id))
+    changed = lake.read("rules", run_id, f"{evaluation_id}-*").select(*_ASKED, "rule").unique(_ASKED)
+    ruled = _cases(lake, run_id).join(changed, on=_ASKED, how="left", maintain_order="left", nulls_equal=True)
+    cases = ruled.with_columns(oracle=pl.coalesce("rule", "oracle")).drop("rule")
     judged = _by_oracles(lake, run_id, evaluation_id)
     return with_unit_ids(
         add_rule_keys(cases.join(judged, on=["cell_id", "case_id"], maintain_order="left")), run_id
@@ -86,12 +88,6 @@ def _cases(lake: Lake, run_id: str) -> pl.DataFrame:
     asked = lake.scan("cases", run_id).filter(pl.col("operation").is_in(judgeable_operations()))
     columns = ("case_id", "template_id", "sample", "concern", "model", *_ASKED, "oracle")
     return asked.select(columns).unique(["cell_id", "case_id"], maintain_order=True).collect()
-
-
-def _under_its_rules(lake: Lake, run_id: str, evaluation_id: str, cases: pl.DataFrame) -> pl.DataFrame:
-    changed = lake.read("rules", run_id, f"{evaluation_id}-*").select(*_ASKED, "rule").unique(_ASKED)
-    ruled = cases.join(changed, on=_ASKED, how="left", maintain_order="left", nulls_equal=True)
-    return ruled.with_columns(oracle=pl.coalesce("rule", "oracle")).drop("rule")
 
 
 def _by_oracles(lake: Lake, run_id: str, evaluation_id: str) -> pl.DataFrame:

@@ -260,12 +260,25 @@ def connect(lake: Lake, texts_of: str | None = None) -> duckdb.DuckDBPyConnectio
     if there is no warehouse, or no readable one.
     """
     if not lake.has_database():
-        raise UserError(_absent(lake))
+        raise UserError(
+            Problem(
+                what=f"there is no warehouse at `{lake.display_path(lake.database)}` yet",
+                where=WHERE,
+                remedy="run a scenario first, go on with one that was interrupted (`biasgrid resume`), or build "
+                "from what has landed (`biasgrid warehouse build`)",
+            )
+        )
     fetch_texts(lake, texts_of)
     try:
         return open_built_file(lake, texts_of)
     except duckdb.Error as error:
-        raise UserError(_unreadable(lake, error)) from error
+        raise UserError(
+            Problem(
+                what=f"the warehouse cannot be opened: {str(error).splitlines()[0]}",
+                where=str(lake.database),
+                remedy="it is derived: delete it, then `biasgrid warehouse build`",
+            )
+        ) from error
 
 
 def query(lake: Lake, sql: str, parameters: Parameters = (), texts_of: str | None = None) -> pl.DataFrame:
@@ -314,23 +327,6 @@ def open_file(path: Path) -> duckdb.DuckDBPyConnection:
     for setting, value in (BUILDING | {"memory_limit": f"{memory}B"}).items():
         warehouse.execute(f"set {setting} = '{value}'")
     return warehouse
-
-
-def _absent(lake: Lake) -> Problem:
-    return Problem(
-        what=f"there is no warehouse at `{lake.display_path(lake.database)}` yet",
-        where=WHERE,
-        remedy="run a scenario first, go on with one that was interrupted (`biasgrid resume`), or build from "
-        "what has landed (`biasgrid warehouse build`)",
-    )
-
-
-def _unreadable(lake: Lake, error: duckdb.Error) -> Problem:
-    return Problem(
-        what=f"the warehouse cannot be opened: {str(error).splitlines()[0]}",
-        where=str(lake.database),
-        remedy="it is derived: delete it, then `biasgrid warehouse build`",
-    )
 
 
 def run_row(lake: Lake, run_id: str) -> dict[str, Any]:

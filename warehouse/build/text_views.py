@@ -120,7 +120,13 @@ def reading_texts() -> Iterator[None]:
             raise LakeDamaged(_describe_damage(error)) from error
         if ".parquet" not in str(error) or isinstance(error, duckdb.PermissionException):
             raise
-        raise UserError(_unread(error)) from error
+        raise UserError(
+            Problem(
+                what=f"a file of the lake cannot be read: {str(error).splitlines()[0]}",
+                remedy="the warehouse has no copy of it: put it back, or continue without it "
+                "(`biasgrid warehouse build` names what is missing)",
+            )
+        ) from error
 
 
 def is_damage(error: duckdb.Error) -> bool:
@@ -135,14 +141,6 @@ DAMAGE = ("corrupt database file", "checksum", "invalidated because of a previou
 def _describe_damage(error: duckdb.Error) -> Problem:
     what = f"the warehouse file is damaged: {str(error).splitlines()[0]}"
     return Problem(what, remedy="its rows are in the lake: `biasgrid warehouse build --full` makes it again")
-
-
-def _unread(error: duckdb.Error) -> Problem:
-    return Problem(
-        what=f"a file of the lake cannot be read: {str(error).splitlines()[0]}",
-        remedy="the warehouse has no copy of it: put it back, or continue without it "
-        "(`biasgrid warehouse build` names what is missing)",
-    )
 
 
 def column_types(table: str) -> Mapping[str, str]:

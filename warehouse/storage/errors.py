@@ -6,7 +6,6 @@ import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 
 from biasgrid.catalogs.errors import Problem, UserError
 
@@ -74,9 +73,7 @@ class storing:  # noqa: N801 - used as `with storing(path):`
     def __enter__(self) -> None:
         return
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         trouble = None if error is None else StorageTrouble.behind(error, self._path)
         if trouble is not None and trouble is not error:
             raise trouble from error

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
@@ -83,3 +84,10 @@ def flatten_nested(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _as_json(value: object) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def as_number(value: object) -> float:
+    """What JSON holds of a decimal; raises TypeError for anything else that it has no form for."""
+    if isinstance(value, Decimal):
+        return float(value)
+    raise TypeError(f"`{type(value).__name__}` has no place in JSON")

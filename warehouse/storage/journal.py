@@ -76,7 +76,10 @@ class Journal:
         must send no more requests; the response itself is stored if at all possible.
         """
         response = line(row)
-        self._keep(response)
+        try:
+            self._write(response)
+        except OSError as error:
+            self._keep_on_reserve(response, error)
         if self._courier:
             self._courier.hand(self.path.stem, response)
         for listen in LISTENERS:
@@ -109,12 +112,6 @@ class Journal:
         self._rows = self._bytes = 0
         with suppress(OSError):  # a disk that refuses a name also refuses the next line, with an error
             self.path.rename(self.path.with_stem(f"{self.path.stem}{SEGMENT}{ULID()}"))
-
-    def _keep(self, response: bytes) -> None:
-        try:
-            self._write(response)
-        except OSError as error:
-            self._keep_on_reserve(response, error)
 
     def _keep_on_reserve(self, response: bytes, error: OSError) -> None:
         trouble = StorageTrouble.behind(error, self.path)

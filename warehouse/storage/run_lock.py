@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 
 import filelock
 
@@ -80,9 +79,7 @@ class RunLock:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         """Raises `StorageTrouble` in place of errors that it caused, once and with the number of lost replies."""
         reserve = Reserve.of(self._journals)
         if self._lock.lock_counter == 1:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -18,6 +17,7 @@ from biasgrid.tasks.aggregate.trace.origin import Origin, find_origin
 from biasgrid.warehouse.build.build import connect, fetch_rows, run_row
 from biasgrid.warehouse.build.text_views import ALL, reading_texts
 from biasgrid.warehouse.queries.lineage import script
+from biasgrid.warehouse.storage.export_files import as_number
 from biasgrid.warehouse.storage.lake import Lake
 
 Rows = list[dict[str, Any]]
@@ -90,13 +90,7 @@ def render_json(
     asked = {"kind": origin.kind, "id": origin.id, "other_runs": origin.other_runs}
     report = {"asked": asked, "run": run, "in_scope": scope, **lists} | ({"sql": sql} if sql else {})
     option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    return orjson.dumps(report, default=_as_number, option=option).decode()
-
-
-def _as_number(value: object) -> float:
-    if isinstance(value, Decimal):
-        return float(value)
-    raise TypeError(f"`{type(value).__name__}` has no place in a trace")
+    return orjson.dumps(report, default=as_number, option=option).decode()
 
 
 def trace(

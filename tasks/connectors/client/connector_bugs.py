@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from traceback import extract_tb
-from types import TracebackType
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.catalogs.schema.models import Target
@@ -23,9 +22,7 @@ class attribute_bugs:  # noqa: N801 - a context manager, entered at each request
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, bug: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _: object, bug: BaseException | None, *__: object) -> None:
         if isinstance(bug, Exception) and not isinstance(bug, EXPECTED):
             raise _bug_error(self._target, f"raised `{type(bug).__name__}`", _place(self._code, bug)) from None
 

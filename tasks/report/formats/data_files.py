@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from decimal import Decimal
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from biasgrid.tasks.transcripts.sessions import OUTCOMES, SESSION
 from biasgrid.warehouse.build.build import run_row
 from biasgrid.warehouse.build.models import Column, Model, load_models
 from biasgrid.warehouse.schemas import KINDS as RUN_KINDS
-from biasgrid.warehouse.storage.export_files import write_table, write_text
+from biasgrid.warehouse.storage.export_files import as_number, write_table, write_text
 from biasgrid.warehouse.storage.lake import Lake
 
 VERSION = 1
@@ -40,7 +39,7 @@ def write_json(lake: Lake, run_id: str, out: Path) -> list[Path]:
     run = {name: _parse_json(name, value) for name, value in run_row(lake, run_id).items()}
     tables = _tables(lake, run_id, run["kind"])
     report = {"schema": VERSION, "run": run} | {name: rows.to_dicts() for name, rows in tables.items()}
-    text = orjson.dumps(report, default=_plain, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    text = orjson.dumps(report, default=as_number, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     return [write_text(out / f"{run_id}.json", text.decode())]
 
 
@@ -55,12 +54,6 @@ def _parse_json(name: str, value: object) -> object:
     if name in PARSED and isinstance(value, str):
         return orjson.loads(value)
     return value
-
-
-def _plain(value: object) -> float:
-    if isinstance(value, Decimal):
-        return float(value)
-    raise TypeError(f"`{type(value).__name__}` has no place in a report")
 
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

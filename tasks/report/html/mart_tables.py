@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict
-from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -15,6 +14,7 @@ import polars as pl
 from biasgrid.catalogs.text_safety import JOINERS, UNSEEN, json_escape
 from biasgrid.tasks.report.findings import recorded_object, run_facts
 from biasgrid.warehouse.build.build import fetch_rows
+from biasgrid.warehouse.storage.export_files import as_number
 
 DIGITS = 6
 """Decimal places that a number keeps: more than a page shows, less than a double's seventeen."""
@@ -24,7 +24,7 @@ UNSAFE = re.compile(f"[<>&{UNSEEN}{JOINERS}]")
 
 def as_chunk(name: str, content: Mapping[str, Any]) -> str:
     """The text of `data/<name>.js`."""
-    text = orjson.dumps(content, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
+    text = orjson.dumps(content, default=as_number, option=orjson.OPT_NON_STR_KEYS).decode()
     return f"biasgrid({orjson.dumps(name).decode()},{UNSAFE.sub(lambda found: json_escape(found[0]), text)});\n"
 
 
@@ -34,12 +34,6 @@ def columns(rows: pl.DataFrame) -> dict[str, list[Any]]:
         pl.selectors.float().round(DIGITS)
     )
     return {column.name: column.to_list() for column in rounded.iter_columns()}
-
-
-def _plain(value: object) -> float:
-    if isinstance(value, Decimal):
-        return float(value)
-    raise TypeError(f"`{type(value).__name__}` has no place in a page")
 
 
 Row = Mapping[str, Any]
