@@ -17,7 +17,7 @@ from biasgrid.catalogs.scenario.audit_documents import AuditDocument, read_docum
 from biasgrid.catalogs.scenario.resolution import (
     Draft,
     Given,
-    ResolvedFile,
+    Resolved,
     Source,
     apply_options,
     read_source,
@@ -25,12 +25,13 @@ from biasgrid.catalogs.scenario.resolution import (
 )
 from biasgrid.catalogs.schema.base import slug
 from biasgrid.catalogs.schema.models import Target, endpoint_target
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 
 SECTION = "audit"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResolvedAudit(ResolvedFile):
+class ResolvedAudit(Resolved):
     """A runnable audit."""
 
     kind: ClassVar[str] = "audit"
@@ -44,6 +45,10 @@ class ResolvedAudit(ResolvedFile):
     @cached_property
     def words(self) -> Identities:
         return _identities_of(self.catalog, self.audit)
+
+    @property
+    def settings(self) -> ScenarioSettings:
+        return ScenarioSettings(models=tuple(self.targets), **self.file.asking.model_dump())
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -69,6 +74,9 @@ class ResolvedAudit(ResolvedFile):
             signal: draw_identities(self.words, signal, self.groups, self.audit.pairs, self.file.asking.seed)
             for signal in self.audit.signals
         }
+
+    def as_json(self) -> str:
+        return self.file.model_copy(update={"name": self.name}).model_dump_json(by_alias=True)
 
 
 def _groups_of(audit: Auditing) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from biasgrid.catalogs.audit.audit_file import AuditFile
 from biasgrid.catalogs.errors import Problem, UserError, nearest, position
 from biasgrid.catalogs.loading.catalog import OVERLAY, Catalog, Reading
 from biasgrid.catalogs.loading.documents import Document, Model, parse_document, read_document, validate
@@ -65,7 +64,7 @@ class Resolved(ABC):
 class ResolvedFile(Resolved):
     """A runnable file that states under `asking` how models are queried."""
 
-    file: TargetFile | InteractionFile | AuditFile
+    file: TargetFile | InteractionFile
 
     @property
     def settings(self) -> ScenarioSettings:
@@ -73,7 +72,7 @@ class ResolvedFile(Resolved):
         return ScenarioSettings(models=tuple(self.targets), judge=judge, **self.file.asking.model_dump())
 
     def as_json(self) -> str:
-        return self.file.model_copy(update={"name": self.name}).model_dump_json(by_alias=True)
+        return self.file.model_copy(update={"name": self.name}).model_dump_json()
 
 
 def read_source(
