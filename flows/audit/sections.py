@@ -1,4 +1,4 @@
-"""Renders an audit's forecast and findings as sections for the terminal and Prefect artifacts."""
+"""Renders an audit's documents, forecast and findings as sections for the terminal and Prefect artifacts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from biasgrid.flows.forecast.view import binding_caps, describe_model, duration,
 from biasgrid.flows.interaction.formatting import p_value
 from biasgrid.flows.terminal.markdown import as_page, cell, plain, text_table
 from biasgrid.flows.terminal.tables import show_sections
+from biasgrid.tasks.audit.prompts import list_prompts
 from biasgrid.tasks.report.figures import format_points, share
 from biasgrid.tasks.report.model import (
     Cell,
@@ -266,3 +267,31 @@ def records(found: AuditOutcome) -> list[dict[str, Any]]:
         }
         for row in found.shifts
     ]
+
+
+def preview_sections(resolved: ResolvedAudit, *, every: bool = False) -> Iterator[Section]:
+    """What a person checks before: what is replaced, one document with its slots, and first prompts."""
+    rows = [
+        Row((one.text, one.slot, f"{one.times:,}"), document.id)
+        for document in resolved.documents
+        for one in document.masked.replaced
+    ]
+    unchanged = [one.id for one in resolved.documents if not one.masked.replaced]
+    lines = [f"nothing is replaced in: {', '.join(unchanged)}"] if unchanged else []
+    table = Table((*headings("text", "slot"), *numbers("times")), rows)
+    yield Section(f"Replaced in {len(resolved.documents):,} documents", table if rows else None, lines)
+    for document in resolved.documents if every else resolved.documents[:1]:
+        yield Section(f"{document.id}, with slots", lines=document.masked.text.splitlines())
+    yield from _first_prompts(resolved)
+
+
+def _first_prompts(resolved: ResolvedAudit) -> Iterator[Section]:
+    """The first prompt of each design, signal and group, whole."""
+    seen: set[tuple[str, str, str]] = set()
+    for prompt in list_prompts(resolved):
+        key = (prompt.design, prompt.signal, prompt.group)
+        if key not in seen:
+            seen.add(key)
+            shown = [prompt.members[0].identity.shown] if len(prompt.members) == 1 else []
+            title = " · ".join(["Sent", *(key if prompt.design != "solo" else key[1:]), *shown])
+            yield Section(title, lines=prompt.text.splitlines())

@@ -248,7 +248,7 @@ def prepare(given: PrepareOptions) -> None:
     Example: `biasgrid prepare applications.yaml`
     """
     from biasgrid.flows.audit.kind import AUDIT
-    from biasgrid.flows.audit.preview import preview_sections
+    from biasgrid.flows.audit.sections import preview_sections
     from biasgrid.flows.terminal.tables import show_sections
 
     path = Path(str(given.audit))
