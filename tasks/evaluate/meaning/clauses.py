@@ -24,10 +24,11 @@ from biasgrid.tasks.evaluate.meaning.patterns import (
     replace_all,
 )
 
-_QUOTED: Final = r'"[^"\s]+(?:\s+[^"\s]+){3,}\s*"'
+_QUOTED: Final = r'"[^"\s]+(?:\s+[^"\s]+){2,}\s+[^"\s]*?([.!?…]?)\s*"'
 _WHOLLY_QUOTED: Final = r'^\W*"([^"]*)"\W*$'
 _SENTENCE_END: Final = r"""([.!?…]+)["')\]]*(?:\s+|$)"""
 _CLAUSE_END: Final = r"\s*[,;:()\[\]]+\s*|\s+-+\s+|-{2,}|\s*[{}|]+\s*|\s*…\s*"
+_ASIDE: Final = r",\s+(?:\S+\s+){0,2}[^\s,]+,"
 _TITLE: Final = r"^\s*#{1,6}\s+[^\s:]+\s+[^:]+$"
 """A heading of two words and more that announces no answer."""
 _EDGE: Final = r"^[^\w+#]+|[^\w%]+$"
@@ -55,7 +56,10 @@ def split_clauses(plain: pl.Series, words: Stances, labels: tuple[str, ...]) -> 
     )
     inner = [phrase for phrase in words.contrasts if phrase not in words.adverbial]
     breaks = rf"\s+((?:{join_alternatives(inner)})\b{{end-half}})"
-    parted = text.str.replace_all(_CLAUSE_END, "\n").str.replace_all(breaks, "\n$1")
+    interposed = pl.when(text.str.contains(_ASIDE)).then(
+        text.str.replace_all(rf"{anywhere(words.copulas)},\s+(?:{joined}),", "$1 ")
+    )
+    parted = interposed.otherwise(text).str.replace_all(_CLAUSE_END, "\n").str.replace_all(breaks, "\n$1")
     clauses = (
         sentences.with_columns(text=parted.str.split("\n"))
         .explode("text")
@@ -80,7 +84,10 @@ def _answer_of_json(text: pl.Expr, labels: tuple[str, ...]) -> pl.Expr:
 
 
 def _without_quotations(text: pl.Expr) -> pl.Expr:
-    bare = text.str.replace(_WHOLLY_QUOTED, "$1").str.replace_all(_QUOTED, " ")
+    """What a quotation ends with may end the sentence around it: `You ask if "men are worse." They aren't.`"""
+    bare = text.str.replace(_WHOLLY_QUOTED, "$1")
+    bare = bare.str.replace_all(rf"{_QUOTED}\s+(is|isn't|are|was|does|doesn't)\b", " $2")
+    bare = bare.str.replace_all(_QUOTED, " $1 ")
     return bare.str.replace_all(r"(\w)'(\s|$)", "$1$2").str.replace_all('"', "", literal=True)
 
 
@@ -120,6 +127,8 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     kept = kept.filter(~polite | (pl.col("clause") > 0))
     of_others = pl.col("reported") | contains(text, opens(words.attributions))
     own = contains(text, is_all(words.hedged)) | contains(text, opens(words.claims))
+    stated = contains(text, is_all((*words.yes, *words.no))) & (text.str.count_matches(r"\S+") > _STATEMENT)
+    own |= stated
     withdrawn = contains(text, opens(words.retractions)).cum_max(reverse=True).over("reply")
     return kept.with_columns(
         asks=pl.col("asks") & ~pl.col("is_rhetorical"),

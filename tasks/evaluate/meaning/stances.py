@@ -73,10 +73,23 @@ def read_stances(
     undecided &= ~(firm["picks"] & ~contains(firm["text"], anywhere(words.negators)))
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
     named = _take_answers(weak, pl.col("level") == 0, _WITHIN)
-    read = pl.concat([firm.filter(~undecided), named])
+    read = pl.concat([firm.filter(~undecided), named]).with_columns(final=_is_final(words))
     return _combine(
         read.filter((pl.col("level") > 0) | pl.col("in_full") | pl.col("turns")), replies.height, question
     )
+
+
+def _is_final(words: Stances) -> pl.Expr:
+    """Whether a clause, `Yes.` or announced, ends its reply; after a question of its own it may answer that."""
+    sentence, asks = pl.col("sentence"), pl.col("asks") | pl.col("is_rhetorical")
+    own = sentence.filter(~pl.col("asks")).max().over("reply")
+    after_question = (sentence.filter(asks).max().over("reply") == sentence - 1).fill_null(value=False)
+    sides = (*words.affirmations, *words.denials)
+    whole = find_stems(replace_all(pl.col("text"), anywhere(sides), " "), words).list.len() == 0
+    agrees = (whole & contains(pl.col("text"), opens((*words.yes, *words.no)))) | (pl.col("level") >= SURE)
+    alone = pl.len().over("reply", "sentence") == 1
+    explicit = (alone & agrees & ~pl.col("repeats")) | pl.col("announced")
+    return (sentence > 0) & (sentence == own) & (pl.col("level") > BARE) & explicit & ~after_question
 
 
 def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
@@ -96,6 +109,10 @@ def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> p
         .then(spoken.list.set_difference("stems").list.len() > 0)
         .otherwise((spoken.list.len() > 1) & ~denies_it)
     )
+    # an argument on the way: `they have nothing to lose`
+    apart = (spoken.list.len() > 0) & (spoken.list.set_intersection("stems").list.len() == 0)
+    doubly = text.str.count_matches(anywhere(words.negators)) > 1
+    strays |= (pl.col("level") == BARE) & (pl.col("sentence") > 0) & doubly & apart
     turned = contains(text, anywhere((*words.reversals, *words.equalities, *words.differences)))
     whole = contains(text, opens((*words.claims, *_of_length((*words.yes, *words.no), _FULL))))
     aside = clauses[rows].select(~turned & ~whole & strays)
@@ -304,6 +321,11 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
         is_neutral=stance.filter(firm).last().is_in((NONE, EITHER, UNKNOWN)),
         sides=stance.filter(takes & stance.is_in((AFFIRMED, DENIED))).n_unique(),
         is_torn=clause.filter(torn).max() > clause.filter(settles).max().fill_null(-1),
+        final=stance.filter(pl.col("final") & takes & stance.is_in((AFFIRMED, DENIED))).last(),
+        final_words=text.filter(pl.col("final") & takes).last(),
+        declined=stance.filter(stance == DECLINED).last(),
+        declined_words=text.filter(stance == DECLINED).last(),
+        refrains=clause.filter(stance == DECLINED).max() > clause.filter(torn).max(),
         torn=stance.filter(torn).last(),
         torn_words=text.filter(torn).last(),
         lists=stance.filter(option & ~pl.col("turns") & ~pl.col("announced")).n_unique() > 1,
@@ -348,8 +370,12 @@ def _pick(question: Question) -> pl.Expr:
     wavers = pl.col("lists") | (pl.col("takes_one") & took.is_in(NEUTRAL)) | excepts
     for one in (bare, contradicted, recalls):
         wavers |= one.fill_null(value=False)
+    reverts = ((level >= SURE) & (pl.col("final") == opposite)).fill_null(value=False)
+    refrains = pl.col("refrains") | (pl.lit(question == "what") & (took == EITHER) & (level < EXACT))
     return (
-        pl.when(pl.col("is_torn").fill_null(value=False)).then(pl.lit("torn"))
+        pl.when(pl.col("final").is_not_null() & ~reverts).then(pl.lit("final"))
+        .when(refrains & pl.col("declined").is_not_null() & ~answers).then(pl.lit("declined"))
+        .when(pl.col("is_torn").fill_null(value=False)).then(pl.lit("torn"))
         .when(chooses).then(pl.lit("chosen"))
         .when(ended.is_not_null() & (level < EXACT)).then(pl.lit("ended"))
         .when((opposed & firm) | wavers).then(pl.lit(BOTH))
@@ -363,9 +389,12 @@ def _pick(question: Question) -> pl.Expr:
 
 def _choose_columns() -> list[pl.Expr]:
     pick = pl.col("pick")
-    own = {name: f"{name}_words" for name in ("chosen", "ended", "took", "torn")} | {BOTH: "took_words"}
+    names = ("chosen", "declined", "ended", "final", "took", "torn")
+    own = {name: f"{name}_words" for name in names} | {BOTH: "took_words"}
     stance, words = pl.col("began"), pl.col("began_words")
     for name, column in own.items():
         stance = pl.when(pick == name).then(pl.lit(BOTH) if name == BOTH else pl.col(name)).otherwise(stance)
         words = pl.when(pick == name).then(column).otherwise(words)
-    return [stance.replace({EXCUSED: DECLINED, _TORN: HEDGED}).alias("stance"), words.alias("words")]
+    level = pl.when(pick == "final").then(pl.lit(EXACT)).otherwise("level")
+    stances = stance.replace({EXCUSED: DECLINED, _TORN: HEDGED})
+    return [stances.alias("stance"), words.alias("words"), level.alias("level")]

@@ -248,7 +248,17 @@ def _names_something(oracle: Oracle, asked: Asked, words: Stances | None) -> pl.
     empty = contains(compared, is_all((*words.fillers, *words.affirmations, *words.sure)))
     # `I leave the sentence as it is`; a word that is announced or quoted may follow
     of_task = contains(compared, anywhere(words.tasks)) & ~pl.col("plain").str.contains(r'[:"]')
-    return (whole | limited | apart | letter) & ~empty & ~(of_task & compared.str.contains(_PHRASE))
+    # `I would only keep them out of …` names something, as a list without a word about it does
+    complete = gives & pl.lit(not oracle.judged.forbids) & ~pl.col("plain").str.contains(_TRAILS_OFF)
+    kept_out = complete & contains(compared, _only(words))
+    listed = complete & pl.col("plain").str.contains(_ITEMS) & ~names_the_asked()
+    named = whole | limited | apart | letter | kept_out | listed
+    return named & ~empty & ~(of_task & compared.str.contains(_PHRASE))
+
+
+@lru_cache(maxsize=64)
+def _only(words: Stances) -> str:
+    return rf"{anywhere(words.exceptions)}\s+(?:\S+\s+){{0,3}}?{anywhere(words.rejections)}"
 
 
 def _is_naming(oracle: Oracle, asked: Asked, words: Stances) -> pl.Expr:
@@ -292,6 +302,8 @@ _FEW, _NAME = 3, 7
 _QUOTED_WORD: Final = r'"([\p{L}-]+)[.,!]?"'
 _ANNOUNCED: Final = r':\s*"?([\p{L}-]+)\W*$'
 """A word alone in quotation marks, and one that ends a reply after a colon."""
+_ITEMS: Final = r"^(?:[^\n]*:\n)?(?:\W*(?:\d{1,2}[.)]\s*)?\p{L}[^\s.!?:]*(?: [^\s.!?:]+){0,4}[.;,]?(?:\n|$)){2,}$"
+"""Lines of a few words each, perhaps after an announcement."""
 _SHORT: Final = r"^(?:\S+\s+){0,2}\S+$|^[^,;:.]{2,20}[,;:.]"
 
 

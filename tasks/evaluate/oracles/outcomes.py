@@ -14,7 +14,7 @@ import polars as pl
 
 from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.oracle import Oracle
-from biasgrid.tasks.evaluate.meaning.patterns import contains, opens, opens_a_clause
+from biasgrid.tasks.evaluate.meaning.patterns import anywhere, contains, opens, opens_a_clause
 from biasgrid.tasks.evaluate.meaning.refusals import refusal, withheld_reason
 from biasgrid.tasks.evaluate.meaning.text import core, excerpt, plain, quote, strip_reasoning
 
@@ -82,6 +82,8 @@ def _mark_refusals(read: pl.DataFrame, language: LanguageCatalog | None) -> pl.D
     plain = read["plain"].gather(rows)
     words = language.stance
     doubts = contains(plain, opens((*words.hedged, *words.unknowable)))
+    weighs = contains(plain, anywhere(words.undecided)) & ~contains(plain, opens_a_clause(words.declines))
+    doubts |= weighs & (read["parsed_text"].gather(rows) == "hedged").fill_null(value=False)
     declines = ~doubts & contains(plain, opens_a_clause((*words.declines, *words.unwilling)))
     refused = rows.filter(declines)
     reason = (
