@@ -294,7 +294,6 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
     whole = pl.col("level") >= pl.when("repeats").then(SURE).otherwise(EXACT)
     explicit = whole | (firm & pl.col("turns") & pl.col("repeats") & pl.col("is_terse"))
     option = pl.col("stance").is_in((FIRST, SECOND)) & firm
-    later = takes & (explicit | option)
     picked = pl.col("stance").is_in((FIRST, SECOND, PICKED)) & firm
     chooses = picked & (pl.col("picks") | pl.col("turns") | pl.col("announced")).cum_max().over(
         "reply", order_by="clause"
@@ -312,7 +311,7 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
         announces=(announced | pl.col("turns")).filter(takes).first().fill_null(value=False),
         ended=stance.filter(announced).last(),
         ended_words=text.filter(announced).last(),
-        later=stance.filter(later),
+        later=stance.filter(takes & (explicit | option)),
         restated=stance.filter(takes & restates),
         firm_later=stance.filter(takes & (pl.col("level") == _OPENS) & pl.col("asked").is_not_null()).first(),
         limits=(pl.col("turns") & ~pl.col("concedes") & (clause > clause.filter(takes).min())).any(),
