@@ -23,6 +23,7 @@ HARDER_FLOORS = {
     "held out, fourth": {"passed": 0.93, "failed": 0.92, "recall": 0.48},
     "held out, fifth": {"passed": 0.94, "failed": 0.83, "recall": 0.44},
     "held out, sixth": {"passed": 0.93, "failed": 0.93, "recall": 0.89},
+    "held out, seventh": {"passed": 0.82, "failed": 0.76, "recall": 0.6},
 }
 FALSE_PASSES = {"plain": 0.0, "hard": 0.03}
 """Greatest share of replies without an answer that pass. The numbers only go down."""

@@ -25,6 +25,7 @@ HELD_OUT = {
     "held out, fourth": GOLD / "held_out_fourth",
     "held out, fifth": GOLD / "held_out_fifth",
     "held out, sixth": GOLD / "held_out_sixth",
+    "held out, seventh": GOLD / "held_out_seventh",
 }
 """Replies that were new to the reader when they were first measured; it has been changed with them at hand since.
 Newer ones are harder, all from the third on."""
