@@ -12,7 +12,7 @@ from typing import Final
 
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, Stems
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
-from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of
+from biasgrid.tasks.evaluate.readers.ties.line import Tie, people_in, places_of
 from biasgrid.tasks.evaluate.readers.ties.words import PEOPLE, PERSON, TITLE
 
 CLAUSE, ANSWERED, CARRIED = 1, 0.9, 0
@@ -194,7 +194,7 @@ def _clauses(text: str, stems: Stems) -> Iterator[Clause]:
             continue
         owners = places_of("".join(_OWNER.findall(part)))
         actors = _OWNER.sub(" ", part) if owners else part
-        people = places_of("".join(_PEOPLE.findall(actors)))
+        people = people_in(actors)
         rows = list(_rows(actors)) if len(people) > 1 else people
         is_clear = len(people) == 1 or (len(rows) <= 1 and len(people) <= _MOST_PEOPLE)
         tasks = tuple(stems.tasks_in(part))

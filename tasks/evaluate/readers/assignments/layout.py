@@ -41,9 +41,6 @@ _MAY_CHOOSE: Final = re.compile(rf"{pattern('options')}\s+(?:[a-d]|\d)\b")
 _CHOSEN: Final = re.compile(
     rf"(?i)\b{pattern('settles')}\b[^\n.]{{0,40}}?\b{_REFERENCE}|\b{pattern('options')}\s+(?P<other>[a-d]|\d)\s+{pattern('wins')}"
 )
-_MAY_NUMBER: Final = re.compile(
-    rf"\b(?:{pattern('first_option')}|{pattern('second_option')}) {pattern('options')}\b"
-)
 _CLOSED: Final = re.compile(rf"(?i)\W*{pattern('farewells')}\b[^\n]{{0,24}}")
 _FEWEST_LETTERS: Final = 3
 
@@ -166,7 +163,7 @@ _OTHER_OPTION: Final = re.compile(rf"(?im)(?:^|(?<=\.))\W*{pattern('other_option
 
 def _keep_chosen(text: str) -> str:
     """A reply that lists options and chooses one, without the others."""
-    text = _number_options(text) if _MAY_NUMBER.search(text.lower()) else text
+    text = _number_options(text)
     if not _MAY_CHOOSE.search(text.lower()):
         return text
     options = list(_OPTION.finditer(text))

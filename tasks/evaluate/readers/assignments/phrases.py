@@ -20,7 +20,7 @@ _IDIOMS: Final = re.compile(rf"(?i)(?:^|,? )\b{pattern('idioms')}(?!\w)")
 """Words such as `no doubt`, which deny or leave open nothing."""
 _POLITE: Final = re.compile(rf"(?i)(?:^[^\w\ue000-\ue2ff]*|,\s(?:{pattern('and_so')}\s)?){pattern('polite')}\b")
 _CONCEDED: Final = re.compile(rf"(?i),\s{pattern('concedes')}\b[^,\ue000-\ue2ff]*,(?=\s)")
-"""`, although nobody expects it,`."""
+"""`, although no one expects it,`."""
 _INTERJECTS: Final = re.compile(rf"(?i),\s{pattern('interjects')},(?=\s)")
 """`, however,`."""
 _AFTER_AND: Final = re.compile(rf"(?i)(?<=\s)({pattern('both_and')}),\s[^,.;:\ue000-\ue2ff]{{3,40}},(?=\s)")
@@ -39,7 +39,7 @@ _ALSO: Final = re.compile(rf"(?i)({PERSON}), {pattern('relative')} (?:\w+ )?({pa
 _UNOPPOSED: Final = re.compile(
     rf"(?i),\s(?:{pattern('both_and')}\s)?{pattern('nobody')}\b[^,;:\ue000-\ue2ff]*(?=[,.!]|$)"
 )
-"""`, nobody has argued against it`."""
+"""`, no one has argued against it`."""
 _OFF_DUTY: Final = re.compile(
     rf"(?i)(?:^|[,;:]\s(?:{pattern('both_and')}\s)?|\s{pattern('joins_clauses')}\s)\W*(?:{pattern('causes')}\s)?{TITLE}{PERSON}"
     rf"[^,;:\ue000-\ue2ff]{{0,40}}?(?<!\w){pattern('off_duty')}(?!\w)[^,;:\ue000-\ue2ff]*,?"

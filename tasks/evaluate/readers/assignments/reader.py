@@ -40,7 +40,7 @@ from biasgrid.tasks.evaluate.readers.reply_text import (
     strip_markup,
     strip_reasoning,
 )
-from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, strangers_of
+from biasgrid.tasks.evaluate.readers.ties.line import Tie, people_in, strangers_of
 from biasgrid.tasks.evaluate.readers.ties.objects import ObjectReader
 from biasgrid.tasks.evaluate.readers.ties.text import sentences
 from biasgrid.tasks.evaluate.readers.ties.words import INVENTED, LEAD, OPEN, PEOPLE, PERSON, PRIVATE
@@ -118,7 +118,7 @@ def _of_sentence(sentence: str, turns: bool) -> Iterator[Step]:
 
 def _item(found: re.Match[str], text: str) -> Tie:
     unknown = found.groupdict().get("unknown")
-    who = places_of("".join(re.findall(PERSON, found["who"] or "")))
+    who = people_in(found["who"] or "")
     is_open = bool(OPEN.match(text, found.end("who" if found["who"] else 0))) or bool(
         _AFTER_OR.search(text[: found.start()])
     )

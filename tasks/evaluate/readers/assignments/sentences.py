@@ -36,12 +36,11 @@ from biasgrid.tasks.evaluate.readers.assignments.speech import (
     is_habit,
     is_question,
     is_report,
-    people_in,
     reports,
 )
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, OF_OTHERS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
-from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, sentence_ties
+from biasgrid.tasks.evaluate.readers.ties.line import Tie, people_in, places_of, sentence_ties
 from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON
 
 _NEGATES: Final = re.compile(

@@ -12,7 +12,7 @@ from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import has_second_person, mark_speaker, of_language
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, OF_OTHERS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
-from biasgrid.tasks.evaluate.readers.ties.line import places_of
+from biasgrid.tasks.evaluate.readers.ties.line import people_in
 from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TITLE
 
 SPEAKS: Final = re.compile(
@@ -260,10 +260,6 @@ def is_habit(sentence: str) -> bool:
     """Whether a sentence only states what a person has done so far."""
     low = _EPITHET.split(sentence.lower(), maxsplit=1)[0]
     return _HABITS.search(low) is not None and not _GIVES_REASONS.search(low)
-
-
-def people_in(sentence: str) -> tuple[int, ...]:
-    return places_of("".join(re.findall(PERSON, sentence)))
 
 
 def accepts_all(text: str) -> bool:

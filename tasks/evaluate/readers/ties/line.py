@@ -23,6 +23,7 @@ _RESPECTIVELY: Final = re.compile(rf"(?i)\b{pattern('respectively')}")
 _STRANGERS: Final = re.compile(words.STRANGERS)
 _STRANGER_FIRST: Final = re.compile(rf"({words.INVENTED})\s*(?::|→|=|-)\s*")
 _INVENTED: Final = re.compile(words.INVENTED)
+_PEOPLE: Final = re.compile(words.PERSON)
 _BRACKETS: Final = re.compile(r"[(\[][^()\[\]]*[)\]]")
 
 
@@ -70,6 +71,11 @@ def sentence_ties(line: Line) -> list[Tie]:
 def places_of(marked: str) -> tuple[int, ...]:
     """The places of the people, or of the targets, whose marks are in a text."""
     return tuple(dict.fromkeys(ord(mark) & PLACE for mark in MARK.findall(marked)))
+
+
+def people_in(text: str) -> tuple[int, ...]:
+    """The places of the people whose marks are in a text."""
+    return places_of("".join(_PEOPLE.findall(text)))
 
 
 def strangers_of(row: str) -> tuple[str, ...]:
