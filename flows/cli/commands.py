@@ -193,7 +193,8 @@ def _find_wrong_settings(error: Exception) -> UserError | None:
     """What Prefect refuses in its settings when it is imported: variables, a profile or files of its own."""
     from pydantic import ValidationError
 
-    if not isinstance(error, ValidationError) or not error.title.endswith("Settings"):
+    frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__))
+    if not isinstance(error, ValidationError) or "pydantic_settings.main" not in frames:  # a fault of our own
         return None
     from biasgrid.catalogs.loading.pydantic_errors import explain
 
