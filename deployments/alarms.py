@@ -101,10 +101,11 @@ def load_automations(seconds: Mapping[str, float]) -> Iterator[dict[str, Any]]:
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         stem, _, kind = path.name.rpartition(".")
         if kind == "yaml":
-            automation = yaml.safe_load(path.read_text(encoding="utf-8"))
-            if stem in seconds:
-                automation["trigger"]["within"] = seconds[stem]
-            yield automation
+            read = yaml.safe_load(path.read_text(encoding="utf-8"))
+            for automation in read if isinstance(read, list) else [read]:
+                if stem in seconds:
+                    automation["trigger"]["within"] = seconds[stem]
+                yield automation
 
 
 def is_notice(automation: Mapping[str, Any]) -> bool:

@@ -106,13 +106,14 @@ def test_runs_in_containers_have_no_rights_and_a_limit(pool_type):
 
 
 def test_every_severity_and_every_way_to_end_without_an_alarm_is_reported_to_someone():
-    result = set().union(*(expected_events(one) for name, one in automations().items() if name != "run · lost"))
+    result = set().union(*(expected_events(one) for name, one in automations().items() if "lost" not in name))
     assert result >= {*SEVERITIES, "Failed", "Crashed", "TimedOut", "Cancelled"}
     assert not result & FAILING  # a night alarms once
 
 
-def test_a_run_that_ended_by_any_name_is_not_lost():
-    ends = expected_events(automations()["run · lost"])
+@pytest.mark.parametrize("name", ["run · lost", "run · lost at its start"])
+def test_a_run_that_ended_by_any_name_is_not_lost(name):
+    ends = expected_events(automations()[name])
     assert ends >= FAILING | OF_SHARDS | PUT_BACK | {"Completed", "Failed", "Crashed", "Cancelled", "heartbeat"}
 
 
@@ -130,7 +131,13 @@ def test_what_is_late_and_what_is_lost_can_be_set_up_otherwise():
     within = {one["name"]: one["trigger"].get("within") for one in load_automations(seconds)}
     assert within["biasgrid · night · none has ended"] == 180
     assert within["biasgrid · night · late"] == 60
-    assert within["biasgrid · run · lost"] == 120
+    assert within["biasgrid · run · lost"] == within["biasgrid · run · lost at its start"] == 120
+
+
+def test_who_begins_in_a_pool_of_ours_and_sends_no_heartbeat_is_lost():
+    trigger = automations()["run · lost at its start"]["trigger"]
+    pools = {"prefect.resource.role": "work-pool", "prefect.resource.name": [SHARDS, NIGHTS]}
+    assert trigger["match_related"] == pools
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from prefect import flow
@@ -14,7 +15,7 @@ from prefect.blocks.notifications import CustomWebhookNotificationBlock
 from prefect.client.orchestration import PrefectClient
 from prefect.client.schemas.actions import WorkPoolUpdate
 from prefect.events.schemas.automations import AutomationCore
-from prefect.states import Failed, Running, Scheduled
+from prefect.states import Failed, Pending, Running, Scheduled
 
 from biasgrid.catalogs.errors import UserError
 from biasgrid.deployments.__main__ import Settings, set_up
@@ -107,10 +108,10 @@ async def test_pools_whose_workers_come_from_other_packages_are_made_all_the_sam
 async def test_no_one_is_reported_until_someone_is_named(client, listener):
     await set_up(Settings(), client)
     named = {automation.name for automation in await client.read_automations()}
-    assert named == {"biasgrid · run · lost"}
+    assert named == {"biasgrid · run · lost", "biasgrid · run · lost at its start"}
     changes = await set_up(Settings(webhook_url=listener.url), client)
     assert "created block custom-webhook/biasgrid-alarms" in changes
-    assert len(await client.read_automations()) == 6
+    assert len(await client.read_automations()) == 7
     assert await set_up(Settings(), client) == []
 
 
@@ -190,14 +191,25 @@ async def test_a_run_whose_heartbeats_stop_counts_as_crashed(client, ready, serv
     await asyncio.to_thread(begun_and_killed, reporting_to(server))
     (run,) = [one for one in await client.read_flow_runs() if one.state_name == "Running"]
 
-    async def has_ended() -> bool:
-        return (await client.read_flow_run(run.id)).state_name != "Running"
+    await await_until(lambda: is_taken_for_lost(client, run.id))
 
-    await await_until(has_ended)
-    found = await client.read_flow_run(run.id)
-    assert found.state is not None
-    assert found.state.is_crashed()
-    assert "No heartbeat" in (found.state.message or "")
+
+async def test_a_shard_whose_machine_is_lost_before_its_first_heartbeat_counts_as_crashed(client, ready):
+    flow_id = await client.create_flow_from_name("shard")
+    deployment_id = await client.create_deployment(flow_id, "shard", work_pool_name=SHARDS)
+    run = await client.create_flow_run_from_deployment(deployment_id)
+    elsewhere = await client.create_flow_run(nightly, parameters=NOTHING)  # in no pool
+    for state in (Pending(), Running()):
+        await client.set_flow_run_state(run.id, state)
+        await client.set_flow_run_state(elsewhere.id, state)
+    await await_until(lambda: is_taken_for_lost(client, run.id))
+    assert (await client.read_flow_run(elsewhere.id)).state_name == "Running"
+
+
+async def is_taken_for_lost(client: PrefectClient, flow_run_id: UUID) -> bool:
+    state = (await client.read_flow_run(flow_run_id)).state
+    assert state is not None
+    return state.is_crashed() and "No heartbeat" in (state.message or "")
 
 
 async def test_a_night_that_does_not_begin_is_reported(client, ready, listener):
