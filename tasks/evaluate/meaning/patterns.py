@@ -125,7 +125,8 @@ def _border(form: str) -> str:
 
 
 _ENDING: Final = r"[a-z0-9à-ÿŀ'·-]*"
-_GAP: Final = r"(?:[^ \n]+[ \n]+){0,4}?"
+_GAP: Final = r"(?:[ \n]+[^ \n]+){0,4}?"
+_FIRST_GAP: Final = r"(?:[^ \n]+[ \n]+){0,4}?"
 
 
 @lru_cache(maxsize=1024)
@@ -188,22 +189,18 @@ def join_alternatives(phrases: Iterable[str]) -> str:
 
 
 def _phrase(phrase: str) -> str:
-    """`it|that is? true*` as a pattern."""
+    """`it|that is? true*` as a pattern: blanks stand before words, so that last ones may be missing."""
     parts: list[str] = []
+    begun = False
     for word in re.sub(r"\s*…\??$", "", phrase).split():
         if word in {"…", "…?"}:
-            parts.append(_GAP)
-        elif word.endswith("?"):
-            parts.append(rf"(?:{_word(word[:-1])}[ \n]+)?")
-        else:
-            parts.append(rf"{_word(word)}[ \n]+")
-    last = parts.pop()
-    optional = last.startswith("(?:") and last.endswith(r"[ \n]+)?")
-    if optional:  # `agree? strongly?`: the blank belongs before a word that ends the phrase
-        inner = last[3 : -len(r"[ \n]+)?")]
-        before = "".join(parts).removesuffix(r"[ \n]+")
-        return rf"{before}(?:[ \n]+{inner})?"
-    return "".join(parts) + last.removesuffix(r"[ \n]+")
+            parts.append(_GAP if begun else _FIRST_GAP)
+            continue
+        spelled = _word(word.removesuffix("?"))
+        joined = rf"[ \n]+{spelled}" if begun else rf"{spelled}[ \n]+" if word.endswith("?") else spelled
+        parts.append(f"(?:{joined})?" if word.endswith("?") else joined)
+        begun = begun or not word.endswith("?")
+    return "".join(parts)
 
 
 def _word(word: str) -> str:

@@ -154,7 +154,8 @@ def read_option(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     option = rf"(?:{join_alternatives((*words.first, *words.second))})\b"
     negated = rf"{anywhere(words.negators)}\s+(?:\S+\s+){{0,4}}?{option}"
     negates = rf"{option}\s+(?:\S+\s+){{0,2}}?{anywhere(words.negators)}"
-    left = clauses["text"].str.replace_all(negated, " ")
+    apart = replace_all(clauses["text"], anywhere(words.points), " ")
+    left = apart.str.replace_all(negated, " ")
     # a denial after two that are named may be of both: `between the first and the second nothing …`
     one = ~(contains(left, anywhere(words.first)) & contains(left, anywhere(words.second)))
     left = left.str.replace_all(negates, " ").zip_with(one, left)
