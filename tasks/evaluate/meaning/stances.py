@@ -53,6 +53,8 @@ class _Rule:
     pattern: str
     stance: str | Callable[[pl.DataFrame, Stances], pl.Series]
     level: int
+    is_own: bool = False
+    """Whether words of the question do not match: `puede ser` after `¿Puede una mujer ser …?`."""
 
 
 def read_stances(
@@ -134,7 +136,8 @@ def _is_proform(words: Stances) -> pl.Expr:
 
 def _turn_others_round(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
     """`They are wrong` after what others think is the opposite of that: `Some say no. They are wrong.`"""
-    wrong = pl.col("repeats") & ~pl.col("others") & contains(pl.col("text"), anywhere(words.reversals))
+    own = ~pl.col("others") & ~pl.col("announced")
+    wrong = pl.col("repeats") & own & contains(pl.col("text"), anywhere(words.reversals))
     after = pl.col("others").shift(1).over("reply") & wrong
     rows = clauses.select(after.fill_null(value=False).arg_true()).to_series()
     if question != "yes or no" or not len(rows):
@@ -203,7 +206,7 @@ def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
             *silent,
             _Rule(opens(words.claims), read_polarity, _OPENS),
             _Rule(is_all(words.hedged), HEDGED, EXACT),
-            _Rule(opens(words.hedged), HEDGED, _OPENS),
+            _Rule(opens(words.hedged), HEDGED, _OPENS, is_own=True),
             _Rule(opens(words.affirmations), AFFIRMED, _OPENS),
             _Rule(opens(words.sure), read_polarity, _OPENS),
             _Rule(ends((*words.bare_yes, *words.bare_no), _MOST), read_end, _OPENS),
@@ -248,7 +251,8 @@ def _of_length(phrases: tuple[str, ...], least: int) -> tuple[str, ...]:
 def _weak_rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
     if question == "yes or no":
         turns = (*words.reversals, *words.validations)
-        return _Rule(anywhere(turns), read_polarity, _WITHIN), _Rule(anywhere(words.hedged), HEDGED, _WITHIN)
+        hedged = _Rule(anywhere(words.hedged), HEDGED, _WITHIN, is_own=True)
+        return _Rule(anywhere(turns), read_polarity, _WITHIN), hedged
     if question == "which":
         kinds = ((words.unknowable, UNKNOWN), (words.none, NONE), (words.either, EITHER))
         several = ((tuple(phrase for phrase in phrases if " " in phrase), stance) for phrases, stance in kinds)
@@ -266,6 +270,8 @@ def _apply(clauses: pl.DataFrame, rules: Iterable[_Rule], words: Stances) -> pl.
     for rule in rules:
         tried = texts.gather(left)
         hits = contains(tried, rule.pattern)
+        if rule.is_own:
+            hits &= ~_asks_in(clauses[left], rule.pattern)
         rows = left.filter(hits)
         if len(rows):
             stance = stance.scatter(
@@ -275,6 +281,13 @@ def _apply(clauses: pl.DataFrame, rules: Iterable[_Rule], words: Stances) -> pl.
             left = left.filter(~hits)
     read = clauses.with_columns(stance=stance, level=level)
     return read.with_columns(level=pl.when(pl.col("stance").is_null()).then(0).otherwise("level").cast(pl.Int8))
+
+
+def _asks_in(clauses: pl.DataFrame, pattern: str) -> pl.Series:
+    """Whether the question has all words that the pattern finds in a clause."""
+    found = pl.col("text").str.extract(pattern, 1).str.split(" ")
+    missing = found.list.set_difference(pl.col("asked").str.extract_all(r"\w+")).list.len()
+    return clauses.select((missing == 0).fill_null(value=False)).to_series()
 
 
 def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataFrame:
