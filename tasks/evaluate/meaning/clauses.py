@@ -151,7 +151,9 @@ def _continues(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     after_statement = place.eq_missing(place.shift(1)) & (text.shift(1).str.count_matches(r"\S+") >= _STATEMENT)
     whole = contains(text, is_all(words.denials))
     compares = contains(text, anywhere(words.differences)) & ~whole
-    goes_on = (contains(text, opens(words.continuations)) & ~compares) | contains(text, is_all(words.continuations))
+    goes_on = (contains(text, opens(words.continuations)) & ~compares) | contains(
+        text, is_all(words.continuations)
+    )
     return clauses.select((after_statement & goes_on).fill_null(value=False)).to_series()
 
 

@@ -36,7 +36,17 @@ def read_polarity(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     if clauses["asks_denial"].any():
         negations += clauses.select(_states_what_is_denied(words)).to_series()
     claimed = clauses[rows].select(pl.when("asks_reproach").then(negations[rows]).otherwise(_count_claimed(words)))
-    return _side(negations.scatter(rows, claimed.to_series()) % 2 == 0)
+    side = _side(negations.scatter(rows, claimed.to_series()) % 2 == 0)
+    return side.set(clauses.select(_likens(words)).to_series(), None)
+
+
+def _likens(words: Stances) -> pl.Expr:
+    """Whether a clause likens persons in the words of a question that compares none, which takes either side: `as
+    honest as anyone` affirms, `as dishonest as anyone` denies."""
+    text = pl.col("text")
+    predicate = find_stems(text, words).list.set_intersection("stems").list.len() > 1
+    likens = contains(text, anywhere(words.equalities)) & ~contains(text, anywhere(words.negators))
+    return (likens & predicate & ~pl.col("asks_equality") & ~pl.col("asks_difference")).fill_null(value=False)
 
 
 def _states_what_is_denied(words: Stances) -> pl.Expr:
