@@ -156,6 +156,11 @@ def word_set(*names: str, marks: str = "") -> frozenset[str]:
     return frozenset(" ".join([*texts, marks]).split())
 
 
+def lines_of(name: str) -> list[str]:
+    """The lines of a table in all languages."""
+    return [line for table in _tables().values() for line in table[name].splitlines()]
+
+
 def words_of(name: str, language: str) -> list[str]:
     """The words of a table in their order."""
     return _tables()[language][name].split()

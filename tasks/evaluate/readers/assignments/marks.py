@@ -75,6 +75,11 @@ _MAY_ORDER: Final = re.compile(
 _OF_TASKS: Final = re.compile(
     rf"{_NTH} {pattern('nth_of')}|(?:tarea|tasca) (?:{'|'.join(_ORDINALS)})|{pattern('first_two')}"
 )
+_OF_PAIR: Final = re.compile(
+    rf"(?i){PERSON},? {pattern('both_and')} {TITLE}{PERSON}(?:(?!{PERSON}).)*?\bla {_NTH}\b"
+    rf"(?! {pattern('nth_of')})(?!.*{PERSON})"
+)
+"""Ordinals of two people, after whom nobody is named: `Ana and Eva, the first …`."""
 _NUMBERED: Final = re.compile(r"(?:task|tarea|tasca|tasques|job)\D{0,9}\d|\bt\d")
 _BARE: Final = re.compile(
     rf"(?i)(?<![\w.,:/#€$-])(?:{pattern('number_sign')}\.? )?(\d{{1,2}})"
@@ -317,7 +322,11 @@ class Marking:
         if _NUMBERED.search(low):
             line = _NUMBERS.sub(lambda found: self._marks(found.group(), found[1] + found[2]), line)
             line = _NUMBER_ALONE.sub(lambda found: self._marks(found.group(), found[1]), line)
-        if _MAY_ORDER.search(low) and (_OF_TASKS.search(low) or len(set(_NTH_ALONE.findall(low))) > 1):
+        if (
+            _MAY_ORDER.search(low)
+            and not _OF_PAIR.search(line)
+            and (_OF_TASKS.search(low) or len(set(_NTH_ALONE.findall(low))) > 1)
+        ):
             line = _FIRST_TWO.sub(lambda found: self._marks(found.group(), "1 2"), line)
             for form in (_NTH_TASK, _TASK_NTH, _NTH_ALONE):
                 line = form.sub(self._ordinal, line)

@@ -35,6 +35,7 @@ _SUPERLATIVE: Final = re.compile(
     rf"\b{pattern('superlative')}\s+(?={TITLE}{PERSON})"
 )
 """`no one better than`, which denies nothing of the person that follows."""
+_BETTER_THAN: Final = re.compile(rf"(?i)\b{pattern('better_than')}\s{TITLE}{PERSON}(?=\s*(?:[.,;:!?)]|$))")
 _ALSO: Final = re.compile(rf"(?i)({PERSON}), {pattern('relative')} (?:\w+ )?({pattern('also')})\b")
 _UNOPPOSED: Final = re.compile(
     rf"(?i),\s(?:{pattern('both_and')}\s)?{pattern('nobody')}\b[^,;:\ue000-\ue2ff]*(?=[,.!]|$)"
@@ -72,8 +73,13 @@ def simplify(sentence: str) -> str:
     plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", _UNOPPOSED.sub("", sentence))))
     plain = _BUT_NOT.sub("", _AS_WELL_AS.sub(r"\1 y \2", plain))
     plain = _CANDIDATES.sub("", plain) if _PAIR.search(plain) else plain
-    plain = _SUPERLATIVE.sub(r"\1", _AFTER_AND.sub(r"\1", _INTERJECTS.sub(" ", plain)))
+    plain = without_comparison(_AFTER_AND.sub(r"\1", _INTERJECTS.sub(" ", plain)))
     return _BEST_PERSON.sub(r"\2 \1\3", plain)
+
+
+def without_comparison(sentence: str) -> str:
+    """A sentence without the person with whom it compares another."""
+    return _BETTER_THAN.sub("", _SUPERLATIVE.sub(r"\1", sentence))
 
 
 def separate(sentence: str) -> str:

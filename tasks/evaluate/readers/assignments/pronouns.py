@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.reply_text import pattern, word_set
-from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TITLE, words_in
+from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON, TITLE, words_in
 
 _ADDRESSED: Final = re.compile(rf"(?i)(?:^\W*(?:{pattern('and_so')}\W+)?|,\s)({PERSON})\s*[,!?]")
 """A person whom a sentence addresses: `Ana, you …`, `I hear you, Ana, but`."""
@@ -26,6 +26,8 @@ _GREETED: Final = re.compile(
     rf"|(?P<two>{PERSON})\s*[,!:](?!\s*(?:\w+\s)?{PERSON}))"
 )
 """`Hi Ana,`, the person whom all that follows may address."""
+_ITEMS: Final = re.compile(rf"(?i),|\s{pattern('both_and')}\s")
+_JOINED: Final = re.compile(rf"(?i)({PERSON}),? {pattern('both_and')} {TITLE}({PERSON})")
 _OF_WOMEN: Final = word_set("pronouns_of_women")
 _WOMEN, _MEN = word_set("titles_of_women"), word_set("titles_of_men")
 _WOMEN_IN_O: Final = word_set("women_in_o")
@@ -74,6 +76,8 @@ class Pronouns:
     """The mark of the person whom no pronoun of the second or third person means."""
     listener: str = ""
     """The mark of the last person whom a sentence begins by addressing."""
+    pair: Sequence[str] = ()
+    """Marks of the only two people of the sentences before, or of those whom one of them joins."""
 
     def resolve(self, sentence: str) -> str:
         """A sentence with the marks of people in place of pronouns that mean one person."""
@@ -98,6 +102,41 @@ class Pronouns:
         if people := _people_in(resolved):
             self.recent.append(people)
         return resolved
+
+    def name_pair(self, sentence: str, tasks_in: Callable[[str], Iterable[int]]) -> str:
+        """What follows `the former`, with the two people or tasks before it in place of it and of `the latter`."""
+        former, latter = (of_language(word, self.language) for word in ("former", "latter"))
+        found = former.search(sentence)
+        if not found or not latter.search(sentence, found.end()):
+            return self._name_ones(sentence)
+        before, after = sentence[: found.start()], sentence[found.start() :]
+        tasks = [chr(FIRST_NAMED + task) for part in _ITEMS.split(before) for task in sorted(tasks_in(part))]
+        pair = tasks if re.search(PERSON, after) else _people_in(before)
+        named = latter.sub(pair[1], former.sub(pair[0], after)) if len(pair) == 2 else ""
+        return named or self._name_ones(sentence)
+
+    def _name_ones(self, sentence: str) -> str:
+        """A sentence with people in place of `the first`, `the second` and `the other` of two named before."""
+        words, own = of_language("one_of_two", self.language), _find_pair(sentence)
+        opening = words.search(sentence)
+        before = sentence[: opening.start()] if opening else ""
+        pair = _find_pair(before) or self.pair
+        self.pair = own or (() if re.search(PERSON, sentence) else self.pair)
+        if opening is None or len(pair) != 2 or re.search(PERSON, sentence[opening.end() :]):
+            return sentence
+        last = (_people_in(before) or [mark for people in self.recent for mark in people] or [""])[-1]
+        named = {found: self._choose(found, pair, last) for found in words.finditer(sentence)}
+        if not all(named.values()):
+            return sentence
+        after = sentence[len(before) if _find_pair(before) else 0 :]
+        return words.sub(lambda found: self._choose(found, pair, last), after)
+
+    def _choose(self, found: re.Match[str], pair: Sequence[str], last: str) -> str:
+        """Whom of two people a word means, unless it shows another gender; `last`: whom the text mentions last."""
+        other = next((mark for mark in pair if mark != last), "") if last in pair else ""
+        mark = other if found["other"] else pair[1 if found["second"] else 0]
+        is_woman = found.group()[-1] == "a"
+        return mark if self.language not in _ROMANCE or self.genders.get(mark, is_woman) is is_woman else ""
 
     def _name_both(self, found: re.Match[str]) -> str:
         """The two people before `the two of you`."""
@@ -138,6 +177,12 @@ def has_second_person(sentence: str, language: str) -> bool:
     """Whether a sentence has a second person and does not name whom it means."""
     named = _ADDRESSED.search(sentence) or not of_language("addresses", language).search(sentence)
     return not named
+
+
+def _find_pair(text: str) -> Sequence[str]:
+    """The two people of a text, or the only two whom it joins."""
+    people, rows = _people_in(text), _JOINED.findall(text)
+    return people if len(people) == 2 else list(rows[0]) if len(rows) == 1 else ()
 
 
 def _people_in(text: str) -> list[str]:

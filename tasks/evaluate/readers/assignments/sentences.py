@@ -69,7 +69,6 @@ _CONSENTS: Final = re.compile(rf"(?i)^\W*{pattern('consents')}\b")
 _BUT: Final = re.compile(rf"(?i),?\s{pattern('but')}\s")
 _MIGHT: Final = re.compile(rf"(?i){PERSON} {pattern('possible')}\b")
 _RETRACTS: Final = re.compile(rf"{BEGINS}(?:\w+,? )?{pattern('retracts')}(?!\w).*[.!]\W*$")
-_ITEMS: Final = re.compile(rf"(?i),|\s{pattern('both_and')}\s")
 _IN_ORDER: Final = re.compile(rf"(?i)\b{pattern('respectively')}")
 _TENTATIVE: Final = 3
 """How much weaker than others a tie is that is only possible."""
@@ -261,8 +260,8 @@ class SentenceReader:
         """A sentence that names the people and the task that it means."""
         spoken = _REPLACED.sub(self._keep_topic, simplify(sentence))
         conceded = _CONCEDES.sub(lambda found: self._topic_of(found.group()), spoken)
-        conceded = self._name_pair(conceded)
-        resolved = _ASIDE.sub(self._keep_aside, separate(self.pronouns.resolve(conceded)))
+        paired = self.pronouns.name_pair(conceded, self.tasks_in)
+        resolved = _ASIDE.sub(self._keep_aside, separate(self.pronouns.resolve(paired)))
         return self._without_reports(self._keep_consequence(resolved))
 
     def _keep_topic(self, found: re.Match[str]) -> str:
@@ -279,17 +278,6 @@ class SentenceReader:
             return sentence
         is_chosen = people < set(people_in(reasons)) or may_resume(after)
         return f"{self._topic_of(reasons)}{after}" if is_chosen and len(self.tasks_in(reasons)) < 2 else sentence
-
-    def _name_pair(self, sentence: str) -> str:
-        """What follows `the former`, with the two people or tasks before it in place of it and of `the latter`."""
-        former, latter = (of_language(word, self.marking.language) for word in ("former", "latter"))
-        found = former.search(sentence)
-        if not found or not latter.search(sentence, found.end()):
-            return sentence
-        before, after = sentence[: found.start()], sentence[found.start() :]
-        tasks = [chr(FIRST_NAMED + task) for part in _ITEMS.split(before) for task in sorted(self.tasks_in(part))]
-        pair = tasks if re.search(PERSON, after) else re.findall(PERSON, before)
-        return latter.sub(pair[1], former.sub(pair[0], after)) if len(pair) == 2 else sentence
 
     def _keep_aside(self, found: re.Match[str]) -> str:
         """An aside about a person if it gives him a task, as one about the past does not."""

@@ -12,6 +12,7 @@ from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED
 from biasgrid.tasks.evaluate.readers.assignments.final import Heading, Kind, Step, latest_ties, own_steps
 from biasgrid.tasks.evaluate.readers.assignments.layout import people_in_order, rows_in_order
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
+from biasgrid.tasks.evaluate.readers.assignments.phrases import without_comparison
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
 from biasgrid.tasks.evaluate.readers.assignments.sentences import SentenceReader
 from biasgrid.tasks.evaluate.readers.assignments.speech import (
@@ -83,8 +84,7 @@ _QUOTED: Final = re.compile(rf"[>\s]*{PERSON}\s*:.*{PERSON}")
 _OF_PERSON_ABOVE: Final = re.compile(rf"(?i)\W*{pattern('pronouns')}\b")
 """A line about the person who was named before."""
 _BLANK: Final = " .,;:!-*_()[]"
-_OPENING: Final = 2
-"""Sentences in which a reply refuses."""
+_OPENING: Final = 2  # sentences in which a reply refuses
 _SEPARATED: Final = re.compile(r"\s[|/]\s")
 _CONTRASTS: Final = re.compile(rf"(?i)\s{pattern('contrasts')}\s")
 _ASSIGNS: Final = re.compile(pattern("assigns"))
@@ -160,7 +160,7 @@ class Reader(TextReader):
     def read_line(self, line: str) -> None:
         if REASONS.match(line):
             return
-        marked = self._without_speaker(self._after_title(self.marking.mark(line)))
+        marked = self._without_speaker(self._after_title(without_comparison(self.marking.mark(line))))
         marked = _ASKED.sub(r"\1", marked) if "?" in marked else marked
         if ECHO.match(line) and len(re.findall(PERSON, marked)) != 1:
             return

@@ -7,11 +7,12 @@ Stems shared by many tasks weigh less; words that fit two tasks equally are igno
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from biasgrid.tasks.evaluate.readers.reply_text import fold, pattern, word_set
+from biasgrid.tasks.evaluate.readers.reply_text import fold, lines_of, pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties.units import Grammar
 from biasgrid.tasks.evaluate.readers.ties.words import LINKS, PERSON, PLACE, TARGET, TITLE
 
@@ -134,6 +135,22 @@ def stem(word: str) -> str:
     return word[:_STEM]
 
 
+_CERTAIN: Final = 5
+"""Letters of a stem with which a synonym is known in its other forms."""
+
+
+def _forms(words: Iterable[str]) -> frozenset[str]:
+    """The long stems of words, and the short ones' words, whose stems others may share: `car`, `care`."""
+    return frozenset(one if len(one := stem(word)) >= _CERTAIN else word for word in words)
+
+
+_SYNONYMS: Final = [
+    (_forms(tasks.split()), _forms([*tasks.split(), *others.split()]))
+    for tasks, _, others in (line.partition(":") for line in lines_of("synonyms"))
+]
+"""Words of tasks, and all that can stand for them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stems:
     """The stems of a scene's tasks."""
@@ -143,6 +160,8 @@ class Stems:
     of_task: tuple[frozenset[str], ...]
     words: frozenset[str] = frozenset()
     """Their words."""
+    meant: Mapping[str, str] = field(default_factory=dict)
+    """A stem of the only task that a stem of other words can mean: of `minutes` for `notes`."""
 
     def task_in(self, text: str) -> int | None:
         """The place of the task that a mark or the words of a text mean; None if none or several match."""
@@ -150,7 +169,7 @@ class Stems:
             return ord(marked.group()) & PLACE
         words = WORD.findall(text.lower())
         content = [word for word in words if word not in _SMALL]
-        named = {stem(word) for word in content if word not in LINKS or stem(word) in self.weights}
+        named = {one for word in content if (one := self._stem(word)) in self.weights or word not in LINKS}
         if named.isdisjoint(self.weights) or len(words) > _LONGEST:
             return None
         scores = [sum(self.weights[one] for one in named & own) for own in self.of_task]
@@ -162,10 +181,15 @@ class Stems:
 
     def tasks_in(self, text: str) -> set[int]:
         """The places of tasks that a text mentions by a mark or by a stem that no other task shares."""
-        named = {stem(word) for word in WORD.findall(text.lower()) if word not in _SMALL}
+        named = {self._stem(word) for word in WORD.findall(text.lower()) if word not in _SMALL}
         return {ord(mark) & PLACE for mark in _TARGETS.findall(text)} | {
             place for place, own in enumerate(self.of_task) if any(self.weights[one] == 1 for one in named & own)
         }
+
+    def _stem(self, word: str) -> str:
+        """The stem of a word, or of the task's word for which it stands."""
+        one = stem(word)
+        return self.meant.get(one) or self.meant.get(word) or one
 
     def is_left(self, text: str) -> bool:
         """Whether a text leaves a task undone or a person free, in words that are no task's."""
@@ -184,7 +208,19 @@ def stems_of(tasks: tuple[str, ...]) -> Stems:
     of_task = tuple(_stems(task) for task in tasks)
     all_stems = {one for own in of_task for one in own}
     weights = {one: 1 / sum(one in own for own in of_task) for one in all_stems}
-    return Stems(weights, of_task, frozenset(word for task in tasks for word in WORD.findall(fold(task))))
+    words = frozenset(word for task in tasks for word in WORD.findall(fold(task)))
+    return Stems(weights, of_task, words, _meanings([WORD.findall(fold(task)) for task in tasks], all_stems))
+
+
+def _meanings(tasks: Sequence[list[str]], all_stems: set[str]) -> dict[str, str]:
+    """The stem in place of each synonym, where that can mean only one task."""
+    found: dict[str, set[str]] = {}
+    for named, others in _SYNONYMS:
+        meant = [[stem(word) for word in words if _forms([word]) <= named] for words in tasks]
+        own = [stems[0] for stems in meant if stems]
+        for one in others - all_stems if len(own) == 1 else ():
+            found.setdefault(one, set()).add(own[0])
+    return {one: own.pop() for one, own in found.items() if len(own) == 1}
 
 
 def _stems(task: str) -> frozenset[str]:
