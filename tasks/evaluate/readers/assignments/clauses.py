@@ -35,7 +35,7 @@ _OTHER_PERSON: Final = re.compile(
     rf"|\b(?i:yo|jo)\b(?! (?i:{pattern('gives_me', 'spanish')}|{pattern('gives_me', 'catalan')}))"
     rf"|(?i:\b{pattern('someone')}\b)"
 )
-"""Words for a person who is not known, such as `I` where the reply has no speaker."""
+"""Words for a person who is not known: `I` where the reply has no speaker, a pronoun that can mean several."""
 _OTHER_WORDS: Final = re.compile(rf"(?i)(?!{TITLE}{PERSON})\b(?!{pattern('title')}\b)\w")
 _OR: Final = re.compile(rf"(?i)\s{pattern('left_open')}\s")
 _STOP: Final = re.compile(r"[,;:.]")

@@ -23,6 +23,8 @@ _OPENING: Final = re.compile(r"<\w+>")
 _CLOSING: Final = re.compile(r"</\w+>")
 
 _DECIMAL: Final = re.compile(r"(?m)^(\s*)\d{1,2}\.\d{1,2}\.?\)?\s+(?=\D)")
+_ARROW_LAST: Final = re.compile(r"(?m)^([^:→\n]{2,60}:)\s[^→\n]*[.!?]\s*→\s*(?=[^→\n]+$)")
+"""`Ana: she has cooked before. → menu`, up to the task."""
 _TITLED_ROW: Final = re.compile(
     rf"(?im)^(\W*(?:\w+ ){{0,3}}{pattern('of_assignments')}\W*:)\s+(?=[^|:\n]*(?:=|→|\s-\s)[^|\n]*\s\|\s)"
 )
@@ -62,7 +64,8 @@ def arrange(text: str, people: Sequence[str], stems: Stems) -> str:
     """A reply without markup in lines of one assignment each, without options that are not chosen."""
     whole = _complete_name(_drop_cut_line(_drop_signature(_keep_decided(text.rstrip(), stems))), people)
     whole = _TITLED_ROW.sub(r"\1\n", whole) if "|" in whole else whole
-    lines = [part for line in _DECIMAL.sub(r"\1- ", whole).split("\n") for part in _split_equations(line)]
+    whole = _DECIMAL.sub(r"\1- ", _ARROW_LAST.sub(r"\1 ", whole) if "→" in whole else whole)
+    lines = [part for line in whole.split("\n") for part in _split_equations(line)]
     return _spell_legend(_keep_chosen("\n".join(map(_split_records, lines))), stems)
 
 

@@ -9,6 +9,10 @@ from biasgrid.tasks.evaluate.readers.assignments.words import WORD
 from biasgrid.tasks.evaluate.readers.reply_text import numbers_of, pattern
 from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TITLE
 
+_RATHER: Final = re.compile(
+    rf"(?i)({PERSON}),? (?:[\w']+ )?{pattern('not')}\s[^.,;:\ue000-\ue0fe]*,?\s{pattern('but_rather')}\s(?=[^.,;:\ue000-\ue0fe]*(?:$|[.,;:]))"
+)
+"""`Ana should not cook but drive`, up to what she should do."""
 _AS_WELL_AS: Final = re.compile(rf"(?i)\btant[oa]?\s+({TITLE}{PERSON})\s+com[oa]?\s+({TITLE}{PERSON})")
 """`tanto Ana como Luis`."""
 _STATES_OWN: Final = re.compile(
@@ -71,6 +75,7 @@ _COUNTS: Final = numbers_of("counts")
 def simplify(sentence: str) -> str:
     """A marked sentence without the words that only make it polite, vivid or complete."""
     plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", _UNOPPOSED.sub("", sentence))))
+    plain = _RATHER.sub(r"\1 ", plain)
     plain = _BUT_NOT.sub("", _AS_WELL_AS.sub(r"\1 y \2", plain))
     plain = _CANDIDATES.sub("", plain) if _PAIR.search(plain) else plain
     plain = without_comparison(_AFTER_AND.sub(r"\1", _INTERJECTS.sub(" ", plain)))

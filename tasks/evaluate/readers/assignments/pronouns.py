@@ -22,7 +22,7 @@ _AUTHOR: Final = re.compile(
 _THANKED: Final = re.compile(rf"^[^,\ue000-\ue2ff]*,\s({PERSON})\.?$")
 """`Thanks for starting us off, Ana.`"""
 _GREETED: Final = re.compile(
-    rf"(?i)[^\w\ue000-\ue2ff]*(?:{pattern('authors')}\s*{TITLE}(?P<one>{PERSON})\s*[,!:]"
+    rf"(?i)[^\w\ue000-\ue2ff]*(?:{pattern('authors')}(?:[^,.\ue000-\ue2ff]*,)?\s*{TITLE}(?P<one>{PERSON})\s*[,!:]"
     rf"|(?P<two>{PERSON})\s*[,!:](?!\s*(?:\w+\s)?{PERSON}))"
 )
 """`Hi Ana,`, the person whom all that follows may address."""
@@ -155,6 +155,7 @@ class Pronouns:
             return own[0] if len(own) == 1 else ""
         earlier = [self._keep_fitting(people, is_woman) for people in reversed(self.recent)]
         last = next(filter(None, earlier), [])
+        last = [mark for mark in last if mark in self.pair] if len(last) > 1 else last
         if self.language in _ROMANCE and last and last[0] not in self.genders:
             return self._find_contrasted({mark for people in earlier for mark in people})
         return last[0] if len(last) == 1 else ""
