@@ -147,7 +147,8 @@ class _ClauseReader:
             if len(self.topic) == 1 and (clause.resumes or not self.is_denied):
                 self._tie(self.topic, clause.people or clause.owner, CARRIED)
             is_unclear = self.is_waiting and self.who != clause.people and not clause.begins
-            self.who, self.topic, self.is_waiting = () if is_unclear else clause.people, (), True
+            self.is_waiting = self.who != clause.people
+            self.who, self.topic = () if is_unclear else clause.people, ()
 
     def _read_tasks(self, clause: Clause, after: Clause | None) -> None:
         answered = (
@@ -158,8 +159,9 @@ class _ClauseReader:
         if clause.people or clause.owner:
             self._tie(clause.tasks, clause.people or clause.owner, CLAUSE if clause.people else CARRIED)
             self.who = clause.people
-        elif answered:
+        elif answered and not (self.who and self.is_waiting):
             self._tie(clause.tasks, answered, ANSWERED)
+            self.who = answered
         elif self.who:
             self._tie(clause.tasks, self.who, CARRIED)
         else:

@@ -27,6 +27,7 @@ _GREETED: Final = re.compile(
 )
 """`Hi Ana,`, the person whom all that follows may address."""
 _ITEMS: Final = re.compile(rf"(?i),|\s{pattern('both_and')}\s")
+_NEW_CLAUSE: Final = re.compile(rf"(?i),\s(?:{pattern('both_and')}|{pattern('contrasts')})\s\Z")
 _JOINED: Final = re.compile(rf"(?i)({PERSON}),? {pattern('both_and')} {TITLE}({PERSON})")
 _OF_WOMEN: Final = word_set("pronouns_of_women")
 _WOMEN, _MEN = word_set("titles_of_women"), word_set("titles_of_men")
@@ -92,6 +93,8 @@ class Pronouns:
         self.listener = named or self.listener
         addressed = found[1] if found else self.addressed * (not re.search(PERSON, sentence)) or self.listener
         self.addressed = found[1] if found else ""
+        second = of_language("second_person", self.language).pattern.removeprefix("(?i)")
+        sentence = re.sub(rf"(?i){second},\s({PERSON})(?=\s*(?:[.,;!?]|$))", r"\1", sentence)
         spoken = of_language("second_person", self.language).sub(addressed, sentence) if addressed else sentence
         kept, end = [], 0
         for pronoun in of_language("pronouns", self.language).finditer(spoken):
@@ -151,9 +154,13 @@ class Pronouns:
 
     def _find(self, before: str, is_woman: bool) -> str:
         """The mark of the person whom a pronoun after a text means, or nothing."""
-        if own := self._keep_fitting(_people_in(before), is_woman):
-            return own[0] if len(own) == 1 else ""
         earlier = [self._keep_fitting(people, is_woman) for people in reversed(self.recent)]
+        if own := self._keep_fitting(_people_in(before), is_woman):
+            known = [mark for mark in (earlier or [[]])[0] if self.genders.get(mark) is is_woman]
+            if len(own) > 1 or (known and own[0] not in self.genders and _NEW_CLAUSE.search(before)):
+                return ""
+            self.genders = {own[0]: is_woman, **self.genders}
+            return own[0]
         last = next(filter(None, earlier), [])
         last = [mark for mark in last if mark in self.pair] if len(last) > 1 else last
         if self.language in _ROMANCE and last and last[0] not in self.genders:

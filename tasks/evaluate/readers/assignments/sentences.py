@@ -215,7 +215,7 @@ class SentenceReader:
             or is_habit(sentence)
         )
         if asks or is_possible or is_reported or CONDITIONAL.search(sentence):
-            self.topic = self._topic_of(sentence) or _label(self.subject)
+            self.topic = self._topic_of(sentence) or _label(self.subject if not REJECTS.search(sentence) else "")
             if asks and is_offer:
                 self.offered = self.voice, tuple(self._read_ties(sentence, labelled))
             self.doubted = () if asks else people
@@ -232,6 +232,8 @@ class SentenceReader:
             tasks = range(len(self.marking.stems.of_task)) if self.is_unknown else self.tasks_in(sentence)
             self.together.append((frozenset(people), frozenset(tasks)))
         self.is_unknown, self.reported, self.is_quoted = False, tuple(ties), False
+        if self._has("splits", sentence):
+            ties = [tie for tie in ties if len(tie.people) == 1]
         if self._has("tentative", sentence) and not _DECIDES.search(sentence):
             ties = [replace(tie, strength=tie.strength - _TENTATIVE) for tie in ties]
         return Step("sentence", tuple(ties), self.is_final or bool(TURNS.search(sentence))) if ties else None

@@ -16,7 +16,7 @@ from biasgrid.tasks.evaluate.readers.ties.line import people_in
 from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TITLE
 
 SPEAKS: Final = re.compile(
-    rf"(?i)[^\w\ue000-\ue2ff]*({PERSON})(?:\s?\([^()]{{0,40}}\))?\W{{0,3}}:\W{{0,3}}\s*(?=.)"
+    rf"(?i)[^\w\ue000-\ue2ff]*({PERSON})(?:\s?\([^()]{{0,40}}\))?\W{{0,3}}:[^\w\ue000-\ue2ff]{{0,3}}\s*(?=.)"
 )
 """The name of a speaker and a colon."""
 _HEADER: Final = re.compile(rf"(?i)\W*{pattern('speaker_label')}\W*:\W*({PERSON})\W*")
