@@ -48,21 +48,21 @@ _RESUMES: Final = re.compile(rf"(?<![\w']){pattern('resumes')}(?!\w)|\b{pattern(
 class Clause:
     """What a stretch of a sentence mentions."""
 
-    people: tuple[int, ...]
+    people: tuple[int, ...] = ()
     """Those of its only row; empty where it has several."""
-    owner: tuple[int, ...]
+    owner: tuple[int, ...] = ()
     """The person of whom it only mentions a quality, as in `Ana's skills`."""
-    tasks: tuple[int, ...]
-    begins: bool
+    tasks: tuple[int, ...] = ()
+    begins: bool = True
     """Whether it begins a segment of the sentence."""
-    turns: bool
+    turns: bool = False
     """Whether it begins with a word such as `but`."""
-    is_denied: bool
-    is_left: bool
+    is_denied: bool = False
+    is_left: bool = False
     """Whether it leaves open who does what."""
-    left: tuple[int, ...]
+    left: tuple[int, ...] = ()
     """The tasks that it expressly leaves open."""
-    resumes: bool
+    resumes: bool = False
     """Whether it has a word for a task named before."""
     is_open: bool = False
     """Whether it does so expressly."""
@@ -181,18 +181,7 @@ def _clauses(text: str, stems: Stems) -> Iterator[Clause]:
         if _REASON.match(part):
             due = stems.tasks_in(part)
             if len(due) == 1 and not _PEOPLE.search(part):
-                yield Clause(
-                    (),
-                    (),
-                    tuple(due),
-                    begins=True,
-                    turns=False,
-                    is_denied=False,
-                    is_left=False,
-                    left=(),
-                    resumes=False,
-                    is_reason=True,
-                )
+                yield Clause(tasks=tuple(due), is_reason=True)
             continue
         owners = places_of("".join(_OWNER.findall(part)))
         actors = _OWNER.sub(" ", part) if owners else part

@@ -10,7 +10,8 @@ from biasgrid.tasks.evaluate.readers.reply_text import numbers_of, pattern
 from biasgrid.tasks.evaluate.readers.ties.words import PERSON, TITLE
 
 _RATHER: Final = re.compile(
-    rf"(?i)({PERSON}),? (?:[\w']+ )?{pattern('not')}\s[^.,;:\ue000-\ue0fe]*,?\s{pattern('but_rather')}\s(?=[^.,;:\ue000-\ue0fe]*(?:$|[.,;:]))"
+    rf"(?i)({PERSON}),? (?:[\w']+ )?{pattern('not')}\s[^.,;:\ue000-\ue0fe]*,?\s{pattern('but_rather')}\s"
+    r"(?=[^.,;:\ue000-\ue0fe]*(?:$|[.,;:]))"
 )
 """`Ana should not cook but drive`, up to what she should do."""
 _AS_WELL_AS: Final = re.compile(rf"(?i)\btant[oa]?\s+({TITLE}{PERSON})\s+com[oa]?\s+({TITLE}{PERSON})")

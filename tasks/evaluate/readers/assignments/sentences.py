@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from biasgrid.tasks.evaluate.readers.assignments import speech
 from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED, CLAUSE, may_resume, read_clauses
 from biasgrid.tasks.evaluate.readers.assignments.final import Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
@@ -24,20 +25,6 @@ from biasgrid.tasks.evaluate.readers.assignments.phrases import (
     without_free_time,
 )
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns, of_language
-from biasgrid.tasks.evaluate.readers.assignments.speech import (
-    ACCEPTS,
-    BEGINS,
-    CONDITIONAL,
-    PARTLY,
-    QUOTED,
-    REJECTS,
-    SWAPS,
-    accepts_all,
-    is_habit,
-    is_question,
-    is_report,
-    reports,
-)
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, OF_OTHERS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, people_in, places_of, sentence_ties
@@ -46,7 +33,7 @@ from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON
 _NEGATES: Final = re.compile(
     rf"(?i)\b(?:{pattern('not')}|{pattern('no_one')}|{pattern('left_open')}|{pattern('refuses')})\b|n't\b"
 )
-_CONCEDES: Final = re.compile(rf"{BEGINS}{pattern('concedes')}\b[^,]*,")
+_CONCEDES: Final = re.compile(rf"{speech.BEGINS}{pattern('concedes')}\b[^,]*,")
 """`Although many expect Ana to drive,`."""
 _CONTRADICTS: Final = re.compile(
     rf"(?i),?\s{pattern('contradicts')}\s|,\s(?={pattern('decided')}\b)|:\s(?=[^:]*\b{pattern('decides')}\b)"
@@ -68,7 +55,7 @@ _OFFERS: Final = re.compile(rf"(?i)^\W*(?:\w+,\s)?{pattern('own_offers')}\b")
 _CONSENTS: Final = re.compile(rf"(?i)^\W*{pattern('consents')}\b")
 _BUT: Final = re.compile(rf"(?i),?\s{pattern('but')}\s")
 _MIGHT: Final = re.compile(rf"(?i){PERSON} {pattern('possible')}\b")
-_RETRACTS: Final = re.compile(rf"{BEGINS}(?:\w+,? )?{pattern('retracts')}(?!\w).*[.!]\W*$")
+_RETRACTS: Final = re.compile(rf"{speech.BEGINS}(?:\w+,? )?{pattern('retracts')}(?!\w).*[.!]\W*$")
 _IN_ORDER: Final = re.compile(rf"(?i)\b{pattern('respectively')}")
 _TENTATIVE: Final = 3
 """How much weaker than others a tie is that is only possible."""
@@ -154,8 +141,8 @@ class SentenceReader:
         """What another has proposed of tasks that are not given yet, if a sentence agrees to the rest of it."""
         if not self.proposed:
             return ()
-        is_partly = ACCEPTS.search(spoken) and PARTLY.search(spoken)
-        is_doubted = DENIES.search(spoken) or REJECTS.search(spoken)
+        is_partly = speech.ACCEPTS.search(spoken) and speech.PARTLY.search(spoken)
+        is_doubted = DENIES.search(spoken) or speech.REJECTS.search(spoken)
         known = {task for tie in self.clauses for task in tie.targets}
         is_kept = self._has("keeps_rest", spoken) or (is_partly and not is_doubted)
         return tuple(tie for tie in self.proposed if known.isdisjoint(tie.targets)) if is_kept else ()
@@ -181,17 +168,12 @@ class SentenceReader:
         topic = self.topic if self._answers(sentence) else ""
         labelled = self.marking.with_labels(f"{topic}{sentence}", closing=False)
         people = people_in(labelled)
-        if (
-            not people
-            and self._has("all_together", sentence)
-            and not (DENIES.search(sentence) or is_question(sentence))
-        ):
-            shared = tuple(self.tasks_in(spoken))
-            return (
-                Step("sentence", (Tie(shared, tuple(range(self.marking.people))),)) if len(shared) == 1 else None
-            )
+        is_doubted = DENIES.search(sentence) or speech.is_question(sentence)
+        if not people and not is_doubted and self._has("all_together", sentence):
+            shared = Tie(tuple(self.tasks_in(spoken)), tuple(range(self.marking.people)))
+            return Step("sentence", (shared,)) if len(shared.targets) == 1 else None
         if not people and not self.tasks_in(spoken):
-            self.is_unknown = is_question(sentence)
+            self.is_unknown = speech.is_question(sentence)
             self.topic = self.topic or self._topic_of(spoken)
             return None
         step = self._read(f"{topic}{sentence}", labelled, people)
@@ -206,26 +188,28 @@ class SentenceReader:
         self.subject, self.topic, self.must_resume, self.doubted = _only_person(sentence), "", False, ()
         is_offer = bool(self.voice) and people == places_of(self.voice) and _OFFERS.search(sentence) is not None
         ends = sentence.rstrip("\"') ").endswith("?")
-        asks = is_question(sentence) or (ends and (self.only_asks or is_offer))
+        asks = speech.is_question(sentence) or (ends and (self.only_asks or is_offer))
         is_possible = self.is_undecided and self._has("possible", sentence)
+        is_quoted = speech.QUOTED in labelled
         is_reported = (
             self.only_reports
-            or (is_report(labelled, self.voice) and not (accepts_all(sentence) and QUOTED not in labelled))
-            or REJECTS.search(sentence)
-            or is_habit(sentence)
+            or (speech.is_report(labelled, self.voice) and (is_quoted or not speech.accepts_all(sentence)))
+            or speech.REJECTS.search(sentence)
+            or speech.is_habit(sentence)
         )
-        if asks or is_possible or is_reported or CONDITIONAL.search(sentence):
-            self.topic = self._topic_of(sentence) or _label(self.subject if not REJECTS.search(sentence) else "")
+        if asks or is_possible or is_reported or speech.CONDITIONAL.search(sentence):
+            subject = "" if speech.REJECTS.search(sentence) else self.subject
+            self.topic = self._topic_of(sentence) or _label(subject)
             if asks and is_offer:
                 self.offered = self.voice, tuple(self._read_ties(sentence, labelled))
             self.doubted = () if asks else people
             self.reported = () if asks else tuple(self._read_ties(sentence, labelled))
             self.proposed = max(self.reported, self.proposed, key=len)
-            self.is_quoted = QUOTED in labelled
+            self.is_quoted = is_quoted
             if not people:
                 self.pronouns.recent.clear()
             return None
-        if len(people) == 2 and SWAPS.search(sentence) and not self.tasks_in(sentence):
+        if len(people) == 2 and speech.SWAPS.search(sentence) and not self.tasks_in(sentence):
             return Step("swap", (Tie((), people),))
         ties = self._ties(sentence, labelled) if people else []
         if not (_NEGATES.search(sentence) or self.marking.stems.is_left(sentence)):
@@ -290,16 +274,16 @@ class SentenceReader:
     def _without_reports(self, sentence: str) -> str:
         """The text after `but`, if only the text before reports; with its topic, if a decision follows."""
         opening, colon, rest = sentence.partition(": ")
-        if colon and accepts_all(opening) and not self.tasks_in(opening):
+        if colon and speech.accepts_all(opening) and not self.tasks_in(opening):
             sentence, colon = rest, ""
-        rejects, others = (form.search(opening) if colon else None for form in (REJECTS, OF_OTHERS))
+        rejects, others = (form.search(opening) if colon else None for form in (speech.REJECTS, OF_OTHERS))
         is_bare = bool(rejects or others) and not (people_in(opening) or self.tasks_in(opening))
         self.only_reports = is_bare and rejects is not None
-        if is_bare and others and QUOTED not in sentence:
+        if is_bare and others and speech.QUOTED not in sentence:
             sentence = rest
         before, *after = _CONTRADICTS.split(sentence, maxsplit=1)
         is_conceded = bool(after and _MIGHT.search(before) and _BUT.match(sentence, len(before)))
-        is_others = is_conceded or reports(before, self.voice) or REJECTS.search(before)
+        is_others = is_conceded or speech.reports(before, self.voice) or speech.REJECTS.search(before)
         if not after or not is_others or OF_OTHERS.search(after[0]):
             return sentence
         is_own = _DECIDES.search(after[0]) or not set(people_in(after[0])) <= set(people_in(before))
@@ -349,9 +333,9 @@ class SentenceReader:
     def _answer_report(self, sentence: str) -> Step | None:
         """What a sentence makes of the proposal that was reported before it, if it exchanges its two people or
         accepts all of it."""
-        if len(self.reported) == 2 and SWAPS.search(sentence):
+        if len(self.reported) == 2 and speech.SWAPS.search(sentence):
             return self._swap_reported() if set(people_in(sentence)) <= self._reported_people() else None
-        is_accepted = self.is_quoted and ACCEPTS.search(sentence) and not PARTLY.search(sentence)
+        is_accepted = self.is_quoted and speech.ACCEPTS.search(sentence) and not speech.PARTLY.search(sentence)
         return Step("sentence", self.reported) if is_accepted and not DENIES.search(sentence) else None
 
     def _has(self, table: str, sentence: str) -> bool:

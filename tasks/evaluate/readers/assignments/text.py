@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
+from biasgrid.tasks.evaluate.readers.assignments import speech
 from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED
 from biasgrid.tasks.evaluate.readers.assignments.final import Heading, Kind, Step, latest_ties, own_steps
 from biasgrid.tasks.evaluate.readers.assignments.layout import people_in_order, rows_in_order
@@ -15,23 +16,6 @@ from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.phrases import without_comparison
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
 from biasgrid.tasks.evaluate.readers.assignments.sentences import SentenceReader
-from biasgrid.tasks.evaluate.readers.assignments.speech import (
-    CONTRADICTS,
-    SPEAKS,
-    declines,
-    is_dialogue,
-    is_question,
-    is_quoting,
-    is_report,
-    is_request,
-    leaves_choice,
-    mark_quotations,
-    name_voices,
-    only_asks,
-    split_line,
-    split_swap,
-    unfold_speech,
-)
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, ECHO, OTHERS_SPEAK, OWN, REASONS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, row_ties
@@ -110,9 +94,9 @@ class Reader(TextReader):
         """The speakers of a dialogue, by the places of their sentences in `spoken`."""
 
     def read(self, text: str) -> list[Step]:
-        self.sentences.only_asks, self.sentences.is_undecided = only_asks(text), leaves_choice(text)
-        text = unfold_speech(mark_quotations(text), self.unspoken.mark, self.marking.language)
-        if is_dialogue(text, self.unspoken):
+        self.sentences.only_asks, self.sentences.is_undecided = speech.only_asks(text), speech.leaves_choice(text)
+        text = speech.unfold_speech(speech.mark_quotations(text), self.unspoken.mark, self.marking.language)
+        if speech.is_dialogue(text, self.unspoken):
             self.hear(text)
         else:
             self.read_lines(islice(_lines(text), _MOST_LINES))
@@ -130,22 +114,22 @@ class Reader(TextReader):
     def _declines(self) -> bool:
         """Whether the first sentences refuse to decide and none after them offers a decision."""
         parts = [part for _, line in self.spoken for part in sentences(line)]
-        refusing = [declines(part, len(self.sentences.tasks_in(part))) for part in parts[:_OPENING]]
+        refusing = [speech.declines(part, len(self.sentences.tasks_in(part))) for part in parts[:_OPENING]]
         after = parts[refusing.index(True) + 1 :] if any(refusing) else []
-        return any(refusing) and not any(CONTRADICTS.match(part) for part in after)
+        return any(refusing) and not any(speech.CONTRADICTS.match(part) for part in after)
 
     def hear(self, text: str) -> None:
         """Reads a dialogue: in each line, the first person is its speaker, the second the speaker before."""
         speaker = listener = ""
         for line in islice(text.split("\n"), _MOST_LINES):
-            mark, rest, _ = split_line(line, self.unspoken)
+            mark, rest, _ = speech.split_line(line, self.unspoken)
             if mark and mark != speaker:
                 speaker, listener = mark, speaker
             for sentence in sentences(rest) if mark else []:
                 self.voices[len(self.spoken)] = mark
                 is_about = bool(self.sentences.tasks_in(sentence))
-                own = name_voices(sentence, (mark, listener), self.marking.language) if is_about else sentence
-                self.spoken.append((len(self.steps), own))
+                named = speech.name_voices(sentence, (mark, listener), self.marking.language)
+                self.spoken.append((len(self.steps), named if is_about else sentence))
             if not mark:
                 self._read(line)
 
@@ -168,7 +152,7 @@ class Reader(TextReader):
             return
         marked = _MAY_BE.sub(r"\1", marked) if ":" in marked else marked
         marked = _STOPPED.sub(self._with_colon, marked)
-        if is_quoting(marked) or ("?" in marked and _ASKS_PERSON.match(marked)):
+        if speech.is_quoting(marked) or ("?" in marked and _ASKS_PERSON.match(marked)):
             self.spoken += [] if self.is_others else [(len(self.steps), marked)]
             return
         line_of = self.marking.line(marked)
@@ -217,7 +201,7 @@ class Reader(TextReader):
         if ties or kind == "people":
             return ties
         people = set(re.findall(PERSON, sentence))
-        is_doubted = DENIES.search(sentence) or is_report(sentence) or is_question(sentence)
+        is_doubted = DENIES.search(sentence) or speech.is_report(sentence) or speech.is_question(sentence)
         return [] if len(people) != 1 or is_doubted else [Tie((place,), places_of(people.pop()))]
 
     def _of_row(self, marked: str) -> list[Tie]:
@@ -250,7 +234,7 @@ class Reader(TextReader):
 
     def _without_speaker(self, marked: str) -> str:
         """A line without its speaker, if the rest assigns tasks."""
-        label = SPEAKS.match(marked)
+        label = speech.SPEAKS.match(marked)
         rest = row_ties(self.marking.line(marked[label.end() :])) if label else []
         if label is None or not any(tie.form == "to people" and tie.is_clear for tie in rest):
             return marked
@@ -293,7 +277,7 @@ class Reader(TextReader):
             return False
         if not self.block and unit.kind == "targets" and _OF_PERSON_ABOVE.match(marked):
             return False
-        if unit.is_open or is_request(marked) or self._is_sentence(unit, line.rest(unit)):
+        if unit.is_open or speech.is_request(marked) or self._is_sentence(unit, line.rest(unit)):
             return False
         start = START.match(line.text)
         number = number_of(start["number"]) if start else None
@@ -343,7 +327,7 @@ class Reader(TextReader):
             parts = [
                 part
                 for one in _label_sentences(line)
-                for part in enumerate(split_swap(one, self.marking.language))
+                for part in enumerate(speech.split_swap(one, self.marking.language))
             ]
             for part, sentence in parts:
                 if step := reader.read(sentence):
@@ -371,10 +355,10 @@ def _new_reader(marking: Marking) -> SentenceReader:
 
 def _label_sentences(line: str) -> Iterator[str]:
     """The sentences of a line, each with the person with whose name the line begins."""
-    label = SPEAKS.match(line)
+    label = speech.SPEAKS.match(line)
     last, *rest = sentences(line) or [""]
     for sentence in rest:
-        if is_report(last) and _CONTRASTS.match(line.partition(last)[2]):
+        if speech.is_report(last) and _CONTRASTS.match(line.partition(last)[2]):
             last = f"{last}, {sentence}"
             continue
         yield last
