@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from biasgrid.tasks.evaluate.readers.assignments.marks import ORDINALS
 from biasgrid.tasks.evaluate.readers.assignments.words import IN_ORDER, Stems
 from biasgrid.tasks.evaluate.readers.reply_text import fold, pattern, word_set
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of
@@ -43,6 +44,11 @@ _MAY_CHOOSE: Final = re.compile(rf"{pattern('options')}\s+(?:[a-d]|\d)\b")
 _CHOSEN: Final = re.compile(
     rf"(?i)\b{pattern('settles')}\b[^\n.]{{0,40}}?\b{_REFERENCE}|\b{pattern('options')}\s+(?P<other>[a-d]|\d)\s+{pattern('wins')}"
 )
+_CHOSEN_ALONE: Final = re.compile(
+    rf"(?i:\b{pattern('settles')}\b)[^\n.]{{0,40}}?\b(?i:la|the|l'|el)? ?"
+    rf"(?:(?P<name>[A-D])\b(?=\s*(?:[.,;!)]|$))|(?i:(?P<nth>{'|'.join(ORDINALS)}))\b(?! {pattern('nth_of')}))"
+)
+"""`I vote for B`, `I prefer the second one`."""
 _CLOSED: Final = re.compile(rf"(?i)\W*{pattern('farewells')}\b[^\n]{{0,24}}")
 _FEWEST_LETTERS: Final = 3
 
@@ -172,6 +178,10 @@ def _keep_chosen(text: str) -> str:
     options = list(_OPTION.finditer(text))
     names = [option["name"].lower() for option in options]
     chosen = [(one["name"] or one["other"]).lower() for one in _CHOSEN.finditer(text)]
+    alone = [] if chosen else _CHOSEN_ALONE.findall(text[options[-1].end() :]) if options else []
+    chosen += [
+        name.lower() or [*names[:6], names[-1]][min(ORDINALS[nth.lower()], len(names) - 1)] for name, nth in alone
+    ]
     if len(set(names)) < 2 or not chosen or chosen[-1] not in names:
         return text
     ends = [option.start() for option in options[1:]] + [len(text)]

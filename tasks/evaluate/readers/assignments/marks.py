@@ -53,13 +53,13 @@ _NUMBER_ALONE: Final = re.compile(
     rf"(?i)\b(?:{pattern('number_sign')}\.?|la)\s+#?(\d{{1,2}})\b(?=\s*(?:[.,;)]|$|(?:and|to|y|a|para|i|per)\b))"
 )
 """`number 2`, in a line that names another task by its number."""
-_ORDINALS: Final = {
+ORDINALS: Final = {
     word: place
     for language in ("english", "spanish", "catalan")
     for place, word in enumerate(words_of("ordinals", language))
 }
 """The place of each ordinal; the last one stands for the last task."""
-_NTH: Final = rf"(?P<nth>{'|'.join(_ORDINALS)}|\d(?:st|nd|rd|th|[anrto]))"
+_NTH: Final = rf"(?P<nth>{'|'.join(ORDINALS)}|\d(?:st|nd|rd|th|[anrto]))"
 _NTH_TASK: Final = re.compile(rf"(?i)\b(?:the |la |l')?{_NTH} {pattern('nth_of')}\b")
 _TASK_NTH: Final = re.compile(rf"(?i)\b(?:tarea|tasca) {_NTH}\b")
 _NTH_ALONE: Final = re.compile(
@@ -69,17 +69,17 @@ _NTH_ALONE: Final = re.compile(
 )
 _FIRST_TWO: Final = re.compile(rf"(?i)\b{pattern('first_two')}(?: {pattern('nth_of')})?\b")
 _MAY_ORDER: Final = re.compile(
-    rf"\b(?:{'|'.join(sorted({word[:5] for word in _ORDINALS}))})|\d(?:st|nd|rd|th|[anrto])"
+    rf"\b(?:{'|'.join(sorted({word[:5] for word in ORDINALS}))})|\d(?:st|nd|rd|th|[anrto])"
 )
 """Quick test for ordinals."""
 _OF_TASKS: Final = re.compile(
-    rf"{_NTH} {pattern('nth_of')}|(?:tarea|tasca) (?:{'|'.join(_ORDINALS)})|{pattern('first_two')}"
+    rf"{_NTH} {pattern('nth_of')}|(?:tarea|tasca) (?:{'|'.join(ORDINALS)})|{pattern('first_two')}"
 )
 _OF_PAIR: Final = re.compile(
     rf"(?i){PERSON},? {pattern('both_and')} {TITLE}{PERSON}(?:(?!{PERSON}).)*?\bla {_NTH}\b"
     rf"(?! {pattern('nth_of')})(?!.*{PERSON})"
 )
-"""Ordinals of two people, after whom nobody is named: `Ana and Eva, the first …`."""
+"""Ordinals of two people, after whom no person is named: `Ana and Eva, the first …`."""
 _NUMBERED: Final = re.compile(r"(?:task|tarea|tasca|tasques|job)\D{0,9}\d|\bt\d")
 _BARE: Final = re.compile(
     rf"(?i)(?<![\w.,:/#€$-])(?:{pattern('number_sign')}\.? )?(\d{{1,2}})"
@@ -347,8 +347,8 @@ class Marking:
     def _ordinal(self, found: re.Match[str]) -> str:
         tasks = len(self.stems.of_task)
         nth = found["nth"].lower()
-        place = int(nth[0]) - 1 if nth[0].isdigit() else _ORDINALS[nth]
-        last = place == _ORDINALS["last"]
+        place = int(nth[0]) - 1 if nth[0].isdigit() else ORDINALS[nth]
+        last = place == ORDINALS["last"]
         return self._marks(found.group(), str(tasks if last else place + 1))
 
     def _marks(self, text: str, numbers: str) -> str:

@@ -216,7 +216,7 @@ class SentenceReader:
             tasks = range(len(self.marking.stems.of_task)) if self.is_unknown else self.tasks_in(sentence)
             self.together.append((frozenset(people), frozenset(tasks)))
         self.is_unknown, self.reported, self.is_quoted = False, tuple(ties), False
-        if self._has("splits", sentence):
+        if self._has("splits", sentence) and len({task for tie in ties for task in tie.targets}) > 1:
             ties = [tie for tie in ties if len(tie.people) == 1]
         if self._has("tentative", sentence) and not _DECIDES.search(sentence):
             ties = [replace(tie, strength=tie.strength - _TENTATIVE) for tie in ties]
@@ -335,6 +335,10 @@ class SentenceReader:
         accepts all of it."""
         if len(self.reported) == 2 and speech.SWAPS.search(sentence):
             return self._swap_reported() if set(people_in(sentence)) <= self._reported_people() else None
+        people = people_in(sentence)
+        is_choice = len(self.reported) == len(people) == 1 and set(people) < set(self.reported[0].people)
+        if is_choice and _DECIDES.search(sentence) and not DENIES.search(sentence):
+            return Step("sentence", (replace(self.reported[0], people=people),), True)
         is_accepted = self.is_quoted and speech.ACCEPTS.search(sentence) and not speech.PARTLY.search(sentence)
         return Step("sentence", self.reported) if is_accepted and not DENIES.search(sentence) else None
 

@@ -96,7 +96,7 @@ _ENDINGS: Final = (
     "ing",
     "ings", "aran", "eran", "iran", "arse", "aria", "eria", "iria", "ara", "era", "ira", "are", "ere", "ire",
     "ers", "amos", "emos", "imos", "ados", "adas", "idos", "idas", "ado", "ada", "ido", "ida",
-    "ed", "er", "ar", "ir", "es", "os", "as", "ion", "e", "o", "a", "s",
+    "ed", "in", "is", "i", "er", "ar", "ir", "es", "os", "as", "ion", "e", "o", "a", "s",
 )  # fmt: skip
 _PROGRESSIVE: Final = ("ings", "ing", "ed")
 _ENCLITIC: Final = re.compile(r"(?<=[aei]r)(?:[mts]e)?l[aeo]s?$")
