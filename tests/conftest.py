@@ -21,13 +21,19 @@ from support.s3_server import _google, _s3, s3
 TOGETHER = ("tests/integration/flows/benchmark/", "tests/golden/docs/")
 """One process runs all tests of such a folder: their Prefect server, or their run, takes seconds to make. Drills,
 which take longer than that, are shared out file by file."""
+MACHINES = "tests/integration/deployments/machines"
+"""Each file has servers and machines of its own, which take a minute to make."""
 LONG = (
+    f"{MACHINES}/test_orderly_ends.py",
     "tests/integration/flows/cli/runs/test_signals.py",
+    f"{MACHINES}/test_nights_on_many_machines.py",
     "tests/golden/docs/test_tutorials.py",
+    f"{MACHINES}/test_night_under_signals.py",
     "tests/unit/warehouse/build/test_increments.py",
     "tests/integration/flows/benchmark/test_kill.py",
 )
-"""Drills of minutes: they begin first and are shared out one by one, so that none is left for the end."""
+"""Drills of minutes: they begin first, so that none is left for the end. Those without machines are shared out one
+by one."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -43,7 +49,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             if drills:
-                return nodeid if nodeid.startswith(LONG) else nodeid.partition("::")[0]
+                is_shared_out = nodeid.startswith(LONG) and not nodeid.startswith(MACHINES)
+                return nodeid if is_shared_out else nodeid.partition("::")[0]
             folder = next((folder for folder in TOGETHER if nodeid.startswith(folder)), None)
             return folder or nodeid.partition("::")[0]
 
@@ -52,7 +59,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    return next((at for at, long in enumerate(LONG) if item.nodeid.startswith(long)), len(LONG))
 
 
 def pytest_collection_finish() -> None:
