@@ -77,6 +77,12 @@ class ProbeReport:
         for (model, language), own in groupby(self.tests, key=lambda one: _of(one.finding, "model", "language")):
             yield model, language, [*own]
 
+    def group_pairs_by_test(self) -> Iterator[tuple[Row, list[Row]]]:
+        """The test over all groups of each pair, as one of its rows, and its pairs of groups."""
+        for _, own in groupby(self.group_pairs, key=lambda row: _of(row, *KEY)):
+            rows = [*own]
+            yield rows[0], rows
+
     def by_pair(self) -> Iterator[tuple[str, str, str, list[Tested]]]:
         """Model, language, pair and the tests of it."""
         for model, language, own in self.by_model():
