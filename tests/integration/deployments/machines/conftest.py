@@ -1,1 +1,1 @@
-from support.machines import endpoint, machine, place, postgres, server, storage, wheel
+from support.machines import endpoint, installed, machine, place, postgres, server, storage, wheel

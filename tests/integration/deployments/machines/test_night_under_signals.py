@@ -95,7 +95,7 @@ class Strikes:
             every = [(self._worker(name), pid) for name in WORKERS for pid in children(self._worker(name).pid)]
             return [(worker, pid) for worker, pid in every if _group_of(pid) == pid]
 
-        return self.chance.choice(wait_until(busy, patience_s=180, every_s=0.1))
+        return self.chance.choice(wait_until(busy, every_s=0.1))
 
     def _end(self, worker: subprocess.Popen[Any], number: signal.Signals) -> None:
         worker.send_signal(number)
@@ -150,7 +150,7 @@ def strikes(site: Site) -> Iterator[Strikes]:
 def night(site: Site, strikes: Strikes) -> Any:
     """The night's flow run when it has ended."""
     begun = site.server.start("nightly/nightly")
-    wait_until(lambda: site.endpoint.asked, patience_s=180, every_s=0.2)
+    wait_until(lambda: site.endpoint.asked, every_s=0.2)
     order = [kind for _ in range(0, MOMENTS, len(KINDS)) for kind in strikes.chance.sample(KINDS, len(KINDS))]
     for number, kind in enumerate(order[:MOMENTS]):
         before = len(site.endpoint.asked)
@@ -192,5 +192,5 @@ def test_what_has_landed_is_never_asked_again_and_what_was_in_flight_once(night,
 def test_the_only_alarm_is_that_of_another_night_which_cannot_begin(night, site):
     time.sleep(QUIET_S)
     site.server.wait_for_end(site.server.start("nightly/nightly", scenario="/nowhere/mine.yaml"), 120)
-    wait_until(lambda: site.alarms, patience_s=60, every_s=0.5)
+    wait_until(lambda: site.alarms, every_s=0.5)
     assert [subject.partition(": UserError")[0] for subject in site.alarms] == ["biasgrid broken: mine"]
