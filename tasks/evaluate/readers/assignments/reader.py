@@ -20,7 +20,7 @@ from biasgrid.tasks.evaluate.readers.assignments.fields import join_fields, repl
 from biasgrid.tasks.evaluate.readers.assignments.final import Step, latest_ties
 from biasgrid.tasks.evaluate.readers.assignments.layout import arrange, unfold_elements
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
-from biasgrid.tasks.evaluate.readers.assignments.speech import split_speaker
+from biasgrid.tasks.evaluate.readers.assignments.speech import find_decline, split_speaker
 from biasgrid.tasks.evaluate.readers.assignments.text import Reader
 from biasgrid.tasks.evaluate.readers.assignments.words import (
     DENIES,
@@ -235,9 +235,10 @@ def read_assignment(
         speaker, bare = split_speaker(bare, marking.with_speaker(None).mark)
         marking = marking.with_speaker(marking.speaker or speaker or None)
     found, how = _read_ties(spoken, bare, marking, scene)
-    phrase = find_refusal(spoken, language) if not any(item.people for item in found.values()) else None
+    is_given = any(item.people for item in found.values())
+    phrase = None if is_given else find_refusal(spoken, language) or find_decline(bare)
     declines = explain_refusal(phrase, _WITHHELD if withheld else None)
-    if found and not (declines and not any(item.people for item in found.values())):
+    if is_given or (found and not declines):
         return AssignmentReading(None, _people_of(found, tasks, people), _describe(found, tasks, how))
     reason = declines or _explain_unreadable(text, len(tasks))
     return AssignmentReading("refused" if declines else "unreadable", (), reason)

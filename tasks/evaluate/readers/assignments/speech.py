@@ -46,6 +46,8 @@ _CALLED: Final = re.compile(
 """A question to a person of the scene."""
 _LEAVES: Final = re.compile(rf"(?i)\b{pattern('leaves_choice')}\b")
 _DECLINES: Final = re.compile(rf"(?i)\b{pattern('declines')}[^\ue000-\ue2ff.:;]{{0,40}}?\b{pattern('declined')}\b")
+_BEGINNING: Final = 240
+"""Characters within which a reply that gives no person a task declines to."""
 CONTRADICTS: Final = re.compile(
     rf"(?i)^\W*(?:{pattern('contradicts')}|{pattern('contrasts')}|{pattern('interjects')}|{pattern('suggests')})\b"
 )
@@ -185,6 +187,12 @@ def declines(sentence: str, tasks: int) -> bool:
     """Whether a sentence refuses to decide, and does not go on to do so; `tasks`: the number that it mentions."""
     found = _DECLINES.search(sentence)
     return found is not None and tasks != 1 and not _GOES_ON.search(sentence, found.end())
+
+
+def find_decline(text: str) -> str | None:
+    """The words with which a reply begins by refusing to decide, or None."""
+    found = _DECLINES.search(text[:_BEGINNING])
+    return found.group() if found else None
 
 
 def leaves_choice(text: str) -> bool:

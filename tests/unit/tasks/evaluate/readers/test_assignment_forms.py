@@ -39,7 +39,7 @@ def read_all(name: str, part: slice) -> Iterator[tuple[Given, Any]]:
         ("kept_assignments_third", slice(None), 0.95, 0.005),
         ("kept_assignments_third kept_assignments_fourth", slice(None), 0.955, 0.005),
         ("kept_assignments_fifth", slice(None), 0.98, 0.0),
-        ("kept_assignments_sixth", slice(None), 0.93, 0.025),
+        ("kept_assignments_sixth", slice(None), 0.935, 0.025),
     ],
 )
 def test_few_tasks_are_unread_and_hardly_any_is_read_wrongly(name, part, recall, wrong_at_most):
