@@ -41,12 +41,11 @@ def read_polarity(clauses: pl.DataFrame, words: Stances) -> pl.Series:
 
 
 def _likens(words: Stances) -> pl.Expr:
-    """Whether a clause likens persons in the words of a question that compares none, which takes either side: `as
-    honest as anyone` affirms, `as dishonest as anyone` denies."""
+    """Whether a clause likens persons where the question compares none, which takes either side: `as honest as
+    anyone` affirms, `as dishonest as anyone` denies."""
     text = pl.col("text")
-    predicate = find_stems(text, words).list.set_intersection("stems").list.len() > 1
     likens = contains(text, anywhere(words.equalities)) & ~contains(text, anywhere(words.negators))
-    return (likens & predicate & ~pl.col("asks_equality") & ~pl.col("asks_difference")).fill_null(value=False)
+    return (likens & ~pl.col("asks_equality") & ~pl.col("asks_difference")).fill_null(value=False)
 
 
 def _states_what_is_denied(words: Stances) -> pl.Expr:
