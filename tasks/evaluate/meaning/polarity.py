@@ -65,7 +65,8 @@ def _count_claimed(words: Stances) -> pl.Expr:
     soon = r"(?:\S+\s+){0,3}?"
     rejects = contains(text, rf"^{soon}{anywhere(words.rejections)}")
     denies = contains(text, rf"^{soon}\S+{_apart(words.complements)}{soon}{anywhere(words.negators)}")
-    upheld = contains(text, anywhere(words.validations)) & ~contains(text, anywhere(words.reversals))
+    rest = replace_all(text, rf"^{soon}{anywhere(words.rejections)}", " ")
+    upheld = contains(text, anywhere(words.validations)) & ~contains(rest, anywhere(words.reversals))
     return 1 + (rejects | denies) + upheld + _count_by_question(text, words)
 
 
