@@ -10,20 +10,21 @@ from support.gold_replies import DOCUMENT, HELD_OUT, make_table, measure, read_g
 LANGUAGES = ("ca_es", "en_us", "es_es")
 FLOORS = {
     "plain": {"passed": 0.99, "failed": 0.985, "read": 0.99, "recall": 0.98},
-    "hard": {"passed": 0.95, "failed": 0.915, "read": 0.95, "recall": 0.765},
+    "hard": {"passed": 0.96, "failed": 0.92, "read": 0.95, "recall": 0.79},
 }
 """Least precision and recall. The numbers only go up."""
 HELD_OUT_FLOORS = {
     "plain": {"passed": 0.97, "failed": 0.97, "read": 0.97, "recall": 0.95},
-    "hard": {"passed": 0.97, "failed": 0.95, "read": 0.90, "recall": 0.72},
+    "hard": {"passed": 0.97, "failed": 0.95, "read": 0.90, "recall": 0.79},
 }
 HARDER_FLOORS = {
-    "held out, second": {"passed": 0.95, "failed": 0.92, "recall": 0.62},
-    "held out, third": {"passed": 0.95, "failed": 0.88, "recall": 0.59},
-    "held out, fourth": {"passed": 0.93, "failed": 0.92, "recall": 0.48},
-    "held out, fifth": {"passed": 0.94, "failed": 0.83, "recall": 0.44},
-    "held out, sixth": {"passed": 0.93, "failed": 0.93, "recall": 0.89},
-    "held out, seventh": {"passed": 0.82, "failed": 0.76, "recall": 0.6},
+    "held out, second": {"passed": 0.97, "failed": 0.94, "recall": 0.66},
+    "held out, third": {"passed": 0.96, "failed": 0.9, "recall": 0.62},
+    "held out, fourth": {"passed": 0.95, "failed": 0.94, "recall": 0.51},
+    "held out, fifth": {"passed": 0.96, "failed": 0.85, "recall": 0.47},
+    "held out, sixth": {"passed": 0.94, "failed": 0.94, "recall": 0.92},
+    "held out, seventh": {"passed": 0.93, "failed": 0.88, "recall": 0.74},
+    "held out, eighth": {"passed": 0.97, "failed": 0.92, "recall": 0.75},
 }
 FALSE_PASSES = {"plain": 0.0, "hard": 0.03}
 """Greatest share of replies without an answer that pass. The numbers only go down."""
