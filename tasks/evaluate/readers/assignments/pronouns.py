@@ -27,6 +27,8 @@ _GREETED: Final = re.compile(
 )
 """`Hi Ana,`, the person whom all that follows may address."""
 _ITEMS: Final = re.compile(rf"(?i),|\s{pattern('both_and')}\s")
+_SECOND: Final = re.compile(rf"(?i)(?<![\w'])(?:{pattern('second_person')}),\s({PERSON})(?=\s*(?:[.,;!?]|$))")
+"""`you, Ana`."""
 _NEW_CLAUSE: Final = re.compile(rf"(?i),\s(?:{pattern('both_and')}|{pattern('contrasts')})\s\Z")
 _JOINED: Final = re.compile(rf"(?i)({PERSON}),? {pattern('both_and')} {TITLE}({PERSON})")
 _OF_WOMEN: Final = word_set("pronouns_of_women")
@@ -93,8 +95,7 @@ class Pronouns:
         self.listener = named or self.listener
         addressed = found[1] if found else self.addressed * (not re.search(PERSON, sentence)) or self.listener
         self.addressed = found[1] if found else ""
-        second = of_language("second_person", self.language).pattern.removeprefix("(?i)")
-        sentence = re.sub(rf"(?i){second},\s({PERSON})(?=\s*(?:[.,;!?]|$))", r"\1", sentence)
+        sentence = _SECOND.sub(r"\1", sentence)
         spoken = of_language("second_person", self.language).sub(addressed, sentence) if addressed else sentence
         kept, end = [], 0
         for pronoun in of_language("pronouns", self.language).finditer(spoken):
