@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-import orjson
 from rich.text import Text
 from rich.tree import Tree
 
@@ -19,6 +18,7 @@ from biasgrid.flows.results.trace_view import (
     print_lines,
     print_trees,
 )
+from biasgrid.tasks.aggregate.trace.benchmark import render_units
 from biasgrid.tasks.aggregate.trace.origin import OtherOrigin
 from biasgrid.tasks.aggregate.trace.other_kinds import keep_model
 from biasgrid.warehouse.build.build import connect, fetch_rows
@@ -67,7 +67,7 @@ def trace_decision(lake: Lake, origin: OtherOrigin, asked: Asked) -> Rendering:
         raise UserError(Problem(what, "--sql", "leave it out"))
     shown = keep_model(lake, origin, asked.model)
     rows = _rows(lake, shown, asked.examples)
-    return Rendering(lambda _: _as_json(shown, rows), str, lambda: _show(shown, rows))
+    return Rendering(lambda _: render_units(shown, "decisions", rows), str, lambda: _show(shown, rows))
 
 
 def _rows(lake: Lake, origin: OtherOrigin, examples: int) -> list[dict[str, Any]]:
@@ -79,16 +79,6 @@ def _rows(lake: Lake, origin: OtherOrigin, examples: int) -> list[dict[str, Any]
     prompts = lake.scan("cases", run_id).select("case_id", "messages", "request_key").collect().to_dicts()
     messages = {one["case_id"]: one for one in prompts if one["case_id"] in wanted}
     return [row | {name: messages[row["case_id"]][name] for name in ("messages", "request_key")} for row in rows]
-
-
-def _as_json(origin: OtherOrigin, rows: list[dict[str, Any]]) -> str:
-    report = {
-        "asked": {"kind": origin.kind, "id": origin.id, "other_runs": origin.other_runs},
-        "run": {"run_id": origin.run.run_id, "kind": origin.run.kind, "state": origin.run.state},
-        "in_scope": {"decisions": len(origin.case_ids)},
-        "decisions": rows,
-    }
-    return orjson.dumps(report, default=str, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def _show(origin: OtherOrigin, rows: list[dict[str, Any]]) -> None:

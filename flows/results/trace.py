@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pkgutil import resolve_name
 from typing import Any
 
-import orjson
 from rich.text import Text
 from rich.tree import Tree
 
@@ -29,7 +28,7 @@ from biasgrid.flows.runs.prepare import existing_lake
 from biasgrid.flows.runs.run_state import warn_of_unfinished
 from biasgrid.flows.terminal.console import readable
 from biasgrid.flows.terminal.encoding import write_data
-from biasgrid.tasks.aggregate.trace.benchmark import trace
+from biasgrid.tasks.aggregate.trace.benchmark import render_units, trace
 from biasgrid.tasks.aggregate.trace.origin import OtherOrigin, find_other_origin
 from biasgrid.tasks.aggregate.trace.other_kinds import PAIR, TRIAL, ProbeTrace, keep_model, scores_sql, trace_probe
 from biasgrid.tasks.report.figures import describe_worst, format_count, share
@@ -62,7 +61,7 @@ def trace_sessions(lake: Lake, origin: OtherOrigin, asked: Asked) -> Rendering:
         raise UserError(Problem(what, "--sql" if asked.with_sql else "--model", "leave it out"))
     found = sessions(lake, origin.run.run_id, origin.case_ids[: asked.examples])
     return Rendering(
-        lambda _: _as_json(origin, "sessions", found),
+        lambda _: render_units(origin, "sessions", found),
         str,
         lambda: _show(origin, "session", [_session_tree(origin, session) for session in found]),
     )
@@ -74,21 +73,10 @@ def trace_plays(lake: Lake, origin: OtherOrigin, asked: Asked) -> Rendering:
     found = plays(lake, origin.run.run_id, shown.case_ids[: asked.examples])
     hint = "how the scores were computed: add --sql"
     return Rendering(
-        lambda _: _as_json(shown, "plays", found),
+        lambda _: render_units(shown, "plays", found),
         lambda: scores_sql(shown.run.run_id, found),
         lambda: _show(shown, "play", [_play_tree(shown, play) for play in found], hint),
     )
-
-
-def _as_json(origin: OtherOrigin, what: str, found: Sequence[object]) -> str:
-    """One JSON object: `asked`, `run`, the total of sessions or plays (`what`), and those listed."""
-    report: dict[str, Any] = {
-        "asked": {"kind": origin.kind, "id": origin.id, "other_runs": origin.other_runs},
-        "run": {"run_id": origin.run.run_id, "kind": origin.run.kind, "state": origin.run.state},
-        "in_scope": {what: len(origin.case_ids)},
-        what: found,
-    }
-    return orjson.dumps(report, default=float, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def _show(origin: OtherOrigin, what: str, trees: Sequence[Tree], *hints: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import polars as pl
 
 from biasgrid.catalogs.errors import Problem, UserError, nearest
 from biasgrid.tasks.aggregate.trace import Kind, queries
-from biasgrid.tasks.aggregate.trace.origin import Origin, find_origin
+from biasgrid.tasks.aggregate.trace.origin import Origin, OtherOrigin, find_origin
 from biasgrid.warehouse.build.build import connect, fetch_rows, run_row
 from biasgrid.warehouse.build.text_views import ALL, reading_texts
 from biasgrid.warehouse.queries.lineage import script
@@ -91,6 +91,12 @@ def render_json(
     report = {"asked": asked, "run": run, "in_scope": scope, **lists} | ({"sql": sql} if sql else {})
     option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     return orjson.dumps(report, default=as_number, option=option).decode()
+
+
+def render_units(origin: OtherOrigin, what: str, found: Sequence[object]) -> str:
+    """The same of a run of another kind: of all sessions, plays or decisions (`what`), those listed."""
+    run = {name: getattr(origin.run, name) for name in ("run_id", "kind", "state")}
+    return render_json(origin, run, {what: len(origin.case_ids)}, {what: found}, None)
 
 
 def trace(
