@@ -110,7 +110,7 @@ def _parties(resolved: ResolvedAttack, target: Target, judge: Target) -> Parties
         return Participant(model, fingerprint(model, catalog), temperature, max_tokens, settings.seed)
 
     return Parties(
-        target=party(target, settings.temperature, settings.max_tokens),
+        target=Participant.of(target, settings, catalog),
         judge=party(judge, 0.0, JUDGEMENT_TOKENS),
         attacker=party(resolved.attacker, None, MESSAGE_TOKENS) if resolved.attacker else None,
     )

@@ -13,7 +13,8 @@ import polars as pl
 from biasgrid.catalogs.scenario.audit import ResolvedAudit
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.tasks.audit.prompts import Prompt, decision_oracle, list_prompts
-from biasgrid.tasks.connectors.rows import fingerprint, request_key, request_text, sent_parameters
+from biasgrid.tasks.connectors.replaying_client import Participant
+from biasgrid.tasks.connectors.rows import request_key, request_text
 from biasgrid.warehouse.hashing import content_hash
 
 READING: Final = "audit"
@@ -29,8 +30,8 @@ class Asked:
     resolved: ResolvedAudit
 
     @cached_property
-    def _fingerprint(self) -> str:
-        return fingerprint(self.target, self.resolved.catalog)
+    def _party(self) -> Participant:
+        return Participant.of(self.target, self.resolved.settings, self.resolved.catalog)
 
     @cached_property
     def _oracle(self) -> str:
@@ -39,10 +40,7 @@ class Asked:
     @cached_property
     def _parameters(self) -> list[str]:
         """Parameters of each repeat, which has its own seed."""
-        own = self.resolved.settings
-        given = {"temperature": own.temperature, "max_tokens": own.max_tokens}
-        seeds = ((own.seed + repeat) % 2**31 for repeat in range(self.resolved.audit.repeats))
-        return [sent_parameters(self.target, **given, seed=seed) for seed in seeds]  # type: ignore[arg-type]
+        return [self._party.parameters(repeat) for repeat in range(1, self.resolved.audit.repeats + 1)]
 
     def cases(self, prompt: Prompt) -> Iterator[dict[str, Any]]:
         """One case per repeat."""
@@ -63,7 +61,7 @@ class Asked:
         if audit.decision.kind == "field":
             facets["rejected"] = list(audit.decision.rejected)
         for repeat, sent in enumerate(self._parameters, start=1):
-            key = request_key(self._fingerprint, sent, repeat, request_text(messages))
+            key = request_key(self._party.fingerprint, sent, repeat, request_text(messages))
             yield {
                 "run_id": self.run_id,
                 "cell_id": content_hash("audit", *cell),

@@ -10,12 +10,14 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import polars as pl
 
+from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
+from biasgrid.catalogs.schema.requirements import ScenarioSettings
 from biasgrid.tasks.connectors.api import Answer, CapReached, Message
 from biasgrid.tasks.connectors.client.model_pool import ModelPool
 from biasgrid.tasks.connectors.client.retry import RetryBudget
 from biasgrid.tasks.connectors.rereading import CAME, reread
-from biasgrid.tasks.connectors.rows import response_row, sent_parameters, to_request
+from biasgrid.tasks.connectors.rows import fingerprint, response_row, sent_parameters, to_request
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.journal import Journal
 from biasgrid.warehouse.storage.lake import Lake
@@ -36,6 +38,11 @@ class Participant:
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int = 0
+
+    @classmethod
+    def of(cls, target: Target, settings: ScenarioSettings, catalog: Catalog) -> Participant:
+        """A model with the settings of a run."""
+        return cls(target, fingerprint(target, catalog), settings.temperature, settings.max_tokens, settings.seed)
 
     def parameters(self, attempt: int, json_schema: Mapping[str, object] | None = None) -> str:
         """The parameters of an attempt, as JSON; each attempt has its own seed."""

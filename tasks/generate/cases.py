@@ -10,7 +10,8 @@ import polars as pl
 from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.requirements import Requirement, ScenarioSettings
-from biasgrid.tasks.connectors.rows import fingerprint, request_key, request_text, sent_parameters
+from biasgrid.tasks.connectors.replaying_client import Participant
+from biasgrid.tasks.connectors.rows import fingerprint, request_key, request_text
 from biasgrid.warehouse.hashing import content_hash, hash_texts
 from biasgrid.warehouse.storage.lake import Lake
 from biasgrid.warehouse.storage.runs import count_planned
@@ -64,23 +65,18 @@ def _cell_ids(asked: pl.DataFrame, cell: pl.Expr) -> pl.Expr:
     return cell.replace_strict(names, hash_texts(names), return_dtype=pl.String).alias("cell_id")
 
 
-def _sample_parameters(target: Target, settings: ScenarioSettings, sample: int) -> str:
-    """Request parameters of a sample; each has its own seed."""
-    seed = (settings.seed + sample - 1) % 2**31
-    return sent_parameters(target, temperature=settings.temperature, max_tokens=settings.max_tokens, seed=seed)
-
-
 def _model_samples(targets: Iterable[Target], settings: ScenarioSettings, catalog: Catalog) -> pl.DataFrame:
     rows = [
         {
             "provider": target.provider,
             "model": target.model,
-            "fingerprint": fingerprint(target, catalog),
-            "parameters": _sample_parameters(target, settings, sample),
+            "fingerprint": party.fingerprint,
+            "parameters": party.parameters(sample),
             "sample": sample,
             "suffix": LANGBITE_SUFFIXES.get(target.provider, "") if settings.langbite == "strict" else "",
         }
         for target in targets
+        for party in (Participant.of(target, settings, catalog),)
         for sample in range(1, settings.samples + 1)
     ]
     return pl.DataFrame(rows, schema_overrides={"sample": pl.Int64, "suffix": pl.String})

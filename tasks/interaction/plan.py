@@ -15,11 +15,9 @@ from biasgrid.catalogs.scenario.interaction import ResolvedInteraction, SceneOf,
 from biasgrid.catalogs.scenario.tuning_examples import TuningExample, dev_scenes, tuning_examples
 from biasgrid.catalogs.schema.base import fill_placeholders
 from biasgrid.catalogs.schema.interactions import Protocol
-from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.scenes import People, Scene
 from biasgrid.catalogs.schema.target_file import TALKING
 from biasgrid.tasks.connectors.replaying_client import Participant
-from biasgrid.tasks.connectors.rows import fingerprint
 from biasgrid.tasks.interaction.play import (
     LONE_SPEAKER,
     Judged,
@@ -278,14 +276,8 @@ def _facets(example: TuningExample, scene: Scene, groups: list[str], player: Pla
 def players(resolved: ResolvedInteraction) -> Iterator[Player]:
     """Players by model, then the casts."""
     for name, targets in resolved.players.items():
-        parties = tuple(_party(target, resolved) for target in targets)
+        parties = tuple(Participant.of(target, resolved.settings, resolved.catalog) for target in targets)
         yield Player(name, parties, resolved.file.interaction.tuned.get(name))
-
-
-def _party(target: Target, resolved: ResolvedInteraction) -> Participant:
-    settings = resolved.settings
-    own = (settings.temperature, settings.max_tokens, settings.seed)
-    return Participant(target, fingerprint(target, resolved.catalog), *own)
 
 
 def plan_by_cell(run_id: str, resolved: ResolvedInteraction) -> Iterator[list[Play]]:

@@ -13,11 +13,12 @@ from biasgrid.catalogs.loading.catalog import Catalog
 from biasgrid.catalogs.scenario.resolution import Resolved
 from biasgrid.catalogs.schema.models import Target
 from biasgrid.catalogs.schema.target_file import Turn
-from biasgrid.tasks.connectors.rows import fingerprint, request_key, request_text, sent_parameters
+from biasgrid.tasks.connectors.replaying_client import Participant
+from biasgrid.tasks.connectors.rows import request_key, request_text
 from biasgrid.tasks.probe.prompts import Prompt
 from biasgrid.warehouse.hashing import content_hash
 from biasgrid.warehouse.storage.lake import Lake
-from biasgrid.warehouse.storage.runs import cells_frame, count_planned
+from biasgrid.warehouse.storage.runs import land_cells
 
 READING = "probe"
 """Oracle type of cases whose replies a probe reads."""
@@ -32,30 +33,29 @@ class Asked:
     resolved: Resolved
     system: str | None = None
 
-    def parameters(self, sample: int) -> str:
-        """Request parameters besides the messages; each sample has its own seed."""
-        own = self.resolved.settings
-        seed = (own.seed + sample - 1) % 2**31
-        return sent_parameters(self.target, temperature=own.temperature, max_tokens=own.max_tokens, seed=seed)
+    @property
+    def party(self) -> Participant:
+        return Participant.of(self.target, self.resolved.settings, self.catalog)
 
 
 def land_cases(lake: Lake, run_id: str, prompts: Sequence[Prompt], asked: Iterable[Asked]) -> pl.DataFrame:
     """Writes one file of cases per cell, idempotently; returns the cells as CELL_KEYS and `planned`."""
-    cells: list[tuple[Any, ...]] = []
-    for own in asked:
-        rows = pl.DataFrame([_case(run_id, prompt, own) for prompt in prompts], infer_schema_length=None)
-        for (cell_id,), cell in rows.partition_by("cell_id", as_dict=True, maintain_order=True).items():
-            lake.write("cases", run_id, str(cell_id), cell)
-            cells += count_planned(cell).rows()
-    return cells_frame(cells)
+    cells = (
+        cell
+        for own in asked
+        for party in (own.party,)
+        for rows in ([_case(run_id, prompt, party, own.system) for prompt in prompts],)
+        for cell in pl.DataFrame(rows, infer_schema_length=None).partition_by("cell_id", maintain_order=True)
+    )
+    return land_cells(lake, cells)
 
 
-def _case(run_id: str, prompt: Prompt, asked: Asked) -> dict[str, Any]:
-    own, target = prompt.stereotype, asked.target
-    system = [Turn(role="system", content=asked.system)] if asked.system else []
-    messages = [turn.model_dump() for turn in (*system, Turn(role="user", content=prompt.text))]
-    sent = asked.parameters(prompt.sample)
-    key = request_key(fingerprint(target, asked.catalog), sent, prompt.sample, request_text(messages))
+def _case(run_id: str, prompt: Prompt, party: Participant, system: str | None) -> dict[str, Any]:
+    own, target = prompt.stereotype, party.target
+    first = [Turn(role="system", content=system)] if system else []
+    messages = [turn.model_dump() for turn in (*first, Turn(role="user", content=prompt.text))]
+    sent = party.parameters(prompt.sample)
+    key = request_key(party.fingerprint, sent, prompt.sample, request_text(messages))
     cell = (own.pair, own.concern, target.model, own.language, prompt.test)
     instance = content_hash(*cell[3:], prompt.form_text, prompt.text, prompt.block)
     return {

@@ -45,14 +45,18 @@ def shared_concern() -> pl.Expr:
 
 
 def land_by_cell(lake: Lake, cases: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Writes one file per cell; cases of a cell must be consecutive. Returns the cells like `count_planned`.
-    Repeating it with the same cases is safe."""
-    cells: list[tuple[Any, ...]] = []
-    for cell_id, own in groupby(cases, key=itemgetter("cell_id")):
-        rows = pl.DataFrame(list(own), infer_schema_length=None)
-        lake.write("cases", str(rows["run_id"][0]), cell_id, rows)
-        cells += count_planned(rows).iter_rows()
-    return cells_frame(cells)
+    """As `land_cells`; cases of a cell must be consecutive."""
+    by_cell = groupby(cases, key=itemgetter("cell_id"))
+    return land_cells(lake, (pl.DataFrame(list(own), infer_schema_length=None) for _, own in by_cell))
+
+
+def land_cells(lake: Lake, cells: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Writes one file of cases per cell, idempotently; returns the cells as CELL_KEYS and `planned`."""
+    planned: list[tuple[Any, ...]] = []
+    for cell in cells:
+        lake.write("cases", cell["run_id"][0], cell["cell_id"][0], cell)
+        planned += count_planned(cell).iter_rows()
+    return cells_frame(planned)
 
 
 def cells_frame(rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
