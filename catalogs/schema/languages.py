@@ -144,8 +144,6 @@ class Stances(Frozen):
     """Words that end no sentence: `the`, `and`."""
     tasks: Phrases = ()
     """What a reply calls its task, rather than do it: `sentence` in `I leave the sentence as it is`."""
-    wishes: Phrases = ()
-    """Wish for an answer that is not given, where a `but` follows: `i'd love to say yes`."""
     points: Phrases = ()
     """Number the points of a text, not the options: `the first thing to say`, `the second is that`."""
 

@@ -120,19 +120,10 @@ CHECKS: Final = """
     order by model, topic, name, language
 """
 JUDGED: Final = """
-        left join staging.stg_responses as replies
-            on
-                cases.run_id = replies.run_id
-                and cases.cell_id = replies.cell_id
-                and cases.case_id = replies.case_id
-                and replies.is_answer
-                and replies.purpose = 'subject'
-        left join staging.stg_verdicts as verdicts
-            on
-                cases.run_id = verdicts.run_id
-                and cases.cell_id = verdicts.cell_id
-                and cases.case_id = verdicts.case_id
-                and verdicts.level = 'instance'
+        left join (from staging.stg_responses where is_answer and purpose = 'subject') as replies
+            using (run_id, cell_id, case_id)
+        left join (from staging.stg_verdicts where level = 'instance') as verdicts
+            using (run_id, cell_id, case_id)
 """
 """Of a case, its reply and the verdict on it."""
 EXAMPLES: Final = f"""

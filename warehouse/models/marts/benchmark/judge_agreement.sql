@@ -24,9 +24,9 @@ ranked as (
 -- two people who assessed one sample share its probability; samples with different seeds overlap by both probabilities
 pairs as (
     select
-        first.run_id,
+        run_id,
         first.evaluation_id,
-        first.cell_id,
+        cell_id,
         {
             'reference_kind': first.assessor_kind,
             'reference': first.assessor,
@@ -43,12 +43,8 @@ pairs as (
             first.probability * second.probability
         ) as weight
     from ranked as first
-    inner join ranked as second
-        on
-            first.run_id = second.run_id
-            and first.cell_id = second.cell_id
-            and first.case_id = second.case_id
-            and (first.rank, first.assessor) < (second.rank, second.assessor)
+    inner join ranked as second using (run_id, cell_id, case_id)
+    where (first.rank, first.assessor) < (second.rank, second.assessor)
 ),
 
 tallied as (
