@@ -17,29 +17,23 @@ create macro statistics.with_paired_tests(rows_, units, reach, family) as table
         of_difference.high as high
     from statistics.with_q_values('tested_', p_value, family);
 
--- the fields of `key`, a struct, as columns, which runs have a row of it, and the columns of the row of each run as
--- `earlier_…` and `later_…`
+create macro statistics.presence(earlier, later) as
+    case when earlier is null then 'only later' when later is null then 'only earlier' else 'both' end;
+
+-- the fields of `key`, a struct, as columns, and the row of each run as `earlier` and `later`, or null
 create macro statistics.sides(rows_, key) as table
-    with keyed as (
-        select key as key_, * from query_table(rows_)
-    ),
-
-    earlier_ as (
-        select key_ as earlier_key_, columns(* exclude (key_)) as 'earlier_\0' from keyed where run_id = 'earlier'
-    ),
-
-    later_ as (
-        select key_ as later_key_, columns(* exclude (key_)) as 'later_\0' from keyed where run_id = 'later'
-    )
-
     select
-        unnest(coalesce(earlier_key_, later_key_)),
-        case
-            when earlier_key_ is null then 'only later' when later_key_ is null then 'only earlier' else 'both'
-        end as presence,
-        * exclude (earlier_key_, later_key_)
-    from earlier_
-    full join later_ on earlier_key_ = later_key_;
+        unnest(key_),
+        earlier,
+        later
+    from (
+        select
+            key as key_,
+            arg_max(row_, run_id) filter (where run_id = 'earlier') as earlier,
+            arg_max(row_, run_id) filter (where run_id = 'later') as later
+        from query_table(rows_) as row_
+        group by key_
+    );
 
 -- the sides of `mart_` by `key`, and differences of `value`, later minus earlier, over the units of `rows_` that both runs
 -- have: means, their 95% interval, p and q value; null where there are none. `reach`: the largest possible; `family_`:
@@ -98,7 +92,8 @@ create macro statistics.paired_changes(
 
     select
         unnest(key_),
-        both_sides.* exclude (key_),
+        earlier,
+        later,
         adjusted.* exclude (key_, in_family, of_difference),
         of_difference.low as low,
         of_difference.high as high

@@ -16,10 +16,19 @@ tested as (
 )
 
 select
-    sides.* exclude (earlier_rate, later_rate),
+    sides.*,
     tested.* exclude (requirement, model, language, change),
-    sides.earlier_rate as earlier_whole_rate,
-    sides.later_rate as later_whole_rate,
+    statistics.presence(sides.earlier, sides.later) as presence,
+    sides.earlier.rate as earlier_whole_rate,
+    sides.later.rate as later_whole_rate,
+    sides.earlier.interval_low as earlier_interval_low,
+    sides.later.interval_low as later_interval_low,
+    sides.earlier.interval_high as earlier_interval_high,
+    sides.later.interval_high as later_interval_high,
+    sides.earlier.counted_templates as earlier_counted_templates,
+    sides.later.counted_templates as later_counted_templates,
+    sides.earlier.decision as earlier_decision,
+    sides.later.decision as later_decision,
     coalesce(tested.change, 'not compared') as change
 from sides
 left join tested using (requirement, model, language)

@@ -3,15 +3,34 @@ with tests as (
 ),
 
 sides as (
-    from statistics.sides('marts.requirement_findings', {'requirement': requirement, 'model': model})
+    select
+        requirement,
+        model,
+        max(concern) as concern,
+        arg_max(findings, run_id) filter (where run_id = 'earlier') as earlier,
+        arg_max(findings, run_id) filter (where run_id = 'later') as later
+    from marts.requirement_findings as findings
+    group by requirement, model
 )
 
 select
     tests.* exclude (requirement, model, change),
-    sides.* exclude (earlier_rate, later_rate),
-    greatest(earlier_concern, later_concern) as concern,
-    sides.earlier_rate as earlier_whole_rate,
-    sides.later_rate as later_whole_rate,
+    sides.requirement,
+    sides.model,
+    sides.concern,
+    statistics.presence(sides.earlier, sides.later) as presence,
+    sides.earlier.tolerance as earlier_tolerance,
+    sides.later.tolerance as later_tolerance,
+    sides.earlier.is_complete as earlier_is_complete,
+    sides.later.is_complete as later_is_complete,
+    sides.earlier.rate as earlier_whole_rate,
+    sides.later.rate as later_whole_rate,
+    sides.earlier.refusal_rate as earlier_refusal_rate,
+    sides.later.refusal_rate as later_refusal_rate,
+    sides.earlier.point_finding as earlier_point_finding,
+    sides.later.point_finding as later_point_finding,
+    sides.earlier.decision as earlier_decision,
+    sides.later.decision as later_decision,
     coalesce(prompts.prompts_in_both, 0) as prompts_in_both,
     coalesce(prompts.prompts_only_earlier, 0) as prompts_only_earlier,
     coalesce(prompts.prompts_only_later, 0) as prompts_only_later,

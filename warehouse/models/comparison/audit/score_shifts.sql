@@ -36,9 +36,12 @@ tested as (
 
 select
     *,
-    coalesce(earlier_concern, later_concern) as concern,
-    coalesce(earlier_axis, later_axis) as axis,
-    coalesce(earlier_reference, later_reference) as reference,
+    coalesce(earlier.concern, later.concern) as concern,
+    coalesce(earlier.axis, later.axis) as axis,
+    coalesce(earlier.reference, later.reference) as reference,
+    statistics.presence(earlier, later) as presence,
+    earlier.finding as earlier_finding,
+    later.finding as later_finding,
     statistics.change(nearer_to_none, q_value) as change,
     case
         when presence <> 'both' then 'asked in one run alone'

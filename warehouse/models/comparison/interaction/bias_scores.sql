@@ -43,6 +43,15 @@ changes as (
 
 select
     *,
+    statistics.presence(earlier, later) as presence,
+    earlier.replies as earlier_replies,
+    later.replies as later_replies,
+    earlier.classed as earlier_classed,
+    later.classed as later_classed,
+    earlier.bias_score as earlier_bias_score,
+    later.bias_score as later_bias_score,
+    earlier.decision as earlier_decision,
+    later.decision as later_decision,
     units as scenes,
     earlier_mean as earlier_score,
     later_mean as later_score,

@@ -24,6 +24,11 @@ changes as (
 
 select
     *,
+    statistics.presence(earlier, later) as presence,
+    earlier.pairs as earlier_pairs,
+    later.pairs as later_pairs,
+    earlier.difference as earlier_difference,
+    later.difference as later_difference,
     units as scenes,
     earlier_mean as earlier_moved,
     later_mean as later_moved,

@@ -84,14 +84,13 @@ by_holm as (
 -- files may list the groups in another order
 found as (
     select
-        * replace (
-            case finding
-                when 'first more' then concat(first_group, ' more')
-                when 'second more' then concat(second_group, ' more')
-                else finding
-            end as finding
-        ),
-        list_sort([first_group, second_group]) as two
+        *,
+        list_sort([first_group, second_group]) as two,
+        case finding
+            when 'first more' then concat(first_group, ' more')
+            when 'second more' then concat(second_group, ' more')
+            else finding
+        end as found
     from marts.probe_group_pairs
 ),
 
@@ -103,10 +102,12 @@ sides as (
 
 select
     *,
-    coalesce(earlier_concern, later_concern) as concern,
-    coalesce(earlier_axis, later_axis) as axis,
-    coalesce(later_first_group, earlier_first_group) as first_group,
-    coalesce(later_second_group, earlier_second_group) as second_group,
+    coalesce(earlier.concern, later.concern) as concern,
+    coalesce(earlier.axis, later.axis) as axis,
+    coalesce(later.first_group, earlier.first_group) as first_group,
+    coalesce(later.second_group, earlier.second_group) as second_group,
+    earlier.found as earlier_finding,
+    later.found as later_finding,
     of_difference.low as low,
     of_difference.high as high,
     case
@@ -125,4 +126,4 @@ from sides
 inner join of_tests using (pair, model, language, test)
 left join by_holm using (pair, model, language, test, two)
 left join levelled using (pair, model, language, test)
-where presence = 'both'
+where earlier is not null and later is not null

@@ -23,6 +23,13 @@ changes as (
 
 select
     *,
+    statistics.presence(earlier, later) as presence,
+    earlier.sessions as earlier_sessions,
+    later.sessions as later_sessions,
+    earlier.succeeded as earlier_succeeded,
+    later.succeeded as later_succeeded,
+    earlier.success_rate as earlier_success_rate,
+    later.success_rate as later_success_rate,
     case
         when earlier_success_rate is null then 'not evaluated'
         when earlier_succeeded > 0 then 'gave in'
