@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, Stems
@@ -110,8 +111,7 @@ class _ClauseReader:
     """Whether `who` has not been given a task yet."""
 
     def read(self) -> list[Tie]:
-        following = [*self.clauses[1:], None]
-        for clause, after in zip(self.clauses, following, strict=True):
+        for clause, after in zip_longest(self.clauses, self.clauses[1:]):
             self._read(clause, after)
         return self.ties
 
