@@ -70,6 +70,13 @@ def split_clauses(plain: pl.Series, words: Stances, labels: tuple[str, ...]) -> 
     return _mark(clauses, words, labels)
 
 
+def find_where(clauses: pl.DataFrame, likely: pl.Expr, holds: pl.Expr) -> pl.Series:
+    """Whether both hold; `holds`, which takes long, is looked at only where the other one does."""
+    rows = clauses.select(likely.fill_null(value=False).arg_true()).to_series()
+    found = rows.filter(clauses[rows].select(holds.fill_null(value=False)).to_series())
+    return pl.repeat(value=False, n=clauses.height, dtype=pl.Boolean, eager=True).scatter(found, True)
+
+
 def _numbers() -> pl.Expr:
     """The place of a row in its reply."""
     return pl.int_range(pl.len(), dtype=pl.Int32).over("reply")
@@ -121,28 +128,39 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
         (pl.col(name) | (pl.col(name).shift(1) & empty).fill_null(value=False)) for name in ("announced", "turns")
     ]
     kept = marked.with_columns(carried).filter(pl.col("text") != "")
+    kept = kept.filter(~_is_polite(kept, words))
     text = pl.col("text")
-    delivered = contains(pl.col("text"), opens(words.deliveries)).shift(-1).over("reply").fill_null(value=False)
-    polite = delivered & contains(pl.col("text"), is_all((*words.sure, *words.fillers, *words.yes)))
-    kept = kept.filter(~polite | (pl.col("clause") > 0))
-    of_others = pl.col("reported") | contains(text, opens(words.attributions))
-    own = contains(text, is_all(words.hedged)) | contains(text, opens(words.claims))
-    stated = contains(text, is_all((*words.yes, *words.no))) & (text.str.count_matches(r"\S+") > _STATEMENT)
-    own |= stated
     withdrawn = contains(text, opens(words.retractions)).cum_max(reverse=True).over("reply")
+    kept = kept.with_columns(others=pl.col("reported") | contains(text, opens(words.attributions)))
+    own = find_where(kept, pl.col("others"), _is_own(words))
     return kept.with_columns(
         asks=pl.col("asks") & ~pl.col("is_rhetorical"),
-        others=(of_others & ~own) | withdrawn,
+        others=(pl.col("others") & ~own) | withdrawn,
         is_side=contains(text, is_all((*words.bare_yes, *words.bare_no))),
     )
+
+
+def _is_polite(clauses: pl.DataFrame, words: Stances) -> pl.Series:
+    """Whether a first clause agrees to answer: `Sure, here is my answer`."""
+    polite = contains(pl.col("text"), is_all((*words.sure, *words.fillers, *words.yes)))
+    agrees = find_where(clauses, pl.col("clause") == 0, polite)
+    after = clauses.select(pl.col("text").shift(-1).over("reply"), agrees=agrees)
+    return find_where(after, pl.col("agrees"), contains(pl.col("text"), opens(words.deliveries)))
+
+
+def _is_own(words: Stances) -> pl.Expr:
+    """Whether a clause is the reply's own stance, though its words ascribe something to others."""
+    text = pl.col("text")
+    hedged_or_claimed = contains(text, is_all(words.hedged)) | contains(text, opens(words.claims))
+    stated = contains(text, is_all((*words.yes, *words.no))) & (text.str.count_matches(r"\S+") > _STATEMENT)
+    return hedged_or_claimed | stated
 
 
 def _grants(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     """Whether a clause begins its sentence by what is granted before another: `although some are, …`."""
     place = pl.struct("reply", "sentence")
     begins, goes_on = place.ne_missing(place.shift(1)), place.eq_missing(place.shift(-1))
-    grants = contains(pl.col("text"), opens(words.concessions))
-    return clauses.select((begins & goes_on & grants).fill_null(value=False)).to_series()
+    return find_where(clauses, begins & goes_on, contains(pl.col("text"), opens(words.concessions)))
 
 
 def _continues(clauses: pl.DataFrame, words: Stances) -> pl.Series:
@@ -154,7 +172,7 @@ def _continues(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     goes_on = (contains(text, opens(words.continuations)) & ~compares) | contains(
         text, is_all(words.continuations)
     )
-    return clauses.select((after_statement & goes_on).fill_null(value=False)).to_series()
+    return find_where(clauses, after_statement, goes_on)
 
 
 def _ascribes(clauses: pl.DataFrame, words: Stances) -> pl.Series:

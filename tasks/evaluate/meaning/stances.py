@@ -15,7 +15,7 @@ from typing import Final
 import polars as pl
 
 from biasgrid.catalogs.schema.languages import Stances
-from biasgrid.tasks.evaluate.meaning.clauses import split_clauses
+from biasgrid.tasks.evaluate.meaning.clauses import find_where, split_clauses
 from biasgrid.tasks.evaluate.meaning.patterns import anywhere, contains, ends, is_all, joins, opens, replace_all
 from biasgrid.tasks.evaluate.meaning.polarity import (
     AFFIRMED,
@@ -69,29 +69,32 @@ def read_stances(
     answered = answer_by_question(clauses.with_columns(repeats=_repeats(words)), question, words)
     opened = _drop_asides(_apply(answered, _rules(question, words), words), question, words)
     opened = _answer_rhetorical(_turn_others_round(opened, question, words), question, words)
-    firm = _take_answers(opened, pl.col("answer") == PICKED, _OPENS).with_columns(restates=_restates(words))
+    picked = _take_answers(opened, pl.col("answer") == PICKED, _OPENS)
+    firm = picked.with_columns(restates=_restates(picked, words))
     stands = firm.filter(pl.col("level") > 0)["reply"].unique()
     undecided = ~firm["reply"].is_in(stands.implode()) & (firm["sentence"] < _SENTENCES)
     undecided &= ~(firm["picks"] & ~contains(firm["text"], anywhere(words.negators)))
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
     named = _take_answers(weak, pl.col("level") == 0, _WITHIN)
-    read = pl.concat([firm.filter(~undecided), named]).with_columns(final=_is_final(words))
+    read = pl.concat([firm.filter(~undecided), named])
+    final = read.with_columns(final=_is_final(read, words))
     return _combine(
-        read.filter((pl.col("level") > 0) | pl.col("in_full") | pl.col("turns")), replies.height, question
+        final.filter((pl.col("level") > 0) | pl.col("in_full") | pl.col("turns")), replies.height, question
     )
 
 
-def _is_final(words: Stances) -> pl.Expr:
+def _is_final(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     """Whether a clause, `Yes.` or announced, ends its reply; after a question of its own it may answer that."""
     sentence, asks = pl.col("sentence"), pl.col("asks") | pl.col("is_rhetorical")
     own = sentence.filter(~pl.col("asks")).max().over("reply")
     after_question = (sentence.filter(asks).max().over("reply") == sentence - 1).fill_null(value=False)
+    ends_it = (sentence > 0) & (sentence == own) & (pl.col("level") > BARE) & ~after_question
+    alone = (pl.len().over("reply", "sentence") == 1) & ~pl.col("repeats")
     sides = (*words.affirmations, *words.denials)
     whole = find_stems(replace_all(pl.col("text"), anywhere(sides), " "), words).list.len() == 0
     agrees = (whole & contains(pl.col("text"), opens((*words.yes, *words.no)))) | (pl.col("level") >= SURE)
-    alone = pl.len().over("reply", "sentence") == 1
-    explicit = (alone & agrees & ~pl.col("repeats")) | pl.col("announced")
-    return (sentence > 0) & (sentence == own) & (pl.col("level") > BARE) & explicit & ~after_question
+    said = clauses.select(ends_it & pl.col("announced")).to_series()
+    return said | find_where(clauses, ends_it & alone, agrees)
 
 
 def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
@@ -137,9 +140,8 @@ def _is_proform(words: Stances) -> pl.Expr:
 def _turn_others_round(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
     """`They are wrong` after what others think is the opposite of that: `Some say no. They are wrong.`"""
     own = ~pl.col("others") & ~pl.col("announced")
-    wrong = pl.col("repeats") & own & contains(pl.col("text"), anywhere(words.reversals))
-    after = pl.col("others").shift(1).over("reply") & wrong
-    rows = clauses.select(after.fill_null(value=False).arg_true()).to_series()
+    after = pl.col("others").shift(1).over("reply") & pl.col("repeats") & own
+    rows = find_where(clauses, after, contains(pl.col("text"), anywhere(words.reversals))).arg_true()
     if question != "yes or no" or not len(rows):
         return clauses
     reported, itself = read_polarity(clauses[rows - 1], words), read_polarity(clauses[rows], words)
@@ -173,7 +175,7 @@ def _repeats(words: Stances) -> pl.Expr:
     return (text.str.count_matches(r"\S+") <= _PROFORM) & contains(text, anywhere(words.pronouns))
 
 
-def _restates(words: Stances) -> pl.Expr:
+def _restates(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     """Whether a few words about the subject say nothing that the question does not: `they are worse`.
 
     Words that name neither anything of it nor a side are about the reply: `this is how I see it`."""
@@ -183,8 +185,8 @@ def _restates(words: Stances) -> pl.Expr:
     own = stems.list.set_difference("stems")
     takes_up = contains(pl.col("text"), anywhere(known)) | (stems.list.len() > 0)
     of_subject = contains(pl.col("text"), opens((*words.pronouns, *words.sure, *words.bare_yes, *words.bare_no)))
-    adds = own.list.len() > 0
-    return pl.col("is_terse") & of_subject & takes_up & ~adds & pl.col("text").str.contains(r"\s")
+    likely = pl.col("is_terse") & pl.col("text").str.contains(r"\s") & of_subject
+    return find_where(clauses, likely, takes_up & (own.list.len() == 0))
 
 
 def are_all(plain: pl.Series, phrases: tuple[str, ...]) -> pl.Series:
@@ -297,23 +299,21 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
     alone = (pl.col("clause") == 0) & exact & (exact.sum().over("reply") == 1) & ~answers.any().over("reply")
     reported = pl.when(~pl.col("others"))
     own = clauses.with_columns(reported.then("stance"), reported.then("level").otherwise(0).cast(pl.Int8))
-    counts = own.filter(~pl.col("others") | pl.col("turns"), ~pl.col("asks") | alone)
+    counts = own.filter(~pl.col("others") | pl.col("turns"), ~pl.col("asks") | alone).sort("reply", "clause")
     torn = pl.col("stance") == _TORN
     takes = (pl.col("level") > 0) & ~pl.col("stance").is_in((DECLINED, EXCUSED, HEDGED, _TORN))
     firm = pl.col("level") > _WITHIN
     announced = pl.col("announced") & takes & firm
-    opposed = pl.col("turns").cum_max().over("reply", order_by="clause")
+    opposed = pl.col("turns").cum_max()
     restates = (pl.col("restates") & ((pl.col("clause") <= 1) | opposed)).fill_null(value=False) & firm
     whole = pl.col("level") >= pl.when("repeats").then(SURE).otherwise(EXACT)
     explicit = whole | (firm & pl.col("turns") & pl.col("repeats") & pl.col("is_terse"))
     option = pl.col("stance").is_in((FIRST, SECOND)) & firm
     picked = pl.col("stance").is_in((FIRST, SECOND, PICKED)) & firm
-    chooses = picked & (pl.col("picks") | pl.col("turns") | pl.col("announced")).cum_max().over(
-        "reply", order_by="clause"
-    )
+    chooses = picked & (pl.col("picks") | pl.col("turns") | pl.col("announced")).cum_max()
     stance, text, clause = pl.col("stance"), pl.col("text"), pl.col("clause")
     settles = takes & firm & (announced | pl.col("turns") | (pl.col("level") == EXACT))
-    grouped = counts.sort("reply", "clause").group_by("reply", maintain_order=True).agg(
+    grouped = counts.group_by("reply", maintain_order=True).agg(
         began=stance.drop_nulls().first(),
         began_level=pl.col("level").filter(stance.is_not_null()).first(),
         began_words=text.filter(stance.is_not_null()).first(),
