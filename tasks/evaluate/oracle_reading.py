@@ -45,6 +45,8 @@ _BRIEF: Final = 10
 """Bytes; shorter replies hold no second clause."""
 _FEW: Final = 5_000
 """Replies that are read in one pass: steps over a few cost as much as over thousands."""
+_ALIKE: Final = 20
+"""Replies for each distinct text, from which on it takes less to read each text once before any with its prompt."""
 _BY_OPENING: Final = [name for name, operation in OPERATIONS.items() if operation.by_opening]
 _NEVER: Final = pl.lit(value=False)
 
@@ -100,7 +102,7 @@ def read_replies(replies: pl.DataFrame, languages: Mapping[str, LanguageCatalog]
     A column `prompt` helps with replies in whole sentences: those that are clear without it are read without it.
     """
     asks = PROMPT in replies.columns
-    if asks and replies.height <= _FEW:
+    if asks and replies.height <= min(_FEW, _ALIKE * replies["text"].n_unique()):
         return _read(replies.select(*READ_BY, PROMPT), languages).by_row()
     given = replies.select(READ_BY).rechunk()
     openings = Openings.of(given, languages)

@@ -124,6 +124,7 @@ def _border(form: str) -> str:
     return r"\b{end-half}" if form[-1].isalnum() or form[-1] == "_" else ""
 
 
+_LETTERS: Final = re.compile("[a-z]+")
 _ENDING: Final = r"[a-z0-9à-ÿŀ'·-]*"
 _GAP: Final = r"(?:[ \n]+[^ \n]+){0,4}?"
 _FIRST_GAP: Final = r"(?:[^ \n]+[ \n]+){0,4}?"
@@ -188,6 +189,7 @@ def join_alternatives(phrases: Iterable[str]) -> str:
     return "|".join(_phrase(form) for form in forms)
 
 
+@lru_cache(maxsize=8192)
 def _phrase(phrase: str) -> str:
     """`it|that is? true*` as a pattern: blanks stand before words, so that last ones may be missing."""
     parts: list[str] = []
@@ -209,6 +211,9 @@ def _word(word: str) -> str:
 
 
 def _spelling(form: str) -> str:
-    (bare,) = compare_forms((form.removesuffix("*"),)) if form[0].isalpha() else (form,)
-    escaped = pl.escape_regex(bare).replace("'", "'?")
-    return escaped + _ENDING if form.endswith("*") else escaped
+    bare = form.removesuffix("*")
+    ending = _ENDING if form.endswith("*") else ""
+    if _LETTERS.fullmatch(bare):
+        return bare + ending
+    (compared,) = compare_forms((bare,)) if form[0].isalpha() else (form,)
+    return pl.escape_regex(compared).replace("'", "'?") + ending
