@@ -46,7 +46,7 @@ _BRIEF: Final = 10
 _FEW: Final = 5_000
 """Replies that are read in one pass: steps over a few cost as much as over thousands."""
 _ALIKE: Final = 20
-"""Replies for each distinct text, from which on it takes less to read each text once before any with its prompt."""
+"""Replies for each distinct text, from which on it is faster to read each text once before any with its prompt."""
 _BY_OPENING: Final = [name for name, operation in OPERATIONS.items() if operation.by_opening]
 _NEVER: Final = pl.lit(value=False)
 
