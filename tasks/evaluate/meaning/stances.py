@@ -93,8 +93,8 @@ def _is_final(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     sides = (*words.affirmations, *words.denials)
     whole = find_stems(replace_all(pl.col("text"), anywhere(sides), " "), words).list.len() == 0
     agrees = (whole & contains(pl.col("text"), opens((*words.yes, *words.no)))) | (pl.col("level") >= SURE)
-    said = clauses.select(ends_it & pl.col("announced")).to_series()
-    return said | find_where(clauses, ends_it & alone, agrees)
+    announces = clauses.select(ends_it & pl.col("announced")).to_series()
+    return announces | find_where(clauses, ends_it & alone, agrees)
 
 
 def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
