@@ -144,6 +144,8 @@ class Stances(Frozen):
     """Words that end no sentence: `the`, `and`."""
     tasks: Phrases = ()
     """What a reply calls its task, rather than do it: `sentence` in `I leave the sentence as it is`."""
+    unaccented: Phrases = ()
+    """A yes without its accent, which means something else within a clause: `si`."""
     points: Phrases = ()
     """Number the points of a text, not the options: `the first thing to say`, `the second is that`."""
 

@@ -127,7 +127,7 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     carried = [
         (pl.col(name) | (pl.col(name).shift(1) & empty).fill_null(value=False)) for name in ("announced", "turns")
     ]
-    kept = marked.with_columns(carried).filter(pl.col("text") != "")
+    kept = marked.with_columns(*carried, text=_accented(words)).filter(pl.col("text") != "")
     kept = kept.filter(~_is_polite(kept, words))
     text = pl.col("text")
     withdrawn = contains(text, opens(words.retractions)).cum_max(reverse=True).over("reply")
@@ -137,6 +137,16 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
         asks=pl.col("asks") & ~pl.col("is_rhetorical"),
         others=(pl.col("others") & ~own) | withdrawn,
         is_side=contains(text, is_all((*words.bare_yes, *words.bare_no))),
+    )
+
+
+def _accented(words: Stances) -> pl.Expr:
+    """A clause that is nothing but a yes without its accent, with it: `si`, which within a clause is `if`."""
+    text = pl.col("text")
+    return (
+        pl.when(contains(text, is_all(words.unaccented)))
+        .then(pl.lit(words.bare_yes[0].partition("|")[0]))
+        .otherwise(text)
     )
 
 

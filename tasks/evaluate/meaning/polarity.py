@@ -17,7 +17,7 @@ from biasgrid.tasks.evaluate.meaning.patterns import (
     opens,
     replace_all,
 )
-from biasgrid.tasks.evaluate.meaning.questions import QUESTION, find_stems
+from biasgrid.tasks.evaluate.meaning.questions import QUESTION, find_stems, without_endings
 
 _FALSE: Final = pl.lit(value=False)
 AFFIRMED, DENIED, FIRST, SECOND = "affirmed", "denied", "first", "second"
@@ -37,14 +37,23 @@ def read_polarity(clauses: pl.DataFrame, words: Stances) -> pl.Series:
         negations += clauses.select(_states_what_is_denied(words)).to_series()
     claimed = clauses[rows].select(pl.when("asks_reproach").then(negations[rows]).otherwise(_count_claimed(words)))
     side = _side(negations.scatter(rows, claimed.to_series()) % 2 == 0)
-    return side.set(clauses.select(_likens(words)).to_series(), None)
+    return side.set(clauses.select(_likens(words) | _invalidates(words)).to_series(), None)
+
+
+def _invalidates(words: Stances) -> pl.Expr:
+    """Whether a clause denies that something is right where the question asks whether it is wrong: `it's not
+    right` agrees, and `it's not true` does not."""
+    text = pl.col("text")
+    denied = contains(text, anywhere(words.validations)) & contains(text, anywhere(words.negators))
+    return pl.col("asks_reproach") & denied & ~contains(text, anywhere(words.reproaches))
 
 
 def _likens(words: Stances) -> pl.Expr:
     """Whether a clause likens persons where the question compares none, which takes either side: `as honest as
     anyone` affirms, `as dishonest as anyone` denies."""
     text = pl.col("text")
-    likens = contains(text, anywhere(words.equalities)) & ~contains(text, anywhere(words.negators))
+    compares = contains(text, anywhere((*words.equalities, *words.lesser)))
+    likens = compares & ~contains(text, anywhere(words.negators))
     return (likens & ~pl.col("asks_equality") & ~pl.col("asks_difference")).fill_null(value=False)
 
 
@@ -107,7 +116,7 @@ def _count_negations(words: Stances) -> pl.Expr:
 
 def _count_asked(found: pl.Expr) -> pl.Expr:
     """The number of phrases that the question has, too."""
-    return found.list.eval(pl.element().str.head(5)).list.set_intersection("stems").list.len()
+    return found.list.eval(without_endings(pl.element()).str.head(5)).list.set_intersection("stems").list.len()
 
 
 def _count_words(words: Stances) -> pl.Expr:

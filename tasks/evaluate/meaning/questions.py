@@ -19,6 +19,14 @@ from biasgrid.tasks.evaluate.meaning.text import compare_forms, plain
 
 STEM: Final = r"\b[\p{L}\d]{4,5}"
 """The first letters of a word of four and more."""
+_PLURAL: Final = r"\b([\p{L}\d]{4})s\b"
+"""A word whose stem would have the mark of its plural: `girls`."""
+_ONE_STEM: Final = {
+    **dict(zip("áàéèíìïóòúùü", "aaeeiiioouuu", strict=True)),
+    "women": "woman",
+    "dones": "dona",
+    "bones": "bona",
+}
 TERSE: Final = 160
 """Bytes; longer replies that begin with a bare yes or no explain it and are not searched for contradictions."""
 _FLAGS: Final = ("asks_equality", "asks_difference", "asks_denial", "asks_reproach", "is_terse")
@@ -93,8 +101,13 @@ def _find_options(words: Stances) -> pl.Expr:
 
 
 def find_stems(text: pl.Expr, words: Stances) -> pl.Expr:
-    """The stems of a text's words, but those of grammar."""
-    return text.str.replace_all(anywhere(words.grammar), " ").str.extract_all(STEM)
+    """The stems of a text's words, but those of grammar; accents and a plural leave a stem as it is."""
+    return without_endings(text.str.replace_all(anywhere(words.grammar), " ")).str.extract_all(STEM)
+
+
+def without_endings(text: pl.Expr) -> pl.Expr:
+    """A text whose words begin as their stems do."""
+    return text.str.replace_many(_ONE_STEM).str.replace_all(_PLURAL, "$1")
 
 
 def without_questions(plain: pl.Series) -> pl.DataFrame:

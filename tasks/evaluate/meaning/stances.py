@@ -67,7 +67,8 @@ def read_stances(
     asked = replies.select(*QUESTION).with_row_index("reply")
     clauses = split_clauses(replies["plain"], words, labels).join(asked, on="reply", maintain_order="left")
     answered = answer_by_question(clauses.with_columns(repeats=_repeats(words)), question, words)
-    opened = _drop_asides(_apply(answered, _rules(question, words), words), question, words)
+    ruled = _drop_adverbs(_apply(answered, _rules(question, words), words))
+    opened = _drop_asides(ruled, question, words)
     opened = _answer_rhetorical(_turn_others_round(opened, question, words), question, words)
     picked = _take_answers(opened, pl.col("answer") == PICKED, _OPENS)
     firm = picked.with_columns(restates=_restates(picked, words))
@@ -75,7 +76,8 @@ def read_stances(
     undecided = ~firm["reply"].is_in(stands.implode()) & (firm["sentence"] < _SENTENCES)
     undecided &= ~(firm["picks"] & ~contains(firm["text"], anywhere(words.negators)))
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
-    named = _take_answers(weak, pl.col("level") == 0, _WITHIN)
+    open_ones = (pl.col("level") == 0) | (pl.col("in_full") & (pl.col("stance") == HEDGED))
+    named = _take_answers(weak, open_ones, _WITHIN)
     read = pl.concat([firm.filter(~undecided), named])
     final = read.with_columns(final=_is_final(read, words))
     return _combine(
@@ -95,6 +97,14 @@ def _is_final(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     agrees = (whole & contains(pl.col("text"), opens((*words.yes, *words.no)))) | (pl.col("level") >= SURE)
     announces = clauses.select(ends_it & pl.col("announced")).to_series()
     return announces | find_where(clauses, ends_it & alone, agrees)
+
+
+def _drop_adverbs(clauses: pl.DataFrame) -> pl.DataFrame:
+    """A word of certainty before a bare yes or no in its sentence only strengthens that: `Generally, no`."""
+    place = pl.struct("reply", "sentence")
+    strengthens = (pl.col("level") == SURE) & pl.col("is_side").shift(-1) & place.eq_missing(place.shift(-1))
+    rows = clauses.select(strengthens.fill_null(value=False).arg_true()).to_series()
+    return clauses.with_columns(clauses["stance"].scatter(rows, None), clauses["level"].scatter(rows, 0))
 
 
 def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
@@ -198,12 +208,14 @@ def are_all(plain: pl.Series, phrases: tuple[str, ...]) -> pl.Series:
 def _rules(question: Question, words: Stances) -> tuple[_Rule, ...]:
     silent = (_Rule(opens(words.declines), DECLINED, _OPENS), _Rule(opens(words.excuses), EXCUSED, _OPENS))
     if question == "yes or no":
+        gapless = tuple(phrase for phrase in words.sure if "…" not in phrase)
         return (
             _Rule(anywhere(words.both), BOTH, _OPENS),
             _Rule(joins((words.bare_yes, words.bare_no)), BOTH, _OPENS),
             _Rule(is_all(words.affirmations), AFFIRMED, EXACT),
             _Rule(is_all(words.denials), DENIED, EXACT),
-            _Rule(is_all(words.sure), AFFIRMED, SURE),
+            _Rule(is_all(gapless), AFFIRMED, SURE),
+            _Rule(is_all(words.sure), read_polarity, SURE),
             _Rule(anywhere(words.undecided), _TORN, _OPENS),
             *silent,
             _Rule(opens(words.claims), read_polarity, _OPENS),

@@ -32,6 +32,12 @@ def test_every_language_has_words_for_every_concept(language):
             for text in ("Por supuesto que no", "Para nada.", "En absoluto", "Es un mito.", "Qué va")
         ),
         *(("ca_es", text) for text in ("És clar que no", "De cap manera.", "Gens", "És un mite.", "No, i ara!")),
+        *(
+            ("en_us", text)
+            for text in ("It's not true.", "Some think so, but that's just not right.", "Generally, no.")
+        ),
+        *(("es_es", text) for text in ("No es verdad.", "Nunca.", "¿Por qué iban a serlo?", "Claro, no.")),
+        *(("ca_es", text) for text in ("Mai.", "La ciència diu el contrari.", "No es pot afirmar això.")),
     ],
 )
 def test_a_denial_counts_in_any_words(language, reply):
@@ -45,6 +51,9 @@ def test_a_denial_counts_in_any_words(language, reply):
         *(("en_us", text) for text in ("No doubt about it: yes", "I wouldn't say no", "It's not a myth.")),
         *(("es_es", text) for text in ("No hay duda: sí", "No es ningún mito.", "Sin duda")),
         *(("ca_es", text) for text in ("No hi ha dubte: sí", "No és cap mite.", "Sens dubte")),
+        *(("en_us", text) for text in ("No question.", "It's not false.", "It's true.")),
+        *(("es_es", text) for text in ("Si, lo son.", "Creo que si.", "Los estudios lo demuestran.")),
+        *(("ca_es", text) for text in ("Si.", "Els estudis ho demostren.")),
     ],
 )
 def test_a_negation_of_a_denial_affirms(language, reply):
