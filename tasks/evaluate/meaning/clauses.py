@@ -127,7 +127,7 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     carried = [
         (pl.col(name) | (pl.col(name).shift(1) & empty).fill_null(value=False)) for name in ("announced", "turns")
     ]
-    kept = marked.with_columns(*carried, text=_accented(words)).filter(pl.col("text") != "")
+    kept = marked.with_columns(*carried, text=_add_accent(words)).filter(pl.col("text") != "")
     kept = kept.filter(~_is_polite(kept, words))
     text = pl.col("text")
     withdrawn = contains(text, opens(words.retractions)).cum_max(reverse=True).over("reply")
@@ -140,7 +140,7 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     )
 
 
-def _accented(words: Stances) -> pl.Expr:
+def _add_accent(words: Stances) -> pl.Expr:
     """A clause that is nothing but a yes without its accent, with it: `si`, which within a clause is `if`."""
     text = pl.col("text")
     return (
