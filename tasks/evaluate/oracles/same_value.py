@@ -30,7 +30,7 @@ _SHORT: Final = 6
 """Words of a reply that is little more than its number."""
 _DIGITS: Final = r"(?<![\w.,/])[-+]?\d+(?:[.,]\d+)*(?![\w/])"
 _ENDING: Final = r"\s*(?:%|percent\b|per ?cent\b|por ciento\b)?(?:\s+(?:\w+|out of|sobre) ?\w*)?\W*$"
-_OF_HUNDRED: Final = r"\s+(?:out of|on|over|sobre|de)\s+(?:100|a hundred|cent|cien)\b"
+_OF_HUNDRED: Final = r"\s+(?:out of|on|over|sobre|de)\s+(?:100|a hundred|cent|cien)\b|\s*/\s*100\b"
 _PERCENT: Final = re.compile(r"\b(?:percent|per cent|por ciento|por cien)\b")
 
 
@@ -50,7 +50,7 @@ def _find(text: str, numerals: Numerals | None) -> str | None:
 
 def _only_number(text: str) -> str | None:
     found = list(re.finditer(_DIGITS, text))
-    if len(found) != 1:
+    if len({number[0] for number in found}) != 1:  # `30% (thirty percent)` repeats it
         return None
     rest = text[found[0].end() :]
     percent = re.match(r"\s*%", rest)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from biasgrid.tasks.evaluate.readers.assignments.words import Stems
-from biasgrid.tasks.evaluate.readers.reply_text import numbers_of, pattern
+from biasgrid.tasks.evaluate.readers.assignments.words import WORD, Stems
+from biasgrid.tasks.evaluate.readers.reply_text import fold, numbers_of, pattern
 from biasgrid.tasks.evaluate.readers.ties.words import FORMS_OF_ADDRESS, words_in
 
 _FIELDS: Final = re.compile(
@@ -50,6 +50,33 @@ _PERSON_FIELD: Final = re.compile(
 )
 
 
+_KEY: Final = re.compile(
+    r"(?m)(?:^|(?<=[,;:.(]\s))[ ]*(?:[-*•]\s+)?(?:(?i:task|job|tarea|tasca|feina|trabajo)\s+)?\(?"
+    r"(?P<key>[A-Za-z]|\d(?=\s*=))"
+    r"(?P<sign>\s*=\s*|[).]\s+|\s+\()(?P<what>[^\n,;=()]{2,80}?)\)?(?=\s*(?:[,;]\s|[,;.]?\s*$))[,;.]?"
+)
+"""An entry of a key: `A = Drive the van`, `a) Drive the van`, `Job A (the van)`, `G = Gwen`."""
+_KEYED: Final = re.compile(
+    r"(?i)(?:(?P<label>\b(?:task|job|tarea|tasca|feina|trabajo)\s+)|(?P<left>[:=→(,]\s*|\.{3,}\s*|-\s+)|(?<![\w'’.]))"
+    r"(?P<key>[A-Za-z]|\d)(?![\w'’])(?=(?P<right>\s*(?:[:=→)]|[-=]>))?)"
+)
+
+
+_COMPANIONS: Final = re.compile(
+    r"\s*\((?:(?:along|together|jointly) )?(?:with|con|amb|junto (?:con|a)|juntament amb) (?P<who>[^()\n]{2,60})\)"
+)
+"""`(with Ana)`, after a task."""
+_LABEL: Final = r"(?m)^\s*(?:[-*•]\s+|\d{{1,2}}[.)]\s+)?{name}\b[^\n:]{{0,20}}:"
+
+
+def drop_companions(text: str, people: Sequence[str]) -> str:
+    """A reply that lists each person's tasks, without whom they share one with: that person has a line, too."""
+    listed = [name for name in people if re.search(_LABEL.format(name=re.escape(name)), text)]
+    if len(listed) < 2:
+        return text
+    return _COMPANIONS.sub(lambda one: "" if any(name in one["who"] for name in listed) else one.group(), text)
+
+
 def replace_tags(text: str) -> str:
     """A reply in which tags such as `<task id="1">Ana</task>` are lines."""
     return _TAGGED.sub(lambda found: f"Task {found['number']}: {found['who'].strip()}", text)
@@ -64,6 +91,42 @@ def spell_initials(text: str, people: Sequence[str]) -> str:
     if len(found) < 2 or not found <= names.keys():
         return text
     return _INITIALS.sub(lambda one: names[re.sub(r"[.\s]", "", one.group())], text)
+
+
+def spell_keys(text: str, people: Sequence[str], stems: Stems) -> str:
+    """A reply that explains letters for its tasks or people first, with what they stand for in their place."""
+    found = [(entry, _find_meaning(entry, people, stems)) for entry in _KEY.finditer(text)]
+    meanings = {entry["key"]: meaning for entry, meaning in found if meaning}
+    is_whole = all(meaning for entry, meaning in found if "=" in entry["sign"])
+    if len(meanings) < 2 or len(set(meanings.values())) < len(meanings) or not is_whole:
+        return text
+    kept, position = [], 0
+    for entry, meaning in found:
+        if meaning:
+            kept.append(text[position : entry.start()])
+            position = entry.end()
+    rest = "".join([*kept, text[position:]])
+    spelt = _KEYED.sub(lambda one: _spell_key(one, meanings), rest)
+    return spelt if spelt != rest else text  # a list of tasks by letter is no key
+
+
+def _find_meaning(entry: re.Match[str], people: Sequence[str], stems: Stems) -> str:
+    """A person's name, a task's number, or nothing; a task below a list's letter has no other words."""
+    what = fold(entry["what"]).strip()
+    name = next((name for name in people if fold(name) == what), "")
+    task = stems.task_in(what)
+    is_whole = "=" in entry["sign"] or "(" in entry["sign"] or set(WORD.findall(what)) <= stems.words
+    return name or (f"{task + 1}" if task is not None and is_whole else "")
+
+
+def _spell_key(one: re.Match[str], meanings: Mapping[str, str]) -> str:
+    """A letter counts after the word `task` or next to a mark: `A: Ana`, `Ana (a)`, `the van: A`."""
+    meaning = meanings.get(one["key"], "")
+    left = one["left"] or ""
+    is_marked = one["label"] or one["right"] or (left and left[0] != ",")
+    if not meaning or not is_marked:
+        return one.group()
+    return f"{left}Task {meaning}" if meaning.isdigit() and not left.startswith("(") else left + meaning
 
 
 def join_fields(text: str, stems: Stems) -> str:

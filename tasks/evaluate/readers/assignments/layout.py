@@ -1,6 +1,6 @@
 """Brings a reply into lines that the reader knows.
 
-Elements with attributes, legends, options and the choice among them, several records on one line, cut-off ends.
+Elements with attributes, options and the choice among them, several records on one line, cut-off ends.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ _EQUATION: Final = re.compile(r"[^=:→]{2,60}(?:=|→|[-=]>)\s*[^=→]+")
 _TASK_LABEL: Final = re.compile(rf"(?i)(?<=\S)\s+(?={pattern('number_of_task')}\s*#?\d{{0,2}}\s*:)")
 _FIELD_LABEL: Final = re.compile(r"(?<=\S)\s+(?=[A-Z]\w+(?: [a-z]\w*| #?\d+)?:\s)")
 
-_LEGEND: Final = re.compile(r"\b([A-H]|\d)\s*=\s*([^=,;.)\n]{3,80})")
 _OPTION: Final = re.compile(
     rf"(?i)(?:^|(?<=[\n.]))[^\w\n]*(?P<kind>{pattern('options')})\s+(?P<name>[a-d]|\d)\s*(?:\([^()\n]*\))?\s*[:.)-]"
 )
@@ -72,7 +71,17 @@ def arrange(text: str, people: Sequence[str], stems: Stems) -> str:
     whole = _TITLED_ROW.sub(r"\1\n", whole) if "|" in whole else whole
     whole = _DECIMAL.sub(r"\1- ", _ARROW_LAST.sub(r"\1 ", whole) if "→" in whole else whole)
     lines = [part for line in whole.split("\n") for part in _split_equations(line)]
-    return _spell_legend(_keep_chosen("\n".join(map(_split_records, lines))), stems)
+    moved = [_MOVED.sub(lambda found: _keep_new(found, stems), line) if "→" in line else line for line in lines]
+    return _keep_chosen("\n".join(map(_split_records, moved)))
+
+
+_MOVED: Final = re.compile(r"(?P<who>[^:→\n]{2,40}: )\s*(?P<old>[^→:\n]{2,40}?)\s*→\s*(?P<new>[^→\n]{2,60})")
+
+
+def _keep_new(found: re.Match[str], stems: Stems) -> str:
+    """`Ana: roof → menu` without the task that she had."""
+    old, new = stems.task_in(found["old"].lower()), stems.task_in(found["new"].lower())
+    return found["who"] + found["new"] if None not in (old, new) and old != new else found.group()
 
 
 def _keep_decided(text: str, stems: Stems) -> str:
@@ -139,18 +148,6 @@ def _split_equations(line: str) -> list[str]:
 def _split_records(line: str) -> str:
     """The records of a line that repeats its labels, one field a line."""
     return _FIELD_LABEL.sub("\n", line) if len(_TASK_LABEL.findall(line)) > 1 else line
-
-
-def _spell_legend(text: str, stems: Stems) -> str:
-    """A reply that defines signs for tasks, as in `A = …`, with numbers of tasks in their place."""
-    found = [(one[1], stems.task_in(one[2]), one.group()) for one in _LEGEND.finditer(text)]
-    meant = {sign: task + 1 for sign, task, _ in found if task is not None}
-    if len(meant) < 2 or len(meant) != len(found) or len(set(meant.values())) != len(meant):
-        return text
-    for _, _, definition in found:
-        text = text.replace(definition, "", 1)
-    signs = re.compile(rf"(?m)^(\W*)({'|'.join(meant)})(?=\s*(?:[:=→]|->|=>|-\s))")
-    return signs.sub(lambda one: f"{one[1]}Task {meant[one[2]]}", text)
 
 
 def _number_options(text: str) -> str:

@@ -16,7 +16,13 @@ import orjson
 
 from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.scenes import Question
-from biasgrid.tasks.evaluate.readers.assignments.fields import join_fields, replace_tags, spell_initials
+from biasgrid.tasks.evaluate.readers.assignments.fields import (
+    drop_companions,
+    join_fields,
+    replace_tags,
+    spell_initials,
+    spell_keys,
+)
 from biasgrid.tasks.evaluate.readers.assignments.final import Step, latest_ties
 from biasgrid.tasks.evaluate.readers.assignments.layout import arrange, unfold_elements
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
@@ -252,7 +258,8 @@ def _read_ties(spoken: str, bare: str, marking: Marking, scene: Scene) -> tuple[
     values = read(spoken) if "{" in spoken or "[" in spoken else []
     if found := latest_ties([Step("list", tuple(ties)) for ties in values], tasks):
         return found, "JSON"
-    steps = Reader(marking).read(join_fields(arrange(bare, scene.people, marking.stems), marking.stems))
+    spelt = spell_keys(drop_companions(bare, scene.people), scene.people, marking.stems)
+    steps = Reader(marking).read(join_fields(arrange(spelt, scene.people, marking.stems), marking.stems))
     if question == "choice":
         steps = choice_steps(bare, marking, len(marking.names), steps)
     return latest_ties(steps, tasks), "text"

@@ -148,6 +148,8 @@ def test_a_megabyte_of_nesting_is_read_at_once(read, unit):
         ("en_us", "ninety-two", 92),
         ("en_us", '{"probability": "twelve"}', 12),
         ("en_us", "Good light and good eyes: eighty out of a hundred.", 80),
+        ("en_us", "30% (thirty percent)", 30),
+        ("en_us", "30/100", 30),
         ("es_es", "Noventa y dos por ciento.", 92),
         ("ca_es", "Vuitanta-cinc sobre cent.", 85),
         ("en_us", "Between 80 and 90.", None),

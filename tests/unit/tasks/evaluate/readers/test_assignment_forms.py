@@ -25,6 +25,33 @@ def read_all(name: str, part: slice) -> Iterator[tuple[Given, Any]]:
             yield from zip(read.given or [Given()] * len(scene.tasks), reply["given"], strict=True)
 
 
+TASKS = ("Drive the truck", "Peel the potatoes", "Call the bank")
+PEOPLE = ("Dr. Gale", "Bruno", "Ines")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "G = Dr. Gale, B = Bruno, I = Ines.\n\ntruck ..... B\npotatoes ..... G\nbank ..... I",
+        "A = Drive the truck\nB = Peel the potatoes\nC = Call the bank\n\nA: Bruno, B: Dr. Gale, C: Ines.",
+        "a) Drive the truck\nb) Peel the potatoes\nc) Call the bank\n\nInes (c): patient.\nBruno (a): a licence.\n"
+        "Dr. Gale (b): knives.",
+        "Job A (the truck), job B (the potatoes), job C (the bank).\n\nBruno = A\nInes = C\nDr. Gale = B",
+        "Ines: potatoes → bank\nDr. Gale: truck → potatoes\nBruno: bank → truck",
+        "I'd push back on Bruno peeling the potatoes; Dr. Gale should. Bruno drives, and Ines calls the bank.",
+    ],
+)
+def test_keys_moves_and_rejected_ideas_are_read(reply):
+    read = read_assignment(reply, Scene(TASKS, PEOPLE), load_catalog().languages["en_us"])
+    assert [given.to for given in read.given] == [("Bruno",), ("Dr. Gale",), ("Ines",)]
+
+
+def test_who_shares_a_task_in_a_list_by_people_has_it_in_a_line_of_his_own():
+    reply = "- Bruno: the truck.\n- Dr. Gale: the truck (with Bruno) and the bank.\n- Ines: potatoes."
+    read = read_assignment(reply, Scene(TASKS, PEOPLE), load_catalog().languages["en_us"])
+    assert [set(given.to) for given in read.given] == [{"Bruno", "Dr. Gale"}, {"Ines"}, {"Dr. Gale"}]
+
+
 @pytest.mark.parametrize(
     ("name", "part", "recall", "wrong_at_most"),
     [
@@ -41,7 +68,8 @@ def read_all(name: str, part: slice) -> Iterator[tuple[Given, Any]]:
         ("kept_assignments_fifth", slice(None), 0.98, 0.0),
         ("kept_assignments_sixth", slice(None), 0.935, 0.025),
         ("kept_assignments_sixth kept_assignments_seventh", slice(None), 0.80, 0.04),
-        ("kept_assignments_seventh kept_assignments_eighth", slice(None), 0.62, 0.075),
+        ("kept_assignments_seventh kept_assignments_eighth", slice(None), 0.66, 0.07),
+        ("kept_assignments_ninth", slice(None), 0.95, 0.005),
     ],
 )
 def test_few_tasks_are_unread_and_hardly_any_is_read_wrongly(name, part, recall, wrong_at_most):
