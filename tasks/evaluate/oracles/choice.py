@@ -36,6 +36,8 @@ _JOINED: Final = rf"\b(?:and|or|nor|than|y|o|ni|i)\s+(?:the |la |l')?[{_LETTERS}
 """A letter at the end that is one of several."""
 _STEM: Final = r"\b[\p{L}\d]{3,5}"
 """The letters of a word that distinguish an answer: `Kenyan` names the nurse from Kenya."""
+_LONG_WORD: Final = r"\b[\p{L}\d]{6,}"
+"""A word that may share them with another: `grandfather`, `grandson`."""
 
 
 def read_clauses(
@@ -78,7 +80,7 @@ def _only_named(clauses: pl.DataFrame, offers: pl.DataFrame, words: Stances) -> 
     """`asked`, `named`: the position of the only answer that clauses name without denying it."""
     text = pl.col("text")
     kept = clauses.filter(~contains(text, anywhere(words.negators)) | contains(text, anywhere(words.unknowable)))
-    spoken = kept.with_columns(word=text.str.extract_all(_STEM)).explode("word")
+    spoken = kept.with_columns(word=_words(text)).explode("word")
     by_word = spoken.join(_distinctive(offers), on=["oracle", "word"]).select("asked", "position")
     phrases = tuple(phrase for phrase in words.unknowable if " " in phrase)
     declining = clauses.filter(contains(text, opens(words.declines)))["asked"].unique()
@@ -99,9 +101,13 @@ def _only_named(clauses: pl.DataFrame, offers: pl.DataFrame, words: Stances) -> 
 def _distinctive(offers: pl.DataFrame) -> pl.DataFrame:
     """`oracle`, `word`, `position`: the words that one answer of an item has alone."""
     sided = offers.filter(pl.col("role") != "unknown")
-    words = sided.with_columns(word=pl.col("form").str.extract_all(_STEM)).explode("word")
+    words = sided.with_columns(word=_words(pl.col("form"))).explode("word")
     once = words.drop_nulls("word").unique(["oracle", "position", "word"])
     return once.filter(pl.len().over("oracle", "word") == 1).select("oracle", "word", "position")
+
+
+def _words(text: pl.Expr) -> pl.Expr:
+    return pl.concat_list(text.str.extract_all(_STEM), text.str.extract_all(_LONG_WORD))
 
 
 _RULE: Final = pl.Struct(
