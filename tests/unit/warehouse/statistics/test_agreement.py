@@ -132,6 +132,16 @@ def test_pairs_of_verdicts_fill_a_matrix_by_both_assessors(macros):
     assert macros.execute(f"select statistics.two_by_two(a, b, w) from {others}").fetchone() == ([[0, 0], [0, 2]],)
 
 
+def test_each_rate_has_wilsons_interval_over_the_rows_of_its_own_verdict(macros, naive):
+    two, squares = [[18, 6], [4, 36]], [[36, 12], [4, 36]]  # 12 rows of weight 2, and 40 of weight 1
+    macros.execute(f"create or replace temp table weighed as select {two} as two, {squares} as two_squares")
+    (row,) = macros.sql("from statistics.with_agreement('weighed')").pl().to_dicts()
+    rates = {"sensitivity": (0.75, 12), "specificity": (0.9, 40), "observed_agreement": (54 / 64, 64**2 / 88)}
+    for name, (rate, rows) in rates.items():
+        interval = naive.wilson(rate, rows, 1.959963985)
+        assert (row[f"{name}_low"], row[f"{name}_high"]) == pytest.approx(interval, abs=1e-7), name
+
+
 @pytest.mark.parametrize(("coefficient", "se"), [(None, 0.1), (0.5, None)])
 def test_an_agreement_without_coefficient_or_error_has_no_interval(call, coefficient, se):
     assert call("agreement_interval(?::double, ?::double, 0.8, 50, 1.96)", coefficient, se) is None
