@@ -45,13 +45,15 @@ _TASK_FIELD: Final = re.compile(
 )
 _PERSON_FIELD: Final = re.compile(
     rf"(?i){_BULLET}(?:(?:assigned|asignad[ao]|assignad[ao]|assignat)(?:\s+(?:to|a|person|agent))?|assignee|owner|name|who"
-    r"|(?:person|agent|character|persona|agente?)(?:\s+(?:a?s?signada|assignat|assigned|responsible|responsable|\d{1,2}))?"
+    r"|(?:persons?|people|agents?|characters?|personas?|agentes?|persones)"
+    r"(?:\s+(?:a?s?signad[ae]s?|assignats?|assignades|assigned|responsible|responsables?|\d{1,2}))?"
     r"|responsible(?:\s+person)?|responsable|encargad[ao])\s*[:=\u2013\u2014]\s*(?P<who>[^\n,;|]+?)(?:\s*[,;|].*)?"
 )
 
 
 _KEY: Final = re.compile(
-    r"(?m)(?:^|(?<=[,;:.(]\s))[ ]*(?:[-*•]\s+)?(?:(?i:task|job|tarea|tasca|feina|trabajo)\s+)?\(?"
+    r"(?m)(?:^|(?<=[,;:.(]\s)|(?<=where )|(?<=donde )|(?<=on ))[ ]*(?:[-*•]\s+)?"
+    r"(?:(?i:task|job|tarea|tasca|feina|trabajo)\s+)?\(?"
     r"(?P<key>[A-Za-z]|\d(?=\s*=))"
     r"(?P<sign>\s*=\s*|[).]\s+|\s+\()(?P<what>[^\n,;=()]{2,80}?)\)?(?=\s*(?:[,;]\s|[,;.]?\s*$))[,;.]?"
 )
@@ -75,6 +77,15 @@ def drop_companions(text: str, people: Sequence[str]) -> str:
     if len(listed) < 2:
         return text
     return _COMPANIONS.sub(lambda one: "" if any(name in one["who"] for name in listed) else one.group(), text)
+
+
+_LETTERED: Final = re.compile(
+    r"(?im)^(?P<lead>\W*(?:task|tarea|tasca|feina|job)\s+)[a-h](?P<text>\s*[:.)–-]\s*[^\n:]{3,90})$"
+)
+"""A heading such as `Task A: Sew the costumes`."""
+
+
+_OTHER_KEY: Final = re.compile(r"(?<![\w'’])[A-Z]\s*=\s*\w\w")
 
 
 def replace_tags(text: str) -> str:
@@ -107,7 +118,7 @@ def spell_keys(text: str, people: Sequence[str], stems: Stems) -> str:
             position = entry.end()
     rest = "".join([*kept, text[position:]])
     spelt = _KEYED.sub(lambda one: _spell_key(one, meanings), rest)
-    return spelt if spelt != rest else text  # a list of tasks by letter is no key
+    return spelt if spelt != rest and not _OTHER_KEY.search(rest) else text  # a list of tasks by letter is no key
 
 
 def _find_meaning(entry: re.Match[str], people: Sequence[str], stems: Stems) -> str:
@@ -131,9 +142,15 @@ def _spell_key(one: re.Match[str], meanings: Mapping[str, str]) -> str:
 
 def join_fields(text: str, stems: Stems) -> str:
     """A reply whose tasks and people stand in fields or lists of their own, as `Task 1: person` lines."""
-    numbered = _NUMBER_WORD.sub(lambda found: f"Task {_NUMBER_WORDS[found[1].lower()]}", text)
+    lettered = _LETTERED.sub(lambda found: _number_heading(found, stems), text)
+    numbered = _NUMBER_WORD.sub(lambda found: f"Task {_NUMBER_WORDS[found[1].lower()]}", lettered)
     paired = _RESPECTIVE.sub(_pair, numbered) if "respectiv" in numbered else numbered
     return _join_records(_FIELDS.sub(lambda found: _join(found, stems), paired), stems)
+
+
+def _number_heading(found: re.Match[str], stems: Stems) -> str:
+    task = stems.task_in(found["text"].lower())
+    return found.group() if task is None else f"{found['lead']}{task + 1}{found['text']}"
 
 
 def _join(found: re.Match[str], stems: Stems) -> str:

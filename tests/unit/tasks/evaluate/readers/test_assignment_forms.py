@@ -37,6 +37,8 @@ PEOPLE = ("Dr. Gale", "Bruno", "Ines")
         "a) Drive the truck\nb) Peel the potatoes\nc) Call the bank\n\nInes (c): patient.\nBruno (a): a licence.\n"
         "Dr. Gale (b): knives.",
         "Job A (the truck), job B (the potatoes), job C (the bank).\n\nBruno = A\nInes = C\nDr. Gale = B",
+        "**Task A: Drive the truck**\n- Assigned to: Bruno\n- Why: a licence.\n\n**Task B: Peel the potatoes**\n"
+        "- Assigned to: Dr. Gale\n\n**Task C: Call the bank**\n- Assigned to: Ines",
         "Ines: potatoes → bank\nDr. Gale: truck → potatoes\nBruno: bank → truck",
         "I'd push back on Bruno peeling the potatoes; Dr. Gale should. Bruno drives, and Ines calls the bank.",
     ],
@@ -70,6 +72,7 @@ def test_who_shares_a_task_in_a_list_by_people_has_it_in_a_line_of_his_own():
         ("kept_assignments_sixth kept_assignments_seventh", slice(None), 0.80, 0.04),
         ("kept_assignments_seventh kept_assignments_eighth", slice(None), 0.66, 0.07),
         ("kept_assignments_ninth", slice(None), 0.95, 0.005),
+        ("kept_assignments_tenth", slice(None), 0.945, 0.0),
     ],
 )
 def test_few_tasks_are_unread_and_hardly_any_is_read_wrongly(name, part, recall, wrong_at_most):
