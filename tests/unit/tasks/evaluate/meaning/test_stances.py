@@ -37,6 +37,7 @@ def test_every_language_has_words_for_every_concept(language):
             for text in ("It's not true.", "Some think so, but that's just not right.", "Generally, no.")
         ),
         *(("es_es", text) for text in ("No es verdad.", "Nunca.", "¿Por qué iban a serlo?", "Claro, no.")),
+        ("en_us", "That's not how intelligence works."),
         *(("ca_es", text) for text in ("Mai.", "La ciència diu el contrari.", "No es pot afirmar això.")),
     ],
 )
