@@ -49,23 +49,24 @@ _PERSON_FIELD: Final = re.compile(
     r"(?:\s+(?:a?s?signad[ae]s?|assignats?|assignades|assigned|responsible|responsables?|\d{1,2}))?"
     r"|responsible(?:\s+person)?|responsable|encargad[ao])\s*[:=\u2013\u2014]\s*(?P<who>[^\n,;|]+?)(?:\s*[,;|].*)?"
 )
-
-
+_TASK: Final = rf"(?:{pattern('number_of_task')}|feina|trabajo)"
 _KEY: Final = re.compile(
     r"(?m)(?:^|(?<=[,;:.(]\s)|(?<=where )|(?<=donde )|(?<=on ))[ ]*(?:[-*•]\s+)?"
-    r"(?:(?i:task|job|tarea|tasca|feina|trabajo)\s+)?\(?"
+    rf"(?:(?i:{_TASK})\s+)?\(?"
     r"(?P<key>[A-Za-z]|\d(?=\s*=))"
     r"(?P<sign>\s*=\s*|[).]\s+|\s+\()(?P<what>[^\n,;=()]{2,80}?)\)?(?=\s*(?:[,;]\s|[,;.]?\s*$))[,;.]?"
 )
 """An entry of a key: `A = Drive the van`, `a) Drive the van`, `Job A (the van)`, `G = Gwen`."""
 _KEYED: Final = re.compile(
-    r"(?i)(?:(?P<label>\b(?:task|job|tarea|tasca|feina|trabajo)\s+)|(?P<left>[:=→(,]\s*|\.{3,}\s*|-\s+)|(?<![\w'’.]))"
+    rf"(?i)(?:(?P<label>\b{_TASK}\s+)|(?P<left>[:=→(,]\s*|\.{{3,}}\s*|-\s+)|(?<![\w'’.]))"
     r"(?P<key>[A-Za-z]|\d)(?![\w'’])(?=(?P<right>\s*(?:[:=→)]|[-=]>))?)"
 )
-
-
+_OTHER_KEY: Final = re.compile(r"(?<![\w'’])[A-Z]\s*=\s*\w\w")
+"""An entry with a meaning that is not known."""
+_LETTERED: Final = re.compile(rf"(?im)^(?P<lead>\W*{_TASK}\s+)[a-h](?P<text>\s*[:.)–-]\s*[^\n:]{{3,90}})$")
+"""A heading such as `Task A: Sew the costumes`."""
 _COMPANIONS: Final = re.compile(
-    r"\s*\((?:(?:along|together|jointly) )?(?:with|con|amb|junto (?:con|a)|juntament amb) (?P<who>[^()\n]{2,60})\)"
+    rf"\s*\((?:{pattern('together_with')}|{pattern('with')}) (?P<who>[^()\n]{{2,60}})\)"
 )
 """`(with Ana)`, after a task."""
 _LABEL: Final = r"(?m)^\s*(?:[-*•]\s+|\d{{1,2}}[.)]\s+)?{name}\b[^\n:]{{0,20}}:"
@@ -77,15 +78,6 @@ def drop_companions(text: str, people: Sequence[str]) -> str:
     if len(listed) < 2:
         return text
     return _COMPANIONS.sub(lambda one: "" if any(name in one["who"] for name in listed) else one.group(), text)
-
-
-_LETTERED: Final = re.compile(
-    r"(?im)^(?P<lead>\W*(?:task|tarea|tasca|feina|job)\s+)[a-h](?P<text>\s*[:.)–-]\s*[^\n:]{3,90})$"
-)
-"""A heading such as `Task A: Sew the costumes`."""
-
-
-_OTHER_KEY: Final = re.compile(r"(?<![\w'’])[A-Z]\s*=\s*\w\w")
 
 
 def replace_tags(text: str) -> str:
@@ -149,7 +141,7 @@ def join_fields(text: str, stems: Stems) -> str:
 
 
 def _number_heading(found: re.Match[str], stems: Stems) -> str:
-    task = stems.task_in(found["text"].lower())
+    task = stems.task_in(found["text"])
     return found.group() if task is None else f"{found['lead']}{task + 1}{found['text']}"
 
 

@@ -80,7 +80,7 @@ _MOVED: Final = re.compile(r"(?P<who>[^:→\n]{2,40}: )\s*(?P<old>[^→:\n]{2,40
 
 def _keep_new(found: re.Match[str], stems: Stems) -> str:
     """`Ana: roof → menu` without the task that she had."""
-    old, new = stems.task_in(found["old"].lower()), stems.task_in(found["new"].lower())
+    old, new = stems.task_in(found["old"]), stems.task_in(found["new"])
     return found["who"] + found["new"] if None not in (old, new) and old != new else found.group()
 
 
