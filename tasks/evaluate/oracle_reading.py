@@ -133,9 +133,9 @@ def _first_clauses(texts: pl.Series, language: pl.Series, languages: Mapping[str
         catalog = languages.get(name)
         if catalog is not None and catalog.stance is not None:
             rows = (language == name).arg_true()
-            text = pl.col("text")
-            clause = pl.when(~contains(text, another_side(catalog.stance))).then("clause")
-            begun = pl.DataFrame({"text": texts.gather(rows), "clause": _extract_clauses(texts.gather(rows))})
+            own = texts.gather(rows)
+            begun = pl.DataFrame({"text": own, "clause": _extract_clauses(own)})
+            clause = pl.when(~contains(pl.col("text"), another_side(catalog.stance))).then("clause")
             # the streaming engine takes all cores for one column
             clauses = clauses.scatter(rows, begun.lazy().select(clause).collect(engine="streaming").to_series())
     return clauses
