@@ -83,10 +83,14 @@ def _numbers() -> pl.Expr:
 
 
 def _answer_of_json(text: pl.Expr, labels: tuple[str, ...]) -> pl.Expr:
-    """The value of the answer's key in an object, or the first value; other texts as they are."""
-    named = "|".join((*labels, "answer", "response"))
+    """The value of the answer's key in an object, of `final answer` before `answer`, else the key that is true, or
+    the first value; other texts as they are."""
     value = r'\s*:\s*"?([^"{}\n]*)'
-    inside = pl.coalesce(text.str.extract(rf'"(?:{named})"{value}', 1), text.str.extract(rf'"{value}', 1))
+    longer = (label.replace(" ", "[ _-]?") for label in labels if " " in label)
+    keys = ("|".join(longer), "|".join((*labels, "answer", "response")))
+    named = [text.str.extract(rf'"(?:{key})"{value}', 1) for key in keys]
+    ticked = pl.when(~text.str.contains(r':\s*"')).then(text.str.extract(r'"([^"\n]+)"\s*:\s*true\b', 1))
+    inside = pl.coalesce(*named, ticked, text.str.extract(rf'"{value}', 1))
     return pl.when(text.str.contains(r"^\W*\{")).then(pl.coalesce(inside, text)).otherwise(text)
 
 

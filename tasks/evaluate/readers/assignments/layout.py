@@ -36,7 +36,8 @@ _TASK_LABEL: Final = re.compile(rf"(?i)(?<=\S)\s+(?={pattern('number_of_task')}\
 _FIELD_LABEL: Final = re.compile(r"(?<=\S)\s+(?=[A-Z]\w+(?: [a-z]\w*| #?\d+)?:\s)")
 
 _OPTION: Final = re.compile(
-    rf"(?i)(?:^|(?<=[\n.]))[^\w\n]*(?P<kind>{pattern('options')})\s+(?P<name>[a-d]|\d)\s*(?:\([^()\n]*\))?\s*[:.)-]"
+    rf"(?i)(?:^|(?<=[\n.]))[^\w\n]*(?:\w{{1,3}}[ '])?(?P<kind>{pattern('options')})\s+(?P<name>[a-d]|\d)\b"
+    rf"(?:\s*(?:\([^()\n]*\))?\s*[:.)-]|(?=\s{pattern('option_does')}\b))"
 )
 _REFERENCE: Final = rf"{pattern('options')}\s+(?:n\w{{0,5}}\.?\s*)?(?P<name>[a-d]|\d)\b"
 _MAY_CHOOSE: Final = re.compile(rf"{pattern('options')}\s+(?:[a-d]|\d)\b")

@@ -61,6 +61,15 @@ _TENTATIVE: Final = 3
 """How much weaker than others a tie is that is only possible."""
 
 
+def _split_decision(sentence: str) -> tuple[str, str]:
+    """A sentence before and after the words that set its own view against others'; nothing after where others
+    speak on."""
+    for found in _CONTRADICTS.finditer(sentence):
+        if not OF_OTHERS.search(sentence, found.end()):
+            return sentence[: found.start()], sentence[found.end() :]
+    return sentence, ""
+
+
 def _only_person(sentence: str) -> str:
     """The mark of the one person whom a sentence mentions, or nothing."""
     marks = set(re.findall(PERSON, sentence))
@@ -281,14 +290,14 @@ class SentenceReader:
         self.only_reports = is_bare and rejects is not None
         if is_bare and others and speech.QUOTED not in sentence:
             sentence = rest
-        before, *after = _CONTRADICTS.split(sentence, maxsplit=1)
-        is_conceded = bool(after and _MIGHT.search(before) and _BUT.match(sentence, len(before)))
+        before, after = _split_decision(sentence)
+        is_conceded = bool(_MIGHT.search(before) and _BUT.match(sentence, len(before)))
         is_others = is_conceded or speech.reports(before, self.voice) or speech.REJECTS.search(before)
-        if not after or not is_others or OF_OTHERS.search(after[0]):
+        if not after or not is_others:
             return sentence
-        is_own = _DECIDES.search(after[0]) or not set(people_in(after[0])) <= set(people_in(before))
+        is_own = _DECIDES.search(after) or not set(people_in(after)) <= set(people_in(before))
         self.only_reports = not is_own
-        return self._topic_of(before) + after[0] if is_own else sentence
+        return self._topic_of(before) + after if is_own else sentence
 
     def _answers(self, sentence: str) -> bool:
         """Whether a sentence lacks what the one before was about, and names another person for it."""
