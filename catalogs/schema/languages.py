@@ -146,6 +146,10 @@ class Stances(Frozen):
     """What a reply calls its task, rather than do it: `sentence` in `I leave the sentence as it is`."""
     unaccented: Phrases = ()
     """A yes without its accent, which means something else within a clause: `si`."""
+    caveats: Phrases = ()
+    """Limit no answer, wherever they stand: `there are exceptions`, `every person is different`."""
+    abilities: Phrases = ()
+    """Say that someone is able, and so not less able than others where a question asks that."""
     points: Phrases = ()
     """Number the points of a text, not the options: `the first thing to say`, `the second is that`."""
 

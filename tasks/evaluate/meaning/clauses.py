@@ -132,7 +132,7 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
         (pl.col(name) | (pl.col(name).shift(1) & empty).fill_null(value=False)) for name in ("announced", "turns")
     ]
     kept = marked.with_columns(*carried, text=_add_accent(words)).filter(pl.col("text") != "")
-    kept = kept.filter(~_is_polite(kept, words))
+    kept = kept.filter(~(_is_polite(kept, words) | _is_caveat(kept, words)))
     text = pl.col("text")
     withdrawn = contains(text, opens(words.retractions)).cum_max(reverse=True).over("reply")
     kept = kept.with_columns(others=pl.col("reported") | contains(text, opens(words.attributions)))
@@ -160,6 +160,14 @@ def _is_polite(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     agrees = find_where(clauses, pl.col("clause") == 0, polite)
     after = clauses.select(pl.col("text").shift(-1).over("reply"), agrees=agrees)
     return find_where(after, pl.col("agrees"), contains(pl.col("text"), opens(words.deliveries)))
+
+
+def _is_caveat(clauses: pl.DataFrame, words: Stances) -> pl.Series:
+    """Whether a clause limits no answer: `there are exceptions`, with the `of course` before it."""
+    caveat = contains(clauses["text"], opens(words.caveats))
+    place = pl.struct("reply", "sentence")
+    before = clauses.select((pl.lit(caveat).shift(-1) & place.eq_missing(place.shift(-1))).fill_null(value=False))
+    return caveat | find_where(clauses, pl.lit(before.to_series()), contains(pl.col("text"), is_all(words.sure)))
 
 
 def _is_own(words: Stances) -> pl.Expr:

@@ -138,7 +138,8 @@ def _count_by_question(text: pl.Expr, words: Stances, parted: pl.Expr = _FALSE) 
     """1 where a text states a difference and the question asks for equality, or the other way round."""
     equal = parted | contains(text, anywhere(words.equalities))
     unequal = contains(text, anywhere(words.differences))
-    return pl.when("asks_equality").then(unequal & ~equal).otherwise(equal).cast(pl.UInt32)
+    able = pl.col("asks_difference") & ~unequal & contains(text, anywhere(words.abilities))
+    return pl.when("asks_equality").then(unequal & ~equal).otherwise(equal | able).cast(pl.UInt32)
 
 
 @lru_cache(maxsize=64)
