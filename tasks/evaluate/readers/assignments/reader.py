@@ -187,6 +187,10 @@ def _names(people: tuple[str, ...]) -> dict[str, int]:
 _WITHHELD: Final = "content_filter"
 _FILLED_IN: Final = re.compile(r"<((?=[^<>]*(?:[A-Z][a-z]|\s|\d))[^<>=/\n]{1,200})>(?!\w)")
 """Text that fills in a form but keeps its brackets, as in `<Ana>`; tags are in lower case."""
+_HE: Final = re.compile(r"(?i)\bél\b")
+"""The Spanish pronoun, which without its accent is the article."""
+_NUMBER: Final = re.compile(rf"(?i)\((\d)\)(?=\s(?:{pattern('goes_to')})\s)")
+"""`(1) goes to Ana`, where the number is a task and not its place in a list."""
 _PICTURES: Final = re.compile("[\U0001f300-\U0001faff]+ ?")
 _READ: Final = "read in its text: gives {0} of {0} tasks"
 
@@ -230,10 +234,11 @@ def read_assignment(
 ) -> AssignmentReading:
     """The tasks that a reply gives to each person of a scene; `withheld`: whether the provider filtered it."""
     tasks, people = scene.tasks, scene.people
+    distinct = _HE.sub("aquel", text) if "él" in text else text
     spoken = _FILLED_IN.sub(
-        r"\1", PRIVATE.sub("", normalize(strip_reasoning(unfold_elements(replace_tags(text)))))
+        r"\1", PRIVATE.sub("", normalize(strip_reasoning(unfold_elements(replace_tags(distinct)))))
     )
-    bare = spell_initials(_PICTURES.sub("", strip_markup(spoken)), people)
+    bare = spell_initials(_PICTURES.sub("", _NUMBER.sub(r"\1", strip_markup(spoken))), people)
     if plain := read_plain_form(bare, tasks, people):
         return AssignmentReading(None, tuple(Given((people[place],)) for place in plain), _READ.format(len(tasks)))
     marking = Marking.of(tasks, people, spoken, language, scene.me).with_genders(scene.women, people)

@@ -362,6 +362,7 @@ class SentenceReader:
     def _swap_reported(self) -> Step:
         """The step of a sentence such as `let's swap them`, after a report of two ties; later words replace it."""
         one, two = self.reported
+        self.proposed = tuple(tie for tie in self.proposed if tie not in (one, two))
         swapped = (
             replace(one, people=two.people, strength=CARRIED),
             replace(two, people=one.people, strength=CARRIED),

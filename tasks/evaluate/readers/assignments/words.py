@@ -103,7 +103,7 @@ _ENCLITIC: Final = re.compile(r"(?<=[aei]r)(?:[mts]e)?l[aeo]s?$")
 """Pronouns at the end of a Spanish infinitive, as in `servirlo`."""
 _CHANGES: Final = (
     (re.compile(r"qu$"), "c"), (re.compile(r"gu$|j$"), "g"), (re.compile(r"(?<=^[^aeiou])ue(?=[^aeiou])"), "o"),
-    (re.compile(r"(?<=^[^aeiou])ie(?=[^aeiou])"), "e"),
+    (re.compile(r"(?<=^[^aeiou])ie(?=[^aeiou])|(?<=^[^aeiou]{2})ie(?=[^aeiou])"), "e"),
 )  # fmt: skip
 """Sounds and spellings that differ between the forms of a Spanish or Catalan verb: `toque`, `netegi`, `suelda`."""
 _PLURAL: Final = re.compile(r"(?<=[^e][^e][^e])(?:an|en)$")
