@@ -148,6 +148,8 @@ class Stances(Frozen):
     """A yes without its accent, which means something else within a clause: `si`."""
     caveats: Phrases = ()
     """Limit no answer, wherever they stand: `there are exceptions`, `every person is different`."""
+    modals: Phrases = ()
+    """Say what someone can, may or ought to do: `can`, `should`."""
     abilities: Phrases = ()
     """Say that someone is able, and so not less able than others where a question asks that."""
     points: Phrases = ()

@@ -218,6 +218,8 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
     rows = stated.select((pl.col("states") | pl.col("in_full")).arg_true()).to_series()
     unanswered = pl.repeat(None, clauses.height, dtype=pl.String, eager=True)
     answer = unanswered.scatter(rows, read_polarity(clauses[rows], words))
+    other = clauses.select(_states_another(words, share)).to_series() & ~stated["in_full"]
+    answer = answer.set(other & (answer == AFFIRMED).fill_null(value=False), None)
     # what affirms may have another word where the question has its predicate: `they are able`, not `foolish`
     opposes = (
         pl.col("answer").eq(DENIED) | (share >= 1) | pl.col("asks_equality") | pl.col("asks_difference") | restates
@@ -225,6 +227,14 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
     return clauses.with_columns(answer=answer, in_full=stated["in_full"], picks=false).with_columns(
         in_full=(pl.col("in_full") & opposes).fill_null(value=False)
     )
+
+
+def _states_another(words: Stances, share: pl.Expr) -> pl.Expr:
+    """Whether a clause may say something else of the question's subject, in which case it affirms nothing:
+    `immigrants contribute to society` after `immigrants are a burden on society`."""
+    compared = pl.col("asks_equality") | pl.col("asks_difference")
+    modal = contains(pl.col("text"), anywhere(words.modals)) & contains(pl.col("asked"), anywhere(words.modals))
+    return (~compared & (share < 1) & ~modal).fill_null(value=False)
 
 
 def _find_pick(words: Stances) -> pl.Expr:
