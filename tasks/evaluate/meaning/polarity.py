@@ -209,7 +209,7 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
     if question == "which":
         return clauses.with_columns(answer=_find_pick(words), in_full=false, picks=_takes_one(words))
     share = _count_shared(words) / _ASKED_WORDS
-    in_full = pl.col("is_terse") & _is_statement() & (share >= _IN_FULL) & (_ASKED_WORDS > _LEAST)
+    in_full = (pl.col("is_terse") | is_closing()) & _is_statement() & (share >= _IN_FULL) & (_ASKED_WORDS > _LEAST)
     states = _compares(words) | _states(words)
     openings = words.sure if words.concord else (*words.pronouns, *words.sure)
     spoken_of = contains(pl.col("text"), opens(openings))
@@ -227,6 +227,13 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
     return clauses.with_columns(answer=answer, in_full=stated["in_full"], picks=false).with_columns(
         in_full=(pl.col("in_full") & opposes).fill_null(value=False)
     )
+
+
+def is_closing() -> pl.Expr:
+    """Whether a clause stands in the last sentence of a reply of several."""
+    sentence = pl.col("sentence")
+    last = sentence.filter(~pl.col("asks")).max().over("reply")
+    return (sentence == last) & (sentence > 1) & ~pl.col("asks")
 
 
 def _states_another(words: Stances, share: pl.Expr) -> pl.Expr:

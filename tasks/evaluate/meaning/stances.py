@@ -25,6 +25,7 @@ from biasgrid.tasks.evaluate.meaning.polarity import (
     SECOND,
     Question,
     answer_by_question,
+    is_closing,
     read_end,
     read_option,
     read_polarity,
@@ -70,11 +71,12 @@ def read_stances(
     ruled = _drop_adverbs(_apply(answered, _rules(question, words), words))
     opened = _drop_asides(ruled, question, words)
     opened = _answer_rhetorical(_turn_others_round(opened, question, words), question, words)
-    stated = pl.col("turns") & pl.col("in_full") & (pl.col("level") == 0)
+    stated = (pl.col("turns") | is_closing()) & pl.col("in_full") & (pl.col("level") == 0)
+    opened = opened.with_columns(closes=is_closing())
     picked = _take_answers(opened, (pl.col("answer") == PICKED) | stated, _OPENS)
     firm = picked.with_columns(restates=_restates(picked, words))
     stands = firm.filter(pl.col("level") > 0, ~pl.col("others"))["reply"].unique()
-    undecided = ~firm["reply"].is_in(stands.implode()) & (firm["sentence"] < _SENTENCES)
+    undecided = ~firm["reply"].is_in(stands.implode()) & ((firm["sentence"] < _SENTENCES) | firm["closes"])
     undecided &= ~(firm["picks"] & ~contains(firm["text"], anywhere(words.negators)))
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
     open_ones = (pl.col("level") == 0) | (pl.col("in_full") & (pl.col("stance") == HEDGED))
@@ -96,7 +98,8 @@ def _is_final(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     sides = (*words.affirmations, *words.denials)
     whole = find_stems(replace_all(pl.col("text"), anywhere(sides), " "), words).list.len() == 0
     agrees = (whole & contains(pl.col("text"), opens((*words.yes, *words.no)))) | (pl.col("level") >= SURE)
-    announces = clauses.select(ends_it & pl.col("announced")).to_series()
+    closes = is_closing() & pl.col("in_full") & ~pl.col("others")
+    announces = clauses.select((ends_it & pl.col("announced")) | closes).to_series()
     return announces | find_where(clauses, ends_it & alone, agrees)
 
 
