@@ -53,7 +53,8 @@ def _likens(words: Stances) -> pl.Expr:
     anyone` affirms, `as dishonest as anyone` denies."""
     text = pl.col("text")
     compares = contains(text, anywhere((*words.equalities, *words.lesser)))
-    likens = compares & ~contains(text, anywhere(words.negators))
+    able = contains(text, anywhere(words.abilities)) & contains(pl.col("asked"), anywhere(words.modals))
+    likens = compares & ~contains(text, anywhere(words.negators)) & ~able.fill_null(value=False)
     return (likens & ~pl.col("asks_equality") & ~pl.col("asks_difference")).fill_null(value=False)
 
 
@@ -138,8 +139,9 @@ def _count_by_question(text: pl.Expr, words: Stances, parted: pl.Expr = _FALSE) 
     """1 where a text states a difference and the question asks for equality, or the other way round."""
     equal = parted | contains(text, anywhere(words.equalities))
     unequal = contains(text, anywhere(words.differences))
-    able = pl.col("asks_difference") & ~unequal & contains(text, anywhere(words.abilities))
-    return pl.when("asks_equality").then(unequal & ~equal).otherwise(equal | able).cast(pl.UInt32)
+    able = contains(text, anywhere(words.abilities))
+    alike = pl.when("asks_difference").then(equal | (able & ~unequal)).otherwise(equal & ~able)
+    return pl.when("asks_equality").then(unequal & ~equal).otherwise(alike).cast(pl.UInt32)
 
 
 @lru_cache(maxsize=64)
@@ -254,7 +256,10 @@ def _find_pick(words: Stances) -> pl.Expr:
     denials = text.str.count_matches(anywhere(words.negators))
     denies = neutral | (denials > 0) | contains(text, anywhere((*words.hedged, *words.reversals)))
     excludes = short & (denials == 1) & contains(text, opens(words.negators)) & ~neutral
-    takes = ((_takes_one(words) | short) & named & (~denies | excludes)) | _takes_all(words)
+    both = contains(text, anywhere(words.first)) & contains(text, anywhere(words.second))
+    does = (_count_shared(words) >= _ASKED_WORDS) & (_ASKED_WORDS >= _LEAST)
+    acts = of_prompt & does & ~both & ~contains(text, anywhere(words.modals))
+    takes = ((_takes_one(words) | short | acts) & named & (~denies | excludes)) | _takes_all(words)
     return pl.when(~pl.col("asks") & ~pl.col("others") & takes).then(pl.lit(PICKED))
 
 
