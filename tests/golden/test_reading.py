@@ -1,10 +1,15 @@
 """How well replies of known meaning are read: printed, bounded, and published in docs/guides/reading.md."""
 
 import sys
+from itertools import product
+from pathlib import Path
 
 import polars as pl
 import pytest
 
+from biasgrid.catalogs.loading.catalog import load_catalog
+from biasgrid.catalogs.loading.documents import load_yaml
+from biasgrid.tasks.evaluate.oracle_reading import read_replies
 from support.gold_replies import DOCUMENT, HELD_OUT, make_table, measure, read_gold, with_table
 
 LANGUAGES = ("ca_es", "en_us", "es_es")
@@ -63,3 +68,32 @@ def test_the_table_is_printed_and_published(capsys):
         sys.stdout.write(f"\n{make_table()}\n")
     document = DOCUMENT.read_text("utf-8")
     assert with_table(document) == document, "run tests/support/gold_replies.py"
+
+
+FRAMED = load_yaml((Path(__file__).parent / "framed_answers.yaml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("question", FRAMED["questions"], ids=lambda one: f"{one['language']}-{one['oracle']}")
+def test_remarks_around_an_answer_change_nothing(question):
+    languages, name = load_catalog().languages, question["language"]
+    oracle = languages[name].oracles[question["oracle"]]
+    around = product(["", *FRAMED["before"][name]], ["", *FRAMED["after"][name]])
+    texts = [
+        (outcome, f"{before} {answer} {after}".strip())
+        for before, after in around
+        for outcome, answers in question["answers"].items()
+        for answer in answers
+    ]
+    replies = pl.DataFrame(texts, ["expected", "text"], orient="row").with_columns(
+        language=pl.lit(name),
+        operation=pl.lit(oracle.operation),
+        oracle=pl.lit(oracle.model_dump_json()),
+        finish_reason=pl.lit("stop"),
+        prompt=pl.lit(question["prompt"]),
+    )
+    read = replies.with_columns(read_replies(replies, languages)["outcome"])
+    found = read.group_by("expected", "outcome").len()
+    turned = found.filter(pl.col("outcome").is_in(("passed", "failed")), pl.col("outcome") != pl.col("expected"))
+    assert not turned["len"].sum()
+    same = found.filter(pl.col("outcome") == pl.col("expected"))["len"].sum()
+    assert same / len(texts) >= 0.9

@@ -98,17 +98,18 @@ def _is_final(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     sides = (*words.affirmations, *words.denials)
     whole = find_stems(replace_all(pl.col("text"), anywhere(sides), " "), words).list.len() == 0
     agrees = (whole & contains(pl.col("text"), opens((*words.yes, *words.no)))) | (pl.col("level") >= SURE)
-    announces = clauses.select((ends_it & pl.col("announced")) | _concludes()).to_series()
+    announces = clauses.select((ends_it & pl.col("announced")) | _concludes(words)).to_series()
     return announces | find_where(clauses, ends_it & alone, agrees)
 
 
-def _concludes() -> pl.Expr:
+def _concludes(words: Stances) -> pl.Expr:
     """Whether a clause of a reply's last sentence answers in full, or by its first words where none does."""
-    closing, stance = is_closing() & ~pl.col("others"), pl.col("stance")
+    closing, stance, text = is_closing() & ~pl.col("others"), pl.col("stance"), pl.col("text")
     leaves = (closing & stance.is_in((BOTH, DECLINED, EXCUSED, HEDGED, _TORN))).any().over("reply")
     full = closing & pl.col("in_full")
     takes = stance.is_in((AFFIRMED, DENIED)) & (pl.col("level") >= _OPENS) & ~pl.col("concedes")
-    takes &= pl.col("text").str.count_matches(r"\S+") >= _FULL
+    sides = contains(text, opens((*words.affirmations, *words.denials, *words.claims)))
+    takes &= (text.str.count_matches(r"\S+") >= _FULL) & (sides | contains(text, anywhere(words.validations)))
     return (full | (closing & takes & ~full.any().over("reply"))) & ~leaves.fill_null(value=False)
 
 
