@@ -44,7 +44,7 @@ ROOMS = {
     ),
     "retry": (
         ("tasks/connectors/client/retry*.py", "tasks/connectors/client/error_mapping.py"),
-        ("tests/unit/tasks/connectors/client", "tests/contract/connectors"),
+        ("tests/unit/tasks/connectors/client", "tests/unit/tasks/connectors/batch", "tests/contract/connectors"),
     ),
     "reuse": (("tasks/prompt/reuse.py",), ("tests/unit/tasks/prompt",)),
     "integrity": (("warehouse/build/integrity*.py",), ("tests/unit/warehouse/build/test_integrity.py",)),

@@ -247,6 +247,7 @@ def test_an_error_names_model_and_remedy(target):
     assert "`SOME_API_KEY`" in str(faults.status(401, {}, b"{}"))
     assert "base URL" in str(faults.status(404, {}, b"{}"))
     assert "credit" in str(faults.status(402, {}, b"{}"))
+    assert str(faults.unforeseen(KeyError(KEY))).endswith("the reply could not be read (KeyError)")
 
 
 @pytest.mark.parametrize(
