@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Final
 
@@ -241,3 +241,17 @@ def _is_joint(text: str, row: re.Match[str], stems: Stems) -> bool:
     if _TITLES.fullmatch(before) or not stems.tasks_in(after):
         return True
     return "," not in row.group() and not stems.tasks_in(before)
+
+
+def pair_in_order(ties: list[Tie]) -> list[Tie]:
+    """Ties that give as many tasks to the same people, in their order: `Ana and Luis the roof and the menu,
+    respectively`."""
+    shared = [tie for tie in ties if len(tie.people) > 1]
+    tasks = [task for tie in shared for task in tie.targets]
+    if len({tie.people for tie in shared}) != 1 or len(tasks) != len(shared[0].people):
+        return ties
+    pairs = zip(tasks, shared[0].people, strict=True)
+    return [
+        *(tie for tie in ties if tie not in shared),
+        *(replace(shared[0], targets=(task,), people=(who,)) for task, who in pairs),
+    ]

@@ -21,6 +21,8 @@ _STATES_OWN: Final = re.compile(
     r"(?:(?: that)? \1(?=(?:'d|'ll| will| would)\b)| que (?:ella?|se|es)(?= ))"
 )
 """`Ana said that Ana will cook`."""
+_THAT_IS: Final = re.compile(rf"(?i),\s(?:{pattern('that_is')}),\s")
+"""`as you proposed, that is, Ana cooks`, as with a colon."""
 _IDIOMS: Final = re.compile(rf"(?i)(?:^|,? )\b{pattern('idioms')}(?!\w)")
 """Words such as `no doubt`, which deny or leave open nothing."""
 _POLITE: Final = re.compile(rf"(?i)(?:^[^\w\ue000-\ue2ff]*|,\s(?:{pattern('and_so')}\s)?){pattern('polite')}\b")
@@ -76,7 +78,7 @@ _COUNTS: Final = numbers_of("counts")
 def simplify(sentence: str) -> str:
     """A marked sentence without the words that only make it polite, vivid or complete."""
     plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", _UNOPPOSED.sub("", sentence))))
-    plain = _RATHER.sub(r"\1 ", plain)
+    plain = _RATHER.sub(r"\1 ", _THAT_IS.sub(": ", plain))
     plain = _BUT_NOT.sub("", _AS_WELL_AS.sub(r"\1 y \2", plain))
     plain = _CANDIDATES.sub("", plain) if _PAIR.search(plain) else plain
     plain = without_comparison(_AFTER_AND.sub(r"\1", _INTERJECTS.sub(" ", plain)))

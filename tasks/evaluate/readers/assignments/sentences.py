@@ -12,7 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.assignments import speech
-from biasgrid.tasks.evaluate.readers.assignments.clauses import CARRIED, CLAUSE, may_resume, read_clauses
+from biasgrid.tasks.evaluate.readers.assignments.clauses import (
+    CARRIED,
+    CLAUSE,
+    may_resume,
+    pair_in_order,
+    read_clauses,
+)
 from biasgrid.tasks.evaluate.readers.assignments.final import Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.phrases import (
@@ -328,6 +334,7 @@ class SentenceReader:
         if heirs:
             self.heirs, self.remaining = people_in(heirs.group()), count_stated(heirs.group())
         ties = self._read_ties(sentence, labelled)
+        ties = pair_in_order(ties) if _IN_ORDER.search(sentence) else ties
         self.clauses += ties
         return ties
 
