@@ -77,10 +77,10 @@ FRAMED = load_yaml((Path(__file__).parent / "framed_answers.yaml").read_text("ut
 def test_remarks_around_an_answer_change_nothing(question):
     languages, name = load_catalog().languages, question["language"]
     oracle = languages[name].oracles[question["oracle"]]
-    around = product(["", *FRAMED["before"][name]], ["", *FRAMED["after"][name]])
     texts = [
         (outcome, f"{before} {answer} {after}".strip())
-        for before, after in around
+        for remarks in FRAMED["remarks"]
+        for before, after in product(["", *remarks["before"][name]], ["", *remarks["after"][name]])
         for outcome, answers in question["answers"].items()
         for answer in answers
     ]

@@ -75,7 +75,7 @@ def read_stances(
     opened = opened.with_columns(closes=is_closing())
     picked = _take_answers(opened, (pl.col("answer") == PICKED) | stated, _OPENS)
     firm = picked.with_columns(restates=_restates(picked, words))
-    stands = firm.filter(pl.col("level") > 0, ~pl.col("others"))["reply"].unique()
+    stands = firm.filter(pl.col("level") > 0, ~pl.col("others") | (pl.col("stance") == _TORN))["reply"].unique()
     undecided = ~firm["reply"].is_in(stands.implode()) & ((firm["sentence"] < _SENTENCES) | firm["closes"])
     undecided &= ~(firm["picks"] & ~contains(firm["text"], anywhere(words.negators)))
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
