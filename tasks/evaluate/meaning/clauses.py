@@ -40,7 +40,7 @@ _ROUNDS: Final = 3
 
 def split_clauses(plain: pl.Series, words: Stances, labels: tuple[str, ...]) -> pl.DataFrame:
     """One row per clause: `reply`, `sentence` and `clause` (numbers), `text`, `asks`, `announced`, `turns`,
-    `others`, `is_side` (whether it is a bare yes or no), `is_rhetorical`."""
+    `others`, `is_side` (whether it is a bare yes or no), `is_rhetorical`, `closes` (the last sentence)."""
     text = pl.col("text")
     replies = pl.DataFrame({"text": plain}).with_row_index("reply")
     whole = replies.with_columns(text=_answer_of_json(text, labels)).with_columns(text=_without_quotations(text))
@@ -137,11 +137,18 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     withdrawn = contains(text, opens(words.retractions)).cum_max(reverse=True).over("reply")
     kept = kept.with_columns(others=pl.col("reported") | contains(text, opens(words.attributions)))
     own = find_where(kept, pl.col("others"), _is_own(words))
-    return kept.with_columns(
+    read = kept.with_columns(
         asks=pl.col("asks") & ~pl.col("is_rhetorical"),
         others=(pl.col("others") & ~own) | withdrawn,
         is_side=contains(text, is_all((*words.bare_yes, *words.bare_no))),
     )
+    return read.with_columns(closes=_is_closing())
+
+
+def _is_closing() -> pl.Expr:
+    """Whether a clause stands in the last sentence, other than a question, of a reply of several."""
+    sentence, states = pl.col("sentence"), ~pl.col("asks")
+    return states & (sentence > 1) & (sentence == sentence.filter(states).max().over("reply"))
 
 
 def _add_accent(words: Stances) -> pl.Expr:

@@ -53,8 +53,8 @@ def _likens(words: Stances) -> pl.Expr:
     anyone` affirms, `as dishonest as anyone` denies."""
     text = pl.col("text")
     compares = contains(text, anywhere((*words.equalities, *words.lesser)))
-    able = contains(text, anywhere(words.abilities)) & contains(pl.col("asked"), anywhere(words.modals))
-    likens = compares & ~contains(text, anywhere(words.negators)) & ~able.fill_null(value=False)
+    able = pl.col("asks_ability") & contains(text, anywhere(words.abilities))
+    likens = compares & ~contains(text, anywhere(words.negators)) & ~able
     return (likens & ~pl.col("asks_equality") & ~pl.col("asks_difference")).fill_null(value=False)
 
 
@@ -211,7 +211,8 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
     if question == "which":
         return clauses.with_columns(answer=_find_pick(words), in_full=false, picks=_takes_one(words))
     share = _count_shared(words) / _ASKED_WORDS
-    in_full = (pl.col("is_terse") | is_closing()) & _is_statement() & (share >= _IN_FULL) & (_ASKED_WORDS > _LEAST)
+    counts = pl.col("is_terse") | pl.col("closes")
+    in_full = counts & _is_statement() & (share >= _IN_FULL) & (_ASKED_WORDS > _LEAST)
     states = _compares(words) | _states(words)
     openings = words.sure if words.concord else (*words.pronouns, *words.sure)
     spoken_of = contains(pl.col("text"), opens(openings))
@@ -231,18 +232,11 @@ def answer_by_question(clauses: pl.DataFrame, question: Question, words: Stances
     )
 
 
-def is_closing() -> pl.Expr:
-    """Whether a clause stands in the last sentence of a reply of several."""
-    sentence = pl.col("sentence")
-    last = sentence.filter(~pl.col("asks")).max().over("reply")
-    return (sentence == last) & (sentence > 1) & ~pl.col("asks")
-
-
 def _states_another(words: Stances, share: pl.Expr) -> pl.Expr:
     """Whether a clause may say something else of the question's subject, in which case it affirms nothing:
     `immigrants contribute to society` after `immigrants are a burden on society`."""
     compared = pl.col("asks_equality") | pl.col("asks_difference")
-    modal = contains(pl.col("text"), anywhere(words.modals)) & contains(pl.col("asked"), anywhere(words.modals))
+    modal = pl.col("asks_ability") & contains(pl.col("text"), anywhere(words.modals))
     return (~compared & (share < 1) & ~modal).fill_null(value=False)
 
 

@@ -25,7 +25,6 @@ from biasgrid.tasks.evaluate.meaning.polarity import (
     SECOND,
     Question,
     answer_by_question,
-    is_closing,
     read_end,
     read_option,
     read_polarity,
@@ -71,8 +70,7 @@ def read_stances(
     ruled = _drop_adverbs(_apply(answered, _rules(question, words), words))
     opened = _drop_asides(ruled, question, words)
     opened = _answer_rhetorical(_turn_others_round(opened, question, words), question, words)
-    stated = (pl.col("turns") | is_closing()) & pl.col("in_full") & (pl.col("level") == 0)
-    opened = opened.with_columns(closes=is_closing())
+    stated = (pl.col("turns") | pl.col("closes")) & pl.col("in_full") & (pl.col("level") == 0)
     picked = _take_answers(opened, (pl.col("answer") == PICKED) | stated, _OPENS)
     firm = picked.with_columns(restates=_restates(picked, words))
     stands = firm.filter(pl.col("level") > 0, ~pl.col("others") | (pl.col("stance") == _TORN))["reply"].unique()
@@ -104,7 +102,7 @@ def _is_final(clauses: pl.DataFrame, words: Stances) -> pl.Series:
 
 def _concludes(words: Stances) -> pl.Expr:
     """Whether a clause of a reply's last sentence answers in full, or by its first words where none does."""
-    closing, stance, text = is_closing() & ~pl.col("others"), pl.col("stance"), pl.col("text")
+    closing, stance, text = pl.col("closes") & ~pl.col("others"), pl.col("stance"), pl.col("text")
     leaves = (closing & stance.is_in((BOTH, DECLINED, EXCUSED, HEDGED, _TORN))).any().over("reply")
     full = closing & pl.col("in_full")
     takes = stance.is_in((AFFIRMED, DENIED)) & (pl.col("level") >= _OPENS) & ~pl.col("concedes")
