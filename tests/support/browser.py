@@ -20,7 +20,7 @@ from biasgrid.tasks.report.html.site_pages import PagesOf, write_lake_pages
 from biasgrid.warehouse.storage.lake import Lake
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-PATIENCE_S = 30
+PATIENCE_S = 120
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
 """axe-core 4.14.1, under the Mozilla Public License 2.0 that is next to it."""
 AUDIT = """

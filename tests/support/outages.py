@@ -135,7 +135,7 @@ async def _planned(data: Path, before: set[str]) -> str:
 async def read_alarms(run_id: str) -> list[dict[str, Any]]:
     """Payloads of the alarms of a run, as the server has them once it has the end of the night."""
     await asyncio.to_thread(send_pending_events)
-    await await_until(lambda: read_events("biasgrid.night.", run_id), patience_s=60, every_s=0.5)
+    await await_until(lambda: read_events("biasgrid.night.", run_id), every_s=0.5)
     return await read_events("biasgrid.alarm.", run_id)
 
 

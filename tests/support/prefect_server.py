@@ -18,9 +18,8 @@ from typing import Any
 
 from filelock import FileLock
 
-from support.processes import clean_environment, free_port, wait_until
+from support.processes import PATIENCE_S, clean_environment, free_port, wait_until
 
-START_S = 300.0
 MIGRATED = Path(tempfile.gettempdir()) / f"biasgrid-tests-{os.getuid()}" / f"prefect-{version('prefect')}.db"
 """An empty database of this release of Prefect. To make one takes twice as long as to start a server with it."""
 
@@ -68,7 +67,7 @@ def prefect_server(
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env={**base, **quiet})
     server = PrefectServer(f"http://127.0.0.1:{port}/api", process, home)
     try:
-        wait_until(lambda: process.poll() is not None or _is_healthy(server), patience_s=START_S, every_s=0.1)
+        wait_until(lambda: process.poll() is not None or _is_healthy(server), every_s=0.1)
         assert process.poll() is None, (home / "server.log").read_text()[-2000:]
         yield server
     finally:
@@ -92,7 +91,7 @@ def ask_api(api: str, path: str, body: Any = None, secret: str | None = None, me
         request.add_header("Content-Type", "application/json")
     if secret is not None:
         request.add_header("Authorization", f"Basic {base64.b64encode(secret.encode()).decode()}")
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
         text = answer.read()
     return json.loads(text) if text else None
 

@@ -15,8 +15,7 @@ from prefect.states import Cancelling, Completed, Crashed, Running
 
 from biasgrid.flows.runs.context import run_tags
 from biasgrid.flows.scheduled.shard import shard
-
-PATIENCE_S = 90.0
+from support.processes import PATIENCE_S
 
 
 @dataclass

@@ -66,7 +66,7 @@ def test_the_graph_of_a_run_is_drawn_with_its_task_runs(shown, tab, tmp_path):
     tab.size(1500, 1100)
     tab.visit(f"{shown.address}/runs/flow-run/{run['id']}", run["name"], "10 Task runs", "Finished in state")
     tab.wait("document.querySelector('canvas')")
-    wait_until(lambda: count_bars(tab, tmp_path / "run.png") >= BARS, patience_s=60, every_s=0.5)
+    wait_until(lambda: count_bars(tab, tmp_path / "run.png") >= BARS, every_s=0.5)
 
 
 COUNT = """

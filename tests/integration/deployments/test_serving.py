@@ -17,9 +17,7 @@ from biasgrid.deployments.__main__ import parse_limits
 from biasgrid.deployments.serving import Service, _DatabaseWatch, deployment_declaration, find_problems, serve
 from biasgrid.flows.runs.prepare import open_lake
 from support.prefect_server import migrated_home
-from support.processes import BIASGRID, clean_environment, free_port, wait_until
-
-GONE_S = 60.0
+from support.processes import BIASGRID, PATIENCE_S, clean_environment, free_port, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +92,7 @@ def serving(tmp_path: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], 
     yield process, message
     if process.poll() is None:
         process.terminate()
-        process.wait(GONE_S)
+        process.wait(PATIENCE_S)
 
 
 def ask(port: int, path: str, body: Any = None) -> Any:
@@ -102,7 +100,7 @@ def ask(port: int, path: str, body: Any = None) -> Any:
         f"http://127.0.0.1:{port}/api{path}", headers={"Content-Type": "application/json"}
     )
     asked.data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(asked, timeout=10) as answer:
+    with urllib.request.urlopen(asked, timeout=PATIENCE_S) as answer:
         return json.loads(answer.read())
 
 
@@ -127,7 +125,7 @@ def test_one_command_serves_a_schedule_a_night_and_the_ui_and_ends_as_one(servin
     assert (tmp_path / "data" / "biasgrid.duckdb").exists()
 
     process.send_signal(signal.SIGTERM)
-    assert process.wait(GONE_S) == 143
+    assert process.wait(PATIENCE_S) == 143
     assert "biasgrid: interrupted by SIGTERM; all is stopped" in text.read_text()
     assert _ours(tmp_path) == []
 

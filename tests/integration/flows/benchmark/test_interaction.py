@@ -11,11 +11,11 @@ import pytest
 from biasgrid.warehouse.build.build import query
 from biasgrid.warehouse.storage.runs import all_runs
 from support.flows import write_yaml
+from support.processes import PATIENCE_S
 from support.run_processes import wait_for_requests
 
 pytestmark = pytest.mark.drill
 
-PATIENCE_S = 120.0
 SCENES = ["office-server-migration", "office-new-premises", "school-case-lead"]
 REPLIES = """
     select session, turn, speaker, text from staging.stg_responses

@@ -14,13 +14,12 @@ import pytest
 
 from biasgrid.warehouse.storage.runs import all_runs
 from support.prefect_server import prefect_server
-from support.processes import kill_group, wait_until
+from support.processes import PATIENCE_S, kill_group, wait_until
 from support.run_processes import wait_for_requests
 
 pytestmark = pytest.mark.drill
 
 AT_ONCE = 8
-PATIENCE_S = 120.0
 
 
 def test_a_kill_while_a_run_is_planned_leaves_a_run_that_can_go_on(shell, slow, asked):
@@ -137,7 +136,7 @@ def test_a_killed_run_leaves_no_temporary_server_behind(shell, slow, asked, mome
         _began_another(process)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=PATIENCE_S)
-    wait_until(lambda: not _is_there(process.pid), patience_s=10)
+    wait_until(lambda: not _is_there(process.pid))
 
 
 def _is_there(group: int) -> bool:

@@ -7,12 +7,11 @@ import orjson
 import pytest
 
 from biasgrid.warehouse.storage.lake import Lake
+from support.processes import PATIENCE_S
 from support.run_processes import wait_for_requests
 from support.s3_server import on_both
 
 pytestmark = pytest.mark.drill
-
-PATIENCE_S = 240.0
 
 
 @pytest.fixture

@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from support.processes import wait_until
+from support.processes import PATIENCE_S, wait_until
 from support.run_processes import wait_for_requests
 
 pytestmark = pytest.mark.drill
 
 AT_ONCE = 8
-PATIENCE_S = 60.0
 STORAGE_TROUBLE = 3
 
 

@@ -118,4 +118,4 @@ def test_an_interrupted_run_leaves_no_one_behind(typed, tmp_path, overlay, end):
         mine = wait_until(lambda: begun_by(process.pid))
         process.send_signal(end)
         process.wait(60)
-    wait_until(lambda: not mine & set(checking_processes()), patience_s=10)
+    wait_until(lambda: not mine & set(checking_processes()))

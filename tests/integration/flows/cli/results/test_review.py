@@ -15,11 +15,10 @@ import pytest
 
 from biasgrid.warehouse.build.build import build, query
 from biasgrid.warehouse.storage.lake import Lake
-from support.processes import BIASGRID
+from support.processes import BIASGRID, PATIENCE_S
 from support.reviews import export_sheet, landed_assessments, write_sheet
 
 Command = Callable[..., Any]
-PATIENCE_S = 60.0
 
 
 def findings(lake: Lake) -> list[dict[str, Any]]:

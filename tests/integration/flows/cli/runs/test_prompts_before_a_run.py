@@ -18,7 +18,7 @@ from biasgrid.warehouse.storage.errors import StorageTrouble
 from support.prefect_server import migrated_home
 from support.processes import BIASGRID
 
-GONE_S, PATIENCE_S = 20.0, 120.0
+GONE_S, PATIENCE_S = 20.0, 300.0
 
 
 @pytest.fixture

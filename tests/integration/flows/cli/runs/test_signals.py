@@ -37,7 +37,6 @@ TRIALS = {"serve": 6, "run": 12, "interact": 10, "redteam": 10, "probe": 10, "au
 TRIALS |= {"report": 8, "build": 8, "augment": 6}
 TIMES = float(os.environ.get("BIASGRID_DRILL_SIGNALS", "40")) / sum(TRIALS.values())
 AT_ONCE, LATENCY_S = 4, 0.1
-GONE_S = 30.0
 """Seconds until what a killed process has started is gone."""
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGHUP)
 MODEL, OTHER = "gateway/slow", "gateway/other"
@@ -180,7 +179,7 @@ class Struck:
             self.miss()
         else:
             assert (code, lines) == ((-word, 0) if word == signal.SIGKILL else (128 + word, 1)), err
-        wait_until(lambda: not _processes_in(self.shell.folder), patience_s=GONE_S)
+        wait_until(lambda: not _processes_in(self.shell.folder))
 
     def check_whole(self) -> None:
         """The work that was struck last is finished, and every reply has landed once."""
