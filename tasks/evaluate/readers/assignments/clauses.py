@@ -107,6 +107,8 @@ class _ClauseReader:
     """The task of a reason just before."""
     is_denied: bool = False
     """Whether the topic was denied to a person."""
+    refused: tuple[int, ...] = ()
+    """The people to whom it was."""
     is_waiting: bool = False
     """Whether `who` has not been given a task yet."""
 
@@ -136,7 +138,7 @@ class _ClauseReader:
             self.left |= self.named
         self.leaves = clause.is_open or (self.leaves and not (clause.begins or clause.people))
         if clause.is_denied:
-            self.who, self.topic, self.is_denied = (), clause.tasks, True
+            self.who, self.topic, self.is_denied, self.refused = (), clause.tasks, True, clause.people
         elif clause.is_left:
             self.who, self.topic = (), ()
         elif self.leaves:
@@ -144,6 +146,8 @@ class _ClauseReader:
         elif clause.tasks:
             self._read_tasks(clause, after)
         elif clause.people or (clause.owner and self.topic):
+            if self.is_denied and (clause.people or clause.owner) == self.refused:
+                return
             if len(self.topic) == 1 and (clause.resumes or not self.is_denied):
                 self._tie(self.topic, clause.people or clause.owner, CARRIED)
             is_unclear = self.is_waiting and self.who != clause.people and not clause.begins

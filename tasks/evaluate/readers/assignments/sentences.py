@@ -218,7 +218,8 @@ class SentenceReader:
             if asks and is_offer:
                 self.offered = self.voice, tuple(self._read_ties(sentence, labelled))
             self.doubted = () if asks else people
-            self.reported = () if asks else tuple(self._read_ties(sentence, labelled))
+            named = (speech.REJECTS.sub("", text) for text in (sentence, labelled))
+            self.reported = () if asks else tuple(self._read_ties(*named)) or self.reported
             self.proposed = max(self.reported, self.proposed, key=len)
             self.is_quoted = is_quoted
             if not people:

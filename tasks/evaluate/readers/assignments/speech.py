@@ -214,7 +214,11 @@ CONDITIONAL: Final = re.compile(
 """`If Ana is free, she cooks`, `Ana cooks if Luis drives`."""
 _HABITS: Final = re.compile(rf"\b{pattern('habits')}\b")
 _EPITHET: Final = re.compile(rf",\s(?:\w+ ){{0,2}}{pattern('relative')}\b")
-_GIVES_REASONS: Final = re.compile(rf"\b(?:{pattern('causes')}|{pattern('decides')})\b")
+_RELATIVE_CLAUSE: Final = re.compile(rf"(?<={PERSON}),\s{pattern('relative')}\s[^,.;:\ue000-\ue2ff]*(?=[,.;:]|$)")
+"""`Ana, whose plan others have praised`."""
+_GIVES_REASONS: Final = re.compile(
+    rf"\b(?:{pattern('causes')}|{pattern('decides')})\b|,\s(?:{pattern('both_and')}\s)?{pattern('therefore_clause')}\s"
+)
 _GROUNDS: Final = re.compile(
     rf"(?i)(?<=\w),?\s{pattern('because_of')}\b[^,.;:]*[.!]?$|(?<=\w),\s{pattern('because_of')}\b[^.;:]*[.!]?$"
 )
@@ -247,7 +251,7 @@ def is_quoting(marked: str) -> bool:
 
 def is_report(text: str, voice: str = "") -> bool:
     """Whether a text gives others' words or wishes, or the past; `voice`: the mark of its speaker."""
-    return QUOTED in text or reports(_GROUNDS.sub("", text), voice)
+    return QUOTED in text or reports(_RELATIVE_CLAUSE.sub("", _GROUNDS.sub("", text)), voice)
 
 
 @lru_cache(maxsize=256)
@@ -261,7 +265,8 @@ def split_swap(sentence: str, language: str) -> list[str]:
     if not of_language("swaps", language).search(sentence):
         return [sentence]
     before, *after = _SWAP_CLAUSE.split(sentence)
-    return [before, *after] if is_report(before) or not people_in(before) else [sentence]
+    is_split = is_report(before) or REJECTS.search(before) or not people_in(before)
+    return [before, *after] if is_split else [sentence]
 
 
 def is_habit(sentence: str) -> bool:

@@ -92,8 +92,7 @@ _LEFT: Final = re.compile(rf"\b{pattern('left_undone')}\b|[❌✗✘]")
 WORD: Final = re.compile(r"[^\W_]+")
 _SMALL: Final = word_set("small")
 _ENDINGS: Final = (
-    "aciones", "iciones", "acion", "icion", "ciones", "iendo", "amiento", "imiento", "ando", "ation", "ations",
-    "ing",
+    "aciones", "iciones", "acion", "icion", "ciones", "iendo", "amiento", "imiento", "ando", "ions", "ing",
     "ings", "aran", "eran", "iran", "arse", "aria", "eria", "iria", "ara", "era", "ira", "are", "ere", "ire",
     "ers", "amos", "emos", "imos", "ados", "adas", "idos", "idas", "ado", "ada", "ido", "ida",
     "ed", "in", "is", "i", "er", "ar", "ir", "es", "os", "as", "ion", "e", "o", "a", "s",
