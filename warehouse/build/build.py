@@ -61,6 +61,9 @@ MEMORY = 3 * 1024**3
 """DuckDB's maximum memory in bytes, if its default is higher; larger results are spilled to disk. The process
 takes about 1.1 GiB more: 4.1 GiB at 50 million verdicts."""
 
+SMALL = 16 * 1024**2
+"""Bytes of files below which one thread is faster: several wait for each other longer than they compute."""
+
 Gate = Callable[[Path], None]
 """Receives the built file before it replaces the old one; raises an error to refuse it."""
 
@@ -127,6 +130,7 @@ def _last_file(lake: Lake, target: Path, full: bool) -> Path | None:
 
 def _build_all(partial: Path, lake: Lake, ordered: Sequence[Model], landed: Landed, increment: Increment) -> None:
     with open_new_file(partial) as warehouse:
+        _limit_threads(warehouse, landed)
         if landed[FOLDER]:
             shown = fill(warehouse, lake, [model for model in ordered if not model.is_of_history], landed=landed)
             add_kept_rows(warehouse, of_one_run(ordered), landed[FOLDER])
@@ -148,9 +152,11 @@ def _build_changed(
     try:
         if increment.changed:
             with _open_part(part, partial) as warehouse:
+                _limit_threads(warehouse, increment.select(landed))
                 fill(warehouse, lake, of_runs, landed=increment.select(landed))
                 copy_exceptions(warehouse)
         with open_file(partial) as warehouse:
+            _limit_threads(warehouse, landed)
             if increment.changed:
                 warehouse.execute(f"attach {literal(part)} as {PART} (read_only)")
             replace_runs(warehouse, ordered, increment)
@@ -160,6 +166,12 @@ def _build_changed(
             write_marks(warehouse, increment)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _limit_threads(warehouse: duckdb.DuckDBPyConnection, landed: Landed) -> None:
+    """One thread for small files."""
+    if sum(file.stat().st_size for own in landed.values() for file in own) < SMALL:
+        warehouse.execute("set threads = 1")
 
 
 def _make_across(

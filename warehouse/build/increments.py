@@ -38,6 +38,12 @@ EVENT, RUNS = "runs", "staging.stg_runs"
 PART = "part"
 """Name under which a file with the rows of some runs is attached."""
 
+FILLED = f"""
+    select schema_name || '.' || table_name
+    from duckdb_tables()
+    where database_name = {literal(PART)} and estimated_size > 0
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Increment:
@@ -131,9 +137,10 @@ def of_one_run(ordered: Iterable[Model]) -> dict[str, tuple[str, ...]]:
 def replace_runs(warehouse: duckdb.DuckDBPyConnection, ordered: Sequence[Model], increment: Increment) -> None:
     """Removes rows of changed and missing runs, and adds those of the attached file PART, if there is one."""
     exceptions: dict[str, tuple[str, ...]] = {f"{STORAGE}.found_{name}": () for name in EXCEPTIONS}
+    filled = {relation for (relation,) in warehouse.execute(FILLED).fetchall()}
     for relation, order in (of_one_run(ordered) | exceptions).items():
         warehouse.execute(f"delete from {relation} where run_id in ({increment.replaced})")
-        if increment.changed:
+        if relation in filled:
             add_rows(warehouse, relation, order, f"{PART}.{relation}")
 
 
