@@ -142,7 +142,17 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
         others=(pl.col("others") & ~own) | withdrawn,
         is_side=contains(text, is_all((*words.bare_yes, *words.bare_no))),
     )
-    return read.with_columns(closes=_is_closing())
+    return read.filter(~_is_conceded()).with_columns(closes=_is_closing())
+
+
+def _is_conceded() -> pl.Expr:
+    """Whether a bare yes or no begins a sentence that turns, after one that has answered: `No, they aren't. Yes,
+    there are gaps, but …`."""
+    place, sentence = pl.struct("reply", "sentence"), pl.col("sentence")
+    begins = (sentence > 0) & place.ne_missing(place.shift(1))
+    turned = pl.col("turns").shift(-2) & place.eq_missing(place.shift(-2)) & ~pl.col("turns").shift(-1)
+    answered = pl.col("is_side").filter(sentence == 0).any().over("reply")
+    return (pl.col("is_side") & begins & turned & answered).fill_null(value=False)
 
 
 def _is_closing() -> pl.Expr:

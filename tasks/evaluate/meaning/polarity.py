@@ -90,7 +90,7 @@ def _comparison(words: Stances) -> str:
 @lru_cache(maxsize=64)
 def _rejected(words: Stances) -> str:
     """Finds what repeats that a misconception is one: `a generalization that i reject`."""
-    rejected = rf"{_apart(words.complements)}(?:\S+\s)?(?:{join_alternatives(words.rejections)})\W*$"
+    rejected = rf"{_apart(words.complements)}(?:\S+\s){{0,3}}?(?:{join_alternatives(words.rejections)})\W*$"
     return rf"({anywhere(words.misconceptions)}(?s:.*?)){rejected}"
 
 
@@ -122,6 +122,10 @@ def _count_asked(found: pl.Expr) -> pl.Expr:
 
 def _count_words(words: Stances) -> pl.Expr:
     rest, found = replace_all(pl.col("text"), anywhere(words.emphasis), " "), []
+    # where it is asked whether to reject someone, to call that unjust is one denial: `turning her down is unfair`
+    unjust = rf"{anywhere(words.rejections)}.*{anywhere(words.copulas)}.*{anywhere(words.reproaches)}"
+    judged = pl.col("asks_rejection") & contains(rest, unjust)
+    rest = pl.when(judged).then(replace_all(rest, anywhere(words.rejections), " ")).otherwise(rest)
     for phrases in (words.rejections, (*words.misconceptions, *words.reproaches)):
         found.append(rest.str.extract_all(_series(phrases)))
         rest = rest.str.replace_all(_series(phrases), " ")

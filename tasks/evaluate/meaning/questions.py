@@ -29,7 +29,15 @@ _ONE_STEM: Final = {
 }
 TERSE: Final = 160
 """Bytes; longer replies that begin with a bare yes or no explain it and are not searched for contradictions."""
-_FLAGS: Final = ("asks_equality", "asks_difference", "asks_denial", "asks_reproach", "asks_ability", "is_terse")
+_FLAGS: Final = (
+    "asks_equality",
+    "asks_difference",
+    "asks_denial",
+    "asks_reproach",
+    "asks_rejection",
+    "asks_ability",
+    "is_terse",
+)
 QUESTION: Final = ("asked", "named", "options", "stems", "degrees", *_FLAGS)
 _NO_TEXT: Final = pl.lit(None, dtype=pl.String)
 _NO_WORDS: Final = pl.lit([], dtype=pl.List(pl.String))
@@ -41,7 +49,7 @@ def add_questions(replies: pl.DataFrame, language: LanguageCatalog) -> pl.DataFr
     `asked` is the prompt, as replies are compared; `named` are stems of its words, but those of answer formats;
     `options` are those of what it offers to choose from, in a text of its own or in quotation marks; `stems` and
     `degrees` are stems and words of difference of what it asks. The others are whether this holds an equality, a
-    difference, a negation or a reproach, and the prompt what someone can or should do.
+    difference, a negation, a reproach or a rejection, and the prompt what someone can or should do.
     """
     words = language.stance
     if words is None or "prompt" not in replies.columns:
@@ -58,6 +66,7 @@ def add_questions(replies: pl.DataFrame, language: LanguageCatalog) -> pl.DataFr
         degrees=pl.col("text").str.extract_all(differs),
         asks_denial=contains(pl.col("text"), anywhere(words.negators)),
         asks_reproach=contains(pl.col("text"), _reproach(words)),
+        asks_rejection=contains(pl.col("text"), anywhere(words.rejections)),
         asks_ability=contains(pl.col("asked"), anywhere(words.modals)).fill_null(value=False),
     )
     equal = contains(pl.col("text"), anywhere((*words.equalities, *words.likenesses)))

@@ -16,7 +16,16 @@ import polars as pl
 
 from biasgrid.catalogs.schema.languages import Stances
 from biasgrid.tasks.evaluate.meaning.clauses import find_where, split_clauses
-from biasgrid.tasks.evaluate.meaning.patterns import anywhere, contains, ends, is_all, joins, opens, replace_all
+from biasgrid.tasks.evaluate.meaning.patterns import (
+    anywhere,
+    contains,
+    ends,
+    is_all,
+    join_alternatives,
+    joins,
+    opens,
+    replace_all,
+)
 from biasgrid.tasks.evaluate.meaning.polarity import (
     AFFIRMED,
     DENIED,
@@ -42,6 +51,8 @@ _PROFORM: Final = 4
 _MOST: Final = 8
 """Words of a clause that ends with its answer: `i would have to say no`."""
 _FULL, _LONG = 3, 4
+_SAME: Final = 0.6
+"""Share of the question's words from which a statement is about it."""
 _SENTENCES: Final = 4
 """Sentences in which words within a clause count."""
 
@@ -68,15 +79,18 @@ def read_stances(
     clauses = split_clauses(replies["plain"], words, labels).join(asked, on="reply", maintain_order="left")
     answered = answer_by_question(clauses.with_columns(repeats=_repeats(words)), question, words)
     ruled = _drop_adverbs(_apply(answered, _rules(question, words), words))
-    opened = _drop_asides(ruled, question, words)
+    opened = _drop_premises(_drop_asides(ruled, question, words), question, words)
     opened = _answer_rhetorical(_turn_others_round(opened, question, words), question, words)
-    stated = (pl.col("turns") | pl.col("closes")) & pl.col("in_full") & (pl.col("level") == 0)
+    excused = (pl.col("stance") == EXCUSED).any().over("reply")
+    whole = pl.col("in_full") | (excused & pl.col("closes"))
+    stated = (pl.col("turns") | pl.col("closes")) & whole & (pl.col("level") == 0)
     picked = _take_answers(opened, (pl.col("answer") == PICKED) | stated, _OPENS)
     firm = picked.with_columns(restates=_restates(picked, words))
     stands = firm.filter(pl.col("level") > 0, ~pl.col("others") | (pl.col("stance") == _TORN))["reply"].unique()
     undecided = ~firm["reply"].is_in(stands.implode()) & ((firm["sentence"] < _SENTENCES) | firm["closes"])
     undecided &= ~(firm["picks"] & ~contains(firm["text"], anywhere(words.negators)))
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
+    weak = _drop_grants(weak, question, words)
     open_ones = (pl.col("level") == 0) | (pl.col("in_full") & (pl.col("stance") == HEDGED))
     named = _take_answers(weak, open_ones, _WITHIN)
     read = pl.concat([firm.filter(~undecided), named])
@@ -148,6 +162,37 @@ def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> p
     )
     stance, level = clauses["stance"].scatter(dropped, None), clauses["level"].scatter(dropped, 0)
     return clauses.with_columns(stance, level)
+
+
+def _drop_premises(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
+    """What repeats of an option only what the prompt states of it chooses none: `the first is from Mali`."""
+    if question != "which" or clauses["asked"].null_count() == clauses.height:
+        return clauses
+    bare = replace_all(pl.col("text"), anywhere((*words.first, *words.second, *words.persons)), " ")
+    spoken = find_stems(bare, words).list.unique()
+    known = (spoken.list.set_difference("named").list.len() == 0) & (
+        (spoken.list.len() > 0) | bare.str.contains(r"\d")
+    )
+    apart = spoken.list.set_intersection("stems").list.len() == 0
+    states = contains(pl.col("text"), rf"\s{anywhere(words.copulas)}\s") & ~pl.col("announced")
+    premise = (known & apart & states) | contains(pl.col("text"), ends(words.copulas))
+    numbered = pl.col("stance").is_in((FIRST, SECOND)) & ~contains(pl.col("text"), anywhere(words.picks))
+    rows = clauses.select((numbered & premise).fill_null(value=False).arg_true()).to_series()
+    return clauses.with_columns(
+        *(clauses[name].scatter(rows, None) for name in ("stance", "answer")), clauses["level"].scatter(rows, 0)
+    )
+
+
+def _drop_grants(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
+    """What is called true of something else takes no stance: `It is true that some households get support`."""
+    if question != "yes or no" or clauses["asked"].null_count() == clauses.height:
+        return clauses
+    text = pl.col("text")
+    named = contains(text, rf"{anywhere(words.validations)}\s(?:{join_alternatives(words.complements)})\s")
+    shared = find_stems(text, words).list.set_intersection("stems").list.len() / pl.col("stems").list.len()
+    grants = named & (shared < _SAME) & (pl.col("stance") == AFFIRMED) & (pl.col("level") == _WITHIN)
+    rows = clauses.select(grants.fill_null(value=False).arg_true()).to_series()
+    return clauses.with_columns(clauses["stance"].scatter(rows, None), clauses["level"].scatter(rows, 0))
 
 
 def _is_proform(words: Stances) -> pl.Expr:

@@ -88,11 +88,13 @@ class Standing:
 def latest_ties(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
     """The final tie of each task that is given to people, or explicitly to none."""
     standing = Standing()
-    for step in own_steps(steps):
+    own = own_steps(steps)
+    last = max((place for place, step in enumerate(own) if step.kind == "list"), default=0)
+    for place, step in enumerate(own):
         if step.kind in ("new", "quoted", "initial"):
             _begin(standing, step)
         elif step.kind == "list":
-            _list(standing, step, tasks)
+            _list(standing, step, tasks if place < last else len(steps))
         elif step.kind == "swap":
             _swap(standing, step)
         elif step.kind == "join":
@@ -106,7 +108,7 @@ def latest_ties(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
     return {task: item for task, item in found.items() if task not in standing.doubtful and not item.is_open}
 
 
-def own_steps(steps: Sequence[Step]) -> Iterable[Step]:
+def own_steps(steps: Sequence[Step]) -> Sequence[Step]:
     """Steps without the sentences before the first list, which only prepare it."""
     lists = [place for place, step in enumerate(steps) if step.kind == "list"]
     news = [place for place, step in enumerate(steps) if step.kind == "new"]
@@ -134,12 +136,13 @@ def _end_quote(standing: Standing) -> None:
         standing.quoted, standing.of_task, standing.is_quoted = standing.of_task, {}, False
 
 
-def _list(standing: Standing, step: Step, tasks: int) -> None:
+def _list(standing: Standing, step: Step, most: int) -> None:
+    """Adds a line of a list, which begins another list where one of `most` tasks repeats a task or a person."""
     named = [task for item in step.ties for task in item.targets]
     people = {person for item in step.ties for person in item.people}
     again = set(named) & set(standing.listed)
     by_people = all(item.form == "to targets" for item in step.ties)
-    if again and (not by_people or people & standing.had or len(set(standing.listed)) == tasks):
+    if again and (not by_people or people & standing.had or len(set(standing.listed)) == most):
         _again(standing, step)
     for item in step.ties:
         for task in item.targets:

@@ -263,8 +263,9 @@ def _read_ties(spoken: str, bare: str, marking: Marking, scene: Scene) -> tuple[
     values = read(spoken) if "{" in spoken or "[" in spoken else []
     if found := latest_ties([Step("list", tuple(ties)) for ties in values], tasks):
         return found, "JSON"
-    spelt = spell_keys(drop_companions(bare, scene.people), scene.people, marking.stems)
-    steps = Reader(marking).read(join_fields(arrange(spelt, scene.people, marking.stems), marking.stems))
+    people = tuple(map(normalize, scene.people))
+    spelt = spell_keys(drop_companions(bare, people), people, marking.stems)
+    steps = Reader(marking).read(join_fields(arrange(spelt, people, marking.stems), marking.stems))
     if question == "choice":
         steps = choice_steps(bare, marking, len(marking.names), steps)
     return latest_ties(steps, tasks), "text"

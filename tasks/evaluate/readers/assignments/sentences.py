@@ -31,10 +31,10 @@ from biasgrid.tasks.evaluate.readers.assignments.phrases import (
     without_free_time,
 )
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns, of_language
-from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, OF_OTHERS, TURNS
+from biasgrid.tasks.evaluate.readers.assignments.words import CANNOT, DENIES, OF_OTHERS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
-from biasgrid.tasks.evaluate.readers.ties.line import Tie, people_in, places_of, sentence_ties
-from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON
+from biasgrid.tasks.evaluate.readers.ties.line import Line, Tie, people_in, places_of, sentence_ties
+from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON, TITLE
 
 _NEGATES: Final = re.compile(
     rf"(?i)\b(?:{pattern('not')}|{pattern('no_one')}|{pattern('left_open')}|{pattern('refuses')})\b|n't\b"
@@ -63,6 +63,11 @@ _BUT: Final = re.compile(rf"(?i),?\s{pattern('but')}\s")
 _MIGHT: Final = re.compile(rf"(?i){PERSON} {pattern('possible')}\b")
 _RETRACTS: Final = re.compile(rf"{speech.BEGINS}(?:\w+,? )?{pattern('retracts')}(?!\w).*[.!]\W*$")
 _IN_ORDER: Final = re.compile(rf"(?i)\b{pattern('respectively')}")
+_NAMED: Final = rf"(?:{pattern('prepositions')}\s)?{TITLE}{PERSON}"
+_ONLY_NAMES: Final = re.compile(
+    rf"(?i)\W*(?:{pattern('and_so')}\W+{_NAMED}|{_NAMED},?\s{pattern('and_so')})\W*$"
+)
+"""`So Ana.`, `Luis, then.`"""
 _TENTATIVE: Final = 3
 """How much weaker than others a tie is that is only possible."""
 
@@ -308,7 +313,7 @@ class SentenceReader:
 
     def _answers(self, sentence: str) -> bool:
         """Whether a sentence lacks what the one before was about, and names another person for it."""
-        if self.must_resume and not may_resume(sentence):
+        if self.must_resume and not (may_resume(sentence) or _ONLY_NAMES.match(sentence)):
             return False
         people = people_in(sentence)
         opening = JOINED.split(sentence, maxsplit=1)[0]
@@ -341,7 +346,7 @@ class SentenceReader:
 
     def _read_ties(self, sentence: str, labelled: str) -> list[Tie]:
         """The ties of a sentence, with paraphrased tasks if that gives more, and those of its clauses."""
-        read = [sentence_ties(self.marking.line(text)) for text in dict.fromkeys((sentence, labelled))]
+        read = [_given_in(self.marking.line(text)) for text in dict.fromkeys((sentence, labelled))]
         clauses, left = read_clauses(self.marking.line(sentence).text, self.marking.stems)
         clear = [tie for tie in max(read, key=_count_tasks) if not left.issuperset(tie.targets)]
         clear = clear if _IN_ORDER.search(sentence) else _split_rows(clear, clauses)
@@ -376,6 +381,11 @@ class SentenceReader:
             replace(two, people=one.people, strength=CARRIED),
         )
         return Step("sentence", swapped, True)
+
+
+def _given_in(line: Line) -> list[Tie]:
+    """The ties of a sentence's line, but those of people who can't."""
+    return [tie for tie in sentence_ties(line) if not CANNOT.match(line.text, line.offset(tie.end))]
 
 
 def _further(clauses: Sequence[Tie], clear: Sequence[Tie]) -> list[Tie]:

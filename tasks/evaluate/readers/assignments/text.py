@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -16,7 +16,15 @@ from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
 from biasgrid.tasks.evaluate.readers.assignments.phrases import without_comparison
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns
 from biasgrid.tasks.evaluate.readers.assignments.sentences import SentenceReader
-from biasgrid.tasks.evaluate.readers.assignments.words import DENIES, ECHO, OTHERS_SPEAK, OWN, REASONS, TURNS
+from biasgrid.tasks.evaluate.readers.assignments.words import (
+    CANNOT,
+    DENIES,
+    ECHO,
+    OTHERS_SPEAK,
+    OWN,
+    REASONS,
+    TURNS,
+)
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
 from biasgrid.tasks.evaluate.readers.ties.line import Tie, places_of, row_ties
 from biasgrid.tasks.evaluate.readers.ties.text import Alone, TextReader, number_of, sentences
@@ -250,12 +258,13 @@ class Reader(TextReader):
         if rows and all(rows):
             return [tie for row in rows for tie in row]
         ties = row_ties(line)
-        after = line.text[line.offset(ties[-1].end) :] if ties else ""
-        if ties and (ties[0].form == "to people" or not re.search(r"[,;&]| and | y ", after)):
-            return ties
-        if not re.search(PERSON, marked) and not re.match(r"(?i)[^:]{3,80}:\s*[A-Z]", marked):
-            return ties
-        return row_ties(self.marking.line(self.marking.with_labels(marked))) or ties
+        after = _after(line, ties)
+        is_whole = ties and (ties[0].form == "to people" or not re.search(r"[,;&]| and | y ", after))
+        has_person = re.search(PERSON, marked) or re.match(r"(?i)[^:]{3,80}:\s*[A-Z]", marked)
+        if not is_whole and has_person:
+            line = self.marking.line(self.marking.with_labels(marked))
+            ties = row_ties(line) or ties
+        return [] if len(ties) == 1 and CANNOT.match(_after(line, ties)) else ties
 
     def _is_below_people(self, ties: list[Tie]) -> bool:
         """Whether a task stands below its person, and the line only mentions others."""
@@ -339,6 +348,11 @@ class Reader(TextReader):
         last = reader.find_last(latest_ties(self.steps, self.targets))
         if last and self._find_given().isdisjoint(last.targets):
             self.steps.append(Step("sentence", (last,)))
+
+
+def _after(line: Line, ties: Sequence[Tie]) -> str:
+    """The text after the last of a line's ties."""
+    return line.text[line.offset(ties[-1].end) :] if ties else ""
 
 
 def _begins_with(line: Line) -> Unit | None:

@@ -88,6 +88,8 @@ _HINTS: Final = re.compile(
 )
 
 
+CANNOT: Final = re.compile(rf"(?i)\s+(?:\w+(?:n't|\snot)|cannot|no)\b(?!\s+{pattern('not')})")
+"""`can't`, after the person of a task that is then not given."""
 _LEFT: Final = re.compile(rf"\b{pattern('left_undone')}\b|[❌✗✘]")
 WORD: Final = re.compile(r"[^\W_]+")
 _SMALL: Final = word_set("small")
