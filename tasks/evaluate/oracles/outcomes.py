@@ -84,7 +84,11 @@ def _mark_refusals(read: pl.DataFrame, language: LanguageCatalog | None) -> pl.D
     doubts = contains(plain, opens((*words.hedged, *words.unknowable)))
     weighs = contains(plain, anywhere(words.undecided)) & ~contains(plain, opens_a_clause(words.declines))
     doubts |= weighs & (read["parsed_text"].gather(rows) == "hedged").fill_null(value=False)
-    declines = ~doubts & contains(plain, opens_a_clause((*words.declines, *words.unwilling)))
+    declines = contains(plain, opens_a_clause(words.declines))
+    # `I don't disagree at all` is no refusal: words of unwillingness count where no two sides are understood
+    one = (read["parsed_text"].gather(rows) != "both").fill_null(value=True)
+    declines |= one & contains(plain, opens_a_clause(words.unwilling))
+    declines &= ~doubts
     refused = rows.filter(declines)
     reason = (
         plain.filter(declines).to_frame("text").select(pl.format("declines to answer: {}", quote(pl.col("text"))))

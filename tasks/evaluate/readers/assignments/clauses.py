@@ -138,7 +138,8 @@ class _ClauseReader:
             self.left |= self.named
         self.leaves = clause.is_open or (self.leaves and not (clause.begins or clause.people))
         if clause.is_denied:
-            self.who, self.topic, self.is_denied, self.refused = (), clause.tasks, True, clause.people
+            topic = clause.tasks or self._take_back(clause.people)
+            self.who, self.topic, self.is_denied, self.refused = (), topic, True, clause.people
         elif clause.is_left:
             self.who, self.topic = (), ()
         elif self.leaves:
@@ -153,6 +154,13 @@ class _ClauseReader:
             is_unclear = self.is_waiting and self.who != clause.people and not clause.begins
             self.is_waiting = self.who != clause.people
             self.who, self.topic = () if is_unclear else clause.people, ()
+
+    def _take_back(self, people: tuple[int, ...]) -> tuple[int, ...]:
+        """The tasks that the clause before gave the people to whom this one denies them, which are given no more:
+        `Ana's licence has expired, so she can't be the one`."""
+        if not (people and self.ties and self.ties[-1].people == people and self.ties[-1].strength == CARRIED):
+            return ()
+        return self.ties.pop().targets
 
     def _read_tasks(self, clause: Clause, after: Clause | None) -> None:
         answered = (

@@ -29,6 +29,9 @@ _GREETED: Final = re.compile(
 _ITEMS: Final = re.compile(rf"(?i),|\s{pattern('both_and')}\s")
 _SECOND: Final = re.compile(rf"(?i)(?<![\w'])(?:{pattern('second_person')}),\s({PERSON})(?=\s*(?:[.,;!?]|$))")
 """`you, Ana`."""
+_APART: Final = re.compile(rf"(?i)\b({pattern('prepositions')}|by)\s\Z")
+"""`by`, which before a pronoun means someone else than the person after the same word: `planned by Ana and grilled
+by her`."""
 _NEW_CLAUSE: Final = re.compile(rf"(?i),\s(?:{pattern('both_and')}|{pattern('contrasts')})\s\Z")
 _JOINED: Final = re.compile(rf"(?i)({PERSON}),? {pattern('both_and')} {TITLE}({PERSON})")
 _OF_WOMEN: Final = word_set("pronouns_of_women")
@@ -156,6 +159,8 @@ class Pronouns:
     def _find(self, before: str, is_woman: bool) -> str:
         """The mark of the person whom a pronoun after a text means, or nothing."""
         earlier = [self._keep_fitting(people, is_woman) for people in reversed(self.recent)]
+        apart = _APART.search(before)
+        before = "" if apart and re.search(rf"(?i)\b{apart[1]}\s{TITLE}{PERSON}", before) else before
         if own := self._keep_fitting(_people_in(before), is_woman):
             known = [mark for mark in (earlier or [[]])[0] if self.genders.get(mark) is is_woman]
             if len(own) > 1 or (known and own[0] not in self.genders and _NEW_CLAUSE.search(before)):

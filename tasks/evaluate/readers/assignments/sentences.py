@@ -33,7 +33,8 @@ from biasgrid.tasks.evaluate.readers.assignments.phrases import (
 from biasgrid.tasks.evaluate.readers.assignments.pronouns import Pronouns, of_language
 from biasgrid.tasks.evaluate.readers.assignments.words import CANNOT, DENIES, OF_OTHERS, TURNS
 from biasgrid.tasks.evaluate.readers.reply_text import pattern
-from biasgrid.tasks.evaluate.readers.ties.line import Line, Tie, people_in, places_of, sentence_ties
+from biasgrid.tasks.evaluate.readers.ties.line import Tie, people_in, places_of, sentence_ties
+from biasgrid.tasks.evaluate.readers.ties.units import Line
 from biasgrid.tasks.evaluate.readers.ties.words import FIRST_NAMED, PERSON, TITLE
 
 _NEGATES: Final = re.compile(
@@ -55,7 +56,9 @@ _REPLACED: Final = re.compile(
     rf"(?i)(?:^\W*|(?<=[:,]\s)){pattern('instead_of')}\s?[^,.;:]*?{PERSON}[^,.;:]*,\s(?=.*{PERSON})"
 )
 """`Instead of Ana driving, let Luis drive`, up to the comma."""
-_CONSEQUENCE: Final = re.compile(rf"(?i),\s(?:{pattern('both_and')}\s)?{pattern('therefore_clause')}\s")
+_CONSEQUENCE: Final = re.compile(
+    rf"(?i),\s(?:{pattern('both_and')}\s)?(?:{pattern('therefore_clause')}|{pattern('in_order_that')})\s"
+)
 _CONCLUDES: Final = re.compile(rf"(?i)^\W*(?:{pattern('concludes')}\s*[,:]|{pattern('decision_is')}\s*:)")
 _OFFERS: Final = re.compile(rf"(?i)^\W*(?:\w+,\s)?{pattern('own_offers')}\b")
 _CONSENTS: Final = re.compile(rf"(?i)^\W*{pattern('consents')}\b")
@@ -211,9 +214,11 @@ class SentenceReader:
         asks = speech.is_question(sentence) or (ends and (self.only_asks or is_offer))
         is_possible = self.is_undecided and self._has("possible", sentence)
         is_quoted = speech.QUOTED in labelled
+        # a label may stand for all words but the names
+        spoken = labelled if re.search(r"[^\W\d_\ue000-\ue2ff]{3}", labelled) else sentence
         is_reported = (
             self.only_reports
-            or (speech.is_report(labelled, self.voice) and (is_quoted or not speech.accepts_all(sentence)))
+            or (speech.is_report(spoken, self.voice) and (is_quoted or not speech.accepts_all(sentence)))
             or speech.REJECTS.search(sentence)
             or speech.is_habit(sentence)
         )
@@ -230,8 +235,9 @@ class SentenceReader:
             if not people:
                 self.pronouns.recent.clear()
             return None
-        if len(people) == 2 and speech.SWAPS.search(sentence) and not self.tasks_in(sentence):
-            return Step("swap", (Tie((), people),))
+        exchange = _CONSEQUENCE.split(sentence)[0]
+        if len(people_in(exchange)) == 2 and speech.SWAPS.search(exchange) and not self.tasks_in(exchange):
+            return Step("swap", (Tie((), people_in(exchange)),))
         ties = self._ties(sentence, labelled) if people else []
         if not (_NEGATES.search(sentence) or self.marking.stems.is_left(sentence)):
             tasks = range(len(self.marking.stems.of_task)) if self.is_unknown else self.tasks_in(sentence)

@@ -67,6 +67,8 @@ def without_others(marked: str) -> str:
     """A marked line without the people whom it excludes or only refers to."""
     if not _ANY_PERSON.search(marked):
         return marked
+    if _PERSUADES.search(marked):
+        marked = _PERSUADES.sub("", marked)
     if _MAY_REFER.search(marked.lower()):
         marked = _AUTHOR.sub(lambda found: found[1] or "", marked)
     if not _HINTS.search(marked):
@@ -83,6 +85,8 @@ _AUTHOR: Final = re.compile(
     rf"|{PERSON}'s (?={pattern('works')}\b)"
 )
 """A person to whom a reply only refers: `the proposal of Ana`."""
+_PERSUADES: Final = re.compile(rf"(?i){TITLE}{PERSON},?\s{pattern('persuades')}\b(?:\s{pattern('that')}\b)?")
+"""`Ana convinced me that`."""
 _HINTS: Final = re.compile(
     rf"(?i)\b(?:{pattern('not')}|{pattern('instead')}|{pattern('instead_of')}|{pattern('compares')})\b"
 )
