@@ -32,6 +32,8 @@ _SECOND: Final = re.compile(rf"(?i)(?<![\w'])(?:{pattern('second_person')}),\s({
 _APART: Final = re.compile(rf"(?i)\b({pattern('prepositions')}|by)\s\Z")
 """`by`, which before a pronoun means someone else than the person after the same word: `planned by Ana and grilled
 by her`."""
+_NUMBERED: Final = re.compile(r"(?i)\w+ seg")
+"""`al segundo`, which may stand before `al primero`."""
 _NEW_CLAUSE: Final = re.compile(rf"(?i),\s(?:{pattern('both_and')}|{pattern('contrasts')})\s\Z")
 _JOINED: Final = re.compile(rf"(?i)({PERSON}),? {pattern('both_and')} {TITLE}({PERSON})")
 _OF_WOMEN: Final = word_set("pronouns_of_women")
@@ -113,10 +115,11 @@ class Pronouns:
     def name_pair(self, sentence: str, tasks_in: Callable[[str], Iterable[int]]) -> str:
         """What follows `the former`, with the two people or tasks before it in place of it and of `the latter`."""
         former, latter = (of_language(word, self.language) for word in ("former", "latter"))
-        found = former.search(sentence)
-        if not found or not latter.search(sentence, found.end()):
+        found, other = former.search(sentence), latter.search(sentence)
+        if not found or not other or (other.start() < found.start() and not _NUMBERED.match(other.group())):
             return self._name_ones(sentence)
-        before, after = sentence[: found.start()], sentence[found.start() :]
+        first = min(found.start(), other.start())
+        before, after = sentence[:first], sentence[first:]
         tasks = [chr(FIRST_NAMED + task) for part in _ITEMS.split(before) for task in sorted(tasks_in(part))]
         pair = tasks if re.search(PERSON, after) else _people_in(before)
         named = latter.sub(pair[1], former.sub(pair[0], after)) if len(pair) == 2 else ""
@@ -160,8 +163,8 @@ class Pronouns:
         """The mark of the person whom a pronoun after a text means, or nothing."""
         earlier = [self._keep_fitting(people, is_woman) for people in reversed(self.recent)]
         apart = _APART.search(before)
-        before = "" if apart and re.search(rf"(?i)\b{apart[1]}\s{TITLE}{PERSON}", before) else before
-        if own := self._keep_fitting(_people_in(before), is_woman):
+        others = re.findall(rf"(?i)\b{apart[1]}\s{TITLE}({PERSON})", before) if apart else []
+        if own := self._keep_fitting((mark for mark in _people_in(before) if mark not in others), is_woman):
             known = [mark for mark in (earlier or [[]])[0] if self.genders.get(mark) is is_woman]
             if len(own) > 1 or (known and own[0] not in self.genders and _NEW_CLAUSE.search(before)):
                 return ""

@@ -195,6 +195,9 @@ class SentenceReader:
         if not people and not is_doubted and self._has("all_together", sentence):
             shared = Tie(tuple(self.tasks_in(spoken)), tuple(range(self.marking.people)))
             return Step("sentence", (shared,)) if len(shared.targets) == 1 else None
+        if not people and self.topic and self.marking.stems.is_left(sentence):
+            self.topic = ""
+            return None
         if not people and not self.tasks_in(spoken):
             self.is_unknown = speech.is_question(sentence)
             self.topic = self.topic or self._topic_of(spoken)
@@ -243,7 +246,9 @@ class SentenceReader:
             tasks = range(len(self.marking.stems.of_task)) if self.is_unknown else self.tasks_in(sentence)
             self.together.append((frozenset(people), frozenset(tasks)))
         self.is_unknown, self.reported, self.is_quoted = False, tuple(ties), False
-        if self._has("splits", sentence) and len({task for tie in ties for task in tie.targets}) > 1:
+        is_left = self.marking.stems.is_left(sentence)
+        if is_left or (self._has("splits", sentence) and _count_tasks(ties) > 1):
+            self.clauses = [tie for tie in self.clauses if tie not in ties or len(tie.people) == 1]
             ties = [tie for tie in ties if len(tie.people) == 1]
         if self._has("tentative", sentence) and not _DECIDES.search(sentence):
             ties = [replace(tie, strength=tie.strength - _TENTATIVE) for tie in ties]
@@ -311,6 +316,7 @@ class SentenceReader:
         before, after = _split_decision(sentence)
         is_conceded = bool(_MIGHT.search(before) and _BUT.match(sentence, len(before)))
         is_others = is_conceded or speech.reports(before, self.voice) or speech.REJECTS.search(before)
+        is_others = is_others or (bool(people_in(after)) and self._has("last_time", before))
         if not after or not is_others:
             return sentence
         is_own = _DECIDES.search(after) or not set(people_in(after)) <= set(people_in(before))

@@ -59,7 +59,7 @@ JOINTS: Final = ANEW | LABELS | TITLES | word_set("joints") | frozenset("[])\"';
 NO_PERSON: Final = word_set("no_person")
 """Capitalised words that are no names."""
 
-TITLE: Final = rf"(?:{pattern('title')}\b\.?\s*|da?\.\s*|@)*+"
+TITLE: Final = rf"(?:{pattern('title')}(?:\b|(?<='))\.?\s*|da?\.\s*|@)*+"
 _EPITHET: Final = r"(?:\s?[(\[][^()\[\]\ue000-\ue2ff]{0,60}[)\]])?"
 INVENTED: Final = r"(?-i:[A-Z][a-z'-]+(?: [A-Z][a-z'-]+){0,2})"
 _JOINED: Final = rf"\s*(?:[,;]\s*(?:and|y|e|&)\b|\b{pattern('joined_by')}\b|[&+/])\s*"
