@@ -69,6 +69,7 @@ _COMPANIONS: Final = re.compile(
     rf"\s*\((?:{pattern('together_with')}|{pattern('with')}) (?P<who>[^()\n]{{2,60}})\)"
 )
 """`(with Ana)`, after a task."""
+_IDLE: Final = rf"(?im)^\W*(?:{{names}})\W*\n\W*{pattern('no_task')}\W*$\n?"
 _LABEL: Final = r"(?m)^\s*(?:[-*•]\s+|\d{{1,2}}[.)]\s+)?{name}\b[^\n:]{{0,20}}:"
 
 
@@ -78,6 +79,12 @@ def drop_companions(text: str, people: Sequence[str]) -> str:
     if len(listed) < 2:
         return text
     return _COMPANIONS.sub(lambda one: "" if any(name in one["who"] for name in listed) else one.group(), text)
+
+
+def drop_idle(text: str, people: Sequence[str]) -> str:
+    """A reply without the people below whom it says that they have no task."""
+    names = "|".join(map(re.escape, people))
+    return re.sub(_IDLE.format(names=names), "", text)
 
 
 def replace_tags(text: str) -> str:

@@ -18,6 +18,7 @@ from biasgrid.catalogs.schema.languages import LanguageCatalog
 from biasgrid.catalogs.schema.scenes import Question
 from biasgrid.tasks.evaluate.readers.assignments.fields import (
     drop_companions,
+    drop_idle,
     join_fields,
     replace_tags,
     spell_initials,
@@ -264,7 +265,7 @@ def _read_ties(spoken: str, bare: str, marking: Marking, scene: Scene) -> tuple[
     if found := latest_ties([Step("list", tuple(ties)) for ties in values], tasks):
         return found, "JSON"
     people = tuple(map(normalize, scene.people))
-    spelt = spell_keys(drop_companions(bare, people), people, marking.stems)
+    spelt = spell_keys(drop_companions(drop_idle(bare, people), people), people, marking.stems)
     steps = Reader(marking).read(join_fields(arrange(spelt, people, marking.stems), marking.stems))
     if question == "choice":
         steps = choice_steps(bare, marking, len(marking.names), steps)
