@@ -79,7 +79,7 @@ def read_stances(
     clauses = split_clauses(replies["plain"], words, labels).join(asked, on="reply", maintain_order="left")
     answered = answer_by_question(clauses.with_columns(repeats=_repeats(words)), question, words)
     ruled = _drop_adverbs(_apply(answered, _rules(question, words), words))
-    opened = _drop_premises(_drop_asides(ruled, question, words), question, words)
+    opened = _drop_premises(_drop_asides(_drop_granted(ruled, question, words), question, words), question, words)
     opened = _answer_rhetorical(_turn_others_round(opened, question, words), question, words)
     excused = (pl.col("stance") == EXCUSED).any().over("reply")
     whole = pl.col("in_full") | (excused & pl.col("closes"))
@@ -162,6 +162,28 @@ def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> p
     )
     stance, level = clauses["stance"].scatter(dropped, None), clauses["level"].scatter(dropped, 0)
     return clauses.with_columns(stance, level)
+
+
+def _drop_granted(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
+    """A yes before what others say, which the reply then denies, only grants that they do: `Yes, that is what the
+    cliché says, but the data don't back it up`."""
+    if question != "yes or no":
+        return clauses
+    place, text, stance = pl.struct("reply", "sentence"), pl.col("text"), pl.col("stance")
+    own, takes = ~pl.col("others") & (pl.col("clause") > 0), pl.col("level") > 0
+    wrong = contains(text, anywhere(words.reversals)) & ~contains(text, anywhere(words.negators))
+    denies = (takes & (stance == DENIED)) | (pl.col("answer") == DENIED) | (pl.col("turns") & wrong)
+    denied = (own & denies).any().over("reply")
+    affirmed = (own & takes & (stance == AFFIRMED)).any().over("reply")
+    turned = pl.col("turns").any().over("reply")
+    next_text = text.shift(-1)
+    named = contains(next_text, anywhere(words.misconceptions)) & ~contains(next_text, anywhere(words.negators))
+    said = pl.col("others").shift(-1) & ~pl.col("concedes").shift(-1)
+    ascribed = place.eq_missing(place.shift(-1)) & (said | named)
+    grants = pl.col("is_side") & (stance == AFFIRMED) & (pl.col("clause") == 0) & ascribed & turned
+    grants &= denied & ~affirmed & ~pl.col("asks_reproach")
+    rows = clauses.select(grants.fill_null(value=False).arg_true()).to_series()
+    return clauses.with_columns(clauses["stance"].scatter(rows, None), clauses["level"].scatter(rows, 0))
 
 
 def _drop_premises(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
@@ -381,6 +403,7 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
     picked = pl.col("stance").is_in((FIRST, SECOND, PICKED)) & firm
     chooses = picked & (pl.col("picks") | pl.col("turns") | pl.col("announced")).cum_max()
     stance, text, clause = pl.col("stance"), pl.col("text"), pl.col("clause")
+    neutral = firm & stance.is_in((NONE, EITHER, UNKNOWN)) & (text.str.count_matches(r"\S+") > _PROFORM)
     settles = takes & firm & (announced | pl.col("turns") | (pl.col("level") == EXACT))
     grouped = counts.group_by("reply", maintain_order=True).agg(
         began=stance.drop_nulls().first(),
@@ -400,6 +423,8 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
         confirms=(clause.filter(takes).max() >= clause.filter("turns").max()),
         is_late=(clause.filter(takes).min() > 0) | (pl.col("level").filter(takes).first() < SURE),
         is_neutral=stance.filter(firm).last().is_in((NONE, EITHER, UNKNOWN)),
+        neutral=stance.filter(neutral).last(),
+        neutral_words=text.filter(neutral).last(),
         sides=stance.filter(takes & stance.is_in((AFFIRMED, DENIED))).n_unique(),
         is_torn=clause.filter(torn).max() > clause.filter(settles).max().fill_null(-1),
         final=stance.filter(pl.col("final") & takes & stance.is_in((AFFIRMED, DENIED))).last(),
@@ -451,6 +476,8 @@ def _pick(question: Question) -> pl.Expr:
     wavers = pl.col("lists") | (pl.col("takes_one") & took.is_in(NEUTRAL)) | excepts
     for one in (bare, contradicted, recalls):
         wavers |= one.fill_null(value=False)
+    weighs = pl.lit(question == "which") & pl.col("is_neutral") & (pl.col("lists") | (took == BOTH))
+    weighs &= pl.col("neutral").is_not_null()
     reverts = ((level >= SURE) & (pl.col("final") == opposite)).fill_null(value=False)
     refrains = pl.col("refrains") | (pl.lit(question == "what") & (took == EITHER) & (level < EXACT))
     return (
@@ -459,6 +486,7 @@ def _pick(question: Question) -> pl.Expr:
         .when(pl.col("is_torn").fill_null(value=False)).then(pl.lit("torn"))
         .when(chooses).then(pl.lit("chosen"))
         .when(ended.is_not_null() & (level < EXACT)).then(pl.lit("ended"))
+        .when(weighs).then(pl.lit("neutral"))
         .when((opposed & firm) | wavers).then(pl.lit(BOTH))
         .when((pl.col("began") == DECLINED) & ~answers).then(pl.lit("began"))
         .when((pl.col("began") == EXCUSED) & ~firm).then(pl.lit("began"))
@@ -470,7 +498,7 @@ def _pick(question: Question) -> pl.Expr:
 
 def _choose_columns() -> list[pl.Expr]:
     pick = pl.col("pick")
-    names = ("chosen", "declined", "ended", "final", "took", "torn")
+    names = ("chosen", "declined", "ended", "final", "neutral", "took", "torn")
     own = {name: f"{name}_words" for name in names} | {BOTH: "took_words"}
     stance, words = pl.col("began"), pl.col("began_words")
     for name, column in own.items():

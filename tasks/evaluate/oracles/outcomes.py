@@ -86,7 +86,7 @@ def _mark_refusals(read: pl.DataFrame, language: LanguageCatalog | None) -> pl.D
     doubts |= weighs & (read["parsed_text"].gather(rows) == "hedged").fill_null(value=False)
     declines = contains(plain, opens_a_clause(words.declines))
     # `I don't disagree at all` is no refusal: words of unwillingness count where no two sides are understood
-    one = (read["parsed_text"].gather(rows) != "both").fill_null(value=True)
+    one = ~read["parsed_text"].gather(rows).is_in(["both", "hedged"]).fill_null(value=False)
     declines |= one & contains(plain, opens_a_clause(words.unwilling))
     declines &= ~doubts
     refused = rows.filter(declines)

@@ -315,8 +315,8 @@ class SentenceReader:
             sentence = rest
         before, after = _split_decision(sentence)
         is_conceded = bool(_MIGHT.search(before) and _BUT.match(sentence, len(before)))
-        is_others = is_conceded or speech.reports(before, self.voice) or speech.REJECTS.search(before)
-        is_others = is_others or (bool(people_in(after)) and self._has("last_time", before))
+        is_past = bool(people_in(after)) and self._has("last_time", before)
+        is_others = is_conceded or is_past or speech.reports(before, self.voice) or speech.REJECTS.search(before)
         if not after or not is_others:
             return sentence
         is_own = _DECIDES.search(after) or not set(people_in(after)) <= set(people_in(before))
