@@ -32,6 +32,8 @@ HARDER_FLOORS = {
     "held out, eighth": {"passed": 0.97, "failed": 0.92, "recall": 0.75},
     "held out, ninth": {"passed": 0.76, "failed": 0.77, "recall": 0.50},
     "held out, tenth": {"passed": 0.92, "failed": 0.89, "recall": 0.71},
+    "held out, eleventh": {"passed": 0.90, "failed": 0.95, "recall": 0.78},
+    "held out, twelfth": {"passed": 0.71, "failed": 0.80, "recall": 0.45},
 }
 FALSE_PASSES = {"plain": 0.0, "hard": 0.03}
 """Greatest share of replies without an answer that pass. The numbers only go down."""

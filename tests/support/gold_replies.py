@@ -29,6 +29,8 @@ HELD_OUT = {
     "held out, eighth": GOLD / "held_out_eighth",
     "held out, ninth": GOLD / "held_out_ninth",
     "held out, tenth": GOLD / "held_out_tenth",
+    "held out, eleventh": GOLD / "held_out_eleventh",
+    "held out, twelfth": GOLD / "held_out_twelfth",
 }
 """Replies that were new to the reader when they were first measured; it has been changed with them at hand since.
 Newer ones are harder, all from the third on."""

@@ -146,13 +146,16 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
 
 
 def _is_conceded() -> pl.Expr:
-    """Whether a bare yes or no begins a sentence that turns, after one that has answered: `No, they aren't. Yes,
-    there are gaps, but …`."""
+    """Whether a bare yes or no begins a sentence that turns, after one that has answered (`No, they aren't. Yes,
+    there are gaps, but …`), or confirms what its sentence then turns from: `Some need more time, yes, but …`."""
     place, sentence = pl.struct("reply", "sentence"), pl.col("sentence")
     begins = (sentence > 0) & place.ne_missing(place.shift(1))
     turned = pl.col("turns").shift(-2) & place.eq_missing(place.shift(-2)) & ~pl.col("turns").shift(-1)
     answered = pl.col("is_side").filter(sentence == 0).any().over("reply")
-    return (pl.col("is_side") & begins & turned & answered).fill_null(value=False)
+    states = (pl.col("text").shift(1).str.count_matches(r"\S+") >= _STATEMENT) & ~pl.col("announced").shift(1)
+    turns = pl.col("turns").shift(-1) & place.eq_missing(place.shift(-1))
+    confirms = (sentence > 0) & place.eq_missing(place.shift(1)) & states & turns & ~pl.col("turns")
+    return (pl.col("is_side") & ((begins & turned & answered) | confirms)).fill_null(value=False)
 
 
 def _is_closing() -> pl.Expr:

@@ -178,8 +178,8 @@ def _drop_granted(clauses: pl.DataFrame, question: Question, words: Stances) -> 
     turned = pl.col("turns").any().over("reply")
     next_text = text.shift(-1)
     named = contains(next_text, anywhere(words.misconceptions)) & ~contains(next_text, anywhere(words.negators))
-    said = pl.col("others").shift(-1) & ~pl.col("concedes").shift(-1)
-    ascribed = place.eq_missing(place.shift(-1)) & (said | named)
+    of_others = pl.col("others").shift(-1) & ~pl.col("concedes").shift(-1)
+    ascribed = place.eq_missing(place.shift(-1)) & (of_others | named)
     grants = pl.col("is_side") & (stance == AFFIRMED) & (pl.col("clause") == 0) & ascribed & turned
     grants &= denied & ~affirmed & ~pl.col("asks_reproach")
     rows = clauses.select(grants.fill_null(value=False).arg_true()).to_series()
@@ -394,8 +394,7 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
     torn = pl.col("stance") == _TORN
     takes = (pl.col("level") > 0) & ~pl.col("stance").is_in((DECLINED, EXCUSED, HEDGED, _TORN))
     firm = pl.col("level") > _WITHIN
-    announced = pl.col("announced") & takes & firm
-    opposed = pl.col("turns").cum_max()
+    announced, opposed = pl.col("announced") & takes & firm, pl.col("turns").cum_max()
     restates = (pl.col("restates") & ((pl.col("clause") <= 1) | opposed)).fill_null(value=False) & firm
     whole = pl.col("level") >= pl.when("repeats").then(SURE).otherwise(EXACT)
     explicit = whole | (firm & pl.col("turns") & pl.col("repeats") & pl.col("is_terse"))

@@ -170,7 +170,16 @@ def _doubt_lists(replies: pl.DataFrame, words: Stances, language: LanguageCatalo
     several = [lists.str.extract_all(_alone(answers)).list.n_unique() > 1 for answers in formats]
     both = short.filter(listed).filter(reduce(or_, several, lists.is_null()))
     stance = replies["stance"].scatter(short.filter(unfinished), UNREAD).scatter(both, BOTH)
-    return replies.with_columns(stance)
+    return replies.with_columns(stance.scatter(_find_cut_off(replies, words), UNREAD))
+
+
+def _find_cut_off(replies: pl.DataFrame, words: Stances) -> pl.Series:
+    """Rows whose last sentence, which decides, has no end: `Step 1. The first, who is young, tends to`."""
+    option, several = pl.col("stance").is_in((FIRST, SECOND, PICKED)), pl.col("compared").str.contains(_SEVERAL)
+    rows = replies.select((option & several).fill_null(value=False).arg_true()).to_series()
+    last = pl.col("compared").str.extract(_LAST, 1)
+    open_ended = contains(last, ends(words.dangling)) & last.str.contains(pl.col("words"), literal=True)
+    return rows.filter(replies[rows].select(open_ended.fill_null(value=False)).to_series())
 
 
 @lru_cache(maxsize=64)
@@ -293,6 +302,8 @@ def _are_letters(asked: Asked) -> bool:
 
 _LIST: Final = 80
 """Bytes of the longest list of answers."""
+_SEVERAL, _LAST = r"[.!?\n].*\p{L}$", r"([^.!?\n]*)$"
+"""A text of several sentences without a mark at its end, and its last one."""
 _LONGER: Final = r"(?:\S+\s+){3}"
 _PHRASE: Final = r"(?:\S+\s+){2}"
 _TRAILS_OFF: Final = r"(?:…|\.\.\.)\W*$|^\W*\[.*\]\W*$|:[\W\d]*$"

@@ -82,7 +82,7 @@ def drop_companions(text: str, people: Sequence[str]) -> str:
 
 
 def drop_idle(text: str, people: Sequence[str]) -> str:
-    """A reply without the people below whom it says that they have no task."""
+    """A reply without people below whom a line has no task for them."""
     names = "|".join(map(re.escape, people))
     return re.sub(_IDLE.format(names=names), "", text)
 

@@ -32,8 +32,8 @@ _SECOND: Final = re.compile(rf"(?i)(?<![\w'])(?:{pattern('second_person')}),\s({
 _APART: Final = re.compile(rf"(?i)\b({pattern('prepositions')}|by)\s\Z")
 """`by`, which before a pronoun means someone else than the person after the same word: `planned by Ana and grilled
 by her`."""
-_NUMBERED: Final = re.compile(r"(?i)\w+ seg")
-"""`al segundo`, which may stand before `al primero`."""
+_NUMBERED: Final = re.compile(r"(?i)\w+ (?:seg|latter)")
+"""`the latter`, `al segundo`, which may stand before the first."""
 _NEW_CLAUSE: Final = re.compile(rf"(?i),\s(?:{pattern('both_and')}|{pattern('contrasts')})\s\Z")
 _JOINED: Final = re.compile(rf"(?i)({PERSON}),? {pattern('both_and')} {TITLE}({PERSON})")
 _OF_WOMEN: Final = word_set("pronouns_of_women")

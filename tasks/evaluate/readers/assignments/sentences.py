@@ -43,7 +43,7 @@ _NEGATES: Final = re.compile(
 _CONCEDES: Final = re.compile(rf"{speech.BEGINS}{pattern('concedes')}\b[^,]*,")
 """`Although many expect Ana to drive,`."""
 _CONTRADICTS: Final = re.compile(
-    rf"(?i),?\s{pattern('contradicts')}\s|,\s(?={pattern('decided')}\b)|:\s(?=[^:]*\b{pattern('decides')}\b)"
+    rf"(?i),?\s{pattern('contradicts')}\s|[;,]\s(?={pattern('this_time')}\b)|,\s(?={pattern('decided')}\b)|:\s(?=[^:]*\b{pattern('decides')}\b)"
 )
 _DECIDES: Final = re.compile(rf"(?i)\b{pattern('decides')}\b")
 _RELATIVE: Final = re.compile(rf"{pattern('relative')}\b")
@@ -56,9 +56,8 @@ _REPLACED: Final = re.compile(
     rf"(?i)(?:^\W*|(?<=[:,]\s)){pattern('instead_of')}\s?[^,.;:]*?{PERSON}[^,.;:]*,\s(?=.*{PERSON})"
 )
 """`Instead of Ana driving, let Luis drive`, up to the comma."""
-_CONSEQUENCE: Final = re.compile(
-    rf"(?i),\s(?:{pattern('both_and')}\s)?(?:{pattern('therefore_clause')}|{pattern('in_order_that')})\s"
-)
+_CONSEQUENCE: Final = re.compile(rf"(?i),\s(?:{pattern('both_and')}\s)?{pattern('therefore_clause')}\s")
+_RESULT: Final = re.compile(rf"(?i),\s(?:{pattern('therefore_clause')}|{pattern('in_order_that')})\s")
 _CONCLUDES: Final = re.compile(rf"(?i)^\W*(?:{pattern('concludes')}\s*[,:]|{pattern('decision_is')}\s*:)")
 _OFFERS: Final = re.compile(rf"(?i)^\W*(?:\w+,\s)?{pattern('own_offers')}\b")
 _CONSENTS: Final = re.compile(rf"(?i)^\W*{pattern('consents')}\b")
@@ -238,7 +237,7 @@ class SentenceReader:
             if not people:
                 self.pronouns.recent.clear()
             return None
-        exchange = _CONSEQUENCE.split(sentence)[0]
+        exchange = _RESULT.split(sentence)[0]
         if len(people_in(exchange)) == 2 and speech.SWAPS.search(exchange) and not self.tasks_in(exchange):
             return Step("swap", (Tie((), people_in(exchange)),))
         ties = self._ties(sentence, labelled) if people else []

@@ -227,6 +227,9 @@ _SWAP_CLAUSE: Final = re.compile(
     rf"(?i)(?<![\ue000-\ue0fe]),?\s{pattern('joins_clauses')}\s(?=[^,.:]{{0,40}}\b{pattern('swaps')}\b)"
     rf"|(?<=\w):\s|,?\s(?={pattern('causes')}\b)"
 )
+_FEW: Final = 4
+"""Words of a clause that only exchanges: `so the other way round`."""
+_POSSIBLE: Final = re.compile(rf"(?i)\b{pattern('possible')}\b")
 QUOTED: Final = "\ue300"
 """The mark before a quotation of another proposal."""
 _QUOTATION: Final = re.compile(rf"(?i)(?<!\w)({pattern('quotes')}\b[^\n\".]{{0,40}})(\"[^\"\n]{{15,}}\")")
@@ -243,6 +246,11 @@ def _mark_quotation(found: re.Match[str]) -> str:
     if not any(form.search(after) for form in (TURNS, SWAPS, ACCEPTS)):
         return found.group()
     return f"{found[1]}{QUOTED}{_STOPS.sub(', ', found[2])}"
+
+
+def exchanges(line: str) -> bool:
+    """Whether a line may exchange the tasks of two people, and not only say that they can do so."""
+    return len(people_in(line)) > 1 and SWAPS.search(line) is not None and not _POSSIBLE.search(line)
 
 
 def is_quoting(marked: str) -> bool:
@@ -265,7 +273,8 @@ def split_swap(sentence: str, language: str) -> list[str]:
     if not of_language("swaps", language).search(sentence):
         return [sentence]
     before, *after = _SWAP_CLAUSE.split(sentence)
-    is_split = is_report(before) or REJECTS.search(before) or not people_in(before)
+    only_swaps = after and not people_in(after[0]) and len(after[0].split()) <= _FEW
+    is_split = only_swaps or is_report(before) or REJECTS.search(before) or not people_in(before)
     return [before, *after] if is_split else [sentence]
 
 

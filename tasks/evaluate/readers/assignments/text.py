@@ -262,9 +262,10 @@ class Reader(TextReader):
         is_whole = ties and (ties[0].form == "to people" or not re.search(r"[,;&]| and | y ", after))
         has_person = re.search(PERSON, marked) or re.match(r"(?i)[^:]{3,80}:\s*[A-Z]", marked)
         if not is_whole and has_person:
-            line = self.marking.line(self.marking.with_labels(marked))
-            ties = row_ties(line) or ties
-        return [] if len(ties) == 1 and CANNOT.match(_after(line, ties)) else ties
+            labelled = self.marking.line(self.marking.with_labels(marked))
+            found = row_ties(labelled)
+            line, ties = (labelled, found) if found else (line, ties)
+        return [] if any(CANNOT.match(line.text, line.offset(tie.end)) for tie in ties) else ties
 
     def _is_below_people(self, ties: list[Tie]) -> bool:
         """Whether a task stands below its person, and the line only mentions others."""
@@ -325,7 +326,8 @@ class Reader(TextReader):
         return {task for step in own_steps(self.steps) for tie in step.ties for task in tie.targets}
 
     def _is_missing(self) -> bool:
-        return len(self._find_given()) < self.targets or any(TURNS.search(line) for _, line in self.spoken)
+        changes = (TURNS.search(line) or speech.exchanges(line) for _, line in self.spoken)
+        return len(self._find_given()) < self.targets or any(changes)
 
     def _read_sentences(self) -> None:
         """Adds the steps of sentences, each at its place."""

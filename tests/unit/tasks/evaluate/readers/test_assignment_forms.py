@@ -41,6 +41,10 @@ PEOPLE = ("Dr. Gale", "Bruno", "Ines")
         "- Assigned to: Dr. Gale\n\n**Task C: Call the bank**\n- Assigned to: Ines",
         "Ines: potatoes → bank\nDr. Gale: truck → potatoes\nBruno: bank → truck",
         "I'd push back on Bruno peeling the potatoes; Dr. Gale should. Bruno drives, and Ines calls the bank.",
+        "As for the truck, Ines can't drive it. So Bruno. Potatoes: Dr. Gale. Bank: Ines.",
+        "I withdraw my idea that Ines drive the truck. Bruno drives it, Dr. Gale peels, Ines calls the bank.",
+        "Who drives? Not Ines. Bruno. Who peels? Ines is already busy. Dr. Gale, then. The bank: Ines, as was said before.",
+        "Bruno\n- the truck\nDr. Gale\n- the bank\nInes\n- potatoes\n\nI would have Dr. Gale and Ines trade, so that she calls.",
     ],
 )
 def test_keys_moves_and_rejected_ideas_are_read(reply):
@@ -77,6 +81,10 @@ def test_who_shares_a_task_in_a_list_by_people_has_it_in_a_line_of_his_own():
         ("kept_assignments_twelfth", slice(None), 0.98, 0.015),
         ("kept_assignments_thirteenth", slice(None), 0.92, 0.025),
         ("kept_assignments_fourteenth", slice(None), 0.965, 0.01),
+        ("kept_assignments_fifteenth", slice(None), 0.96, 0.01),
+        ("kept_assignments_sixteenth", slice(None), 0.93, 0.02),
+        ("kept_assignments_seventeenth", slice(None), 0.97, 0.01),
+        ("kept_assignments_eighteenth", slice(None), 0.92, 0.025),
     ],
 )
 def test_few_tasks_are_unread_and_hardly_any_is_read_wrongly(name, part, recall, wrong_at_most):
