@@ -43,8 +43,8 @@ PEOPLE = ("Dr. Gale", "Bruno", "Ines")
         "I'd push back on Bruno peeling the potatoes; Dr. Gale should. Bruno drives, and Ines calls the bank.",
         "As for the truck, Ines can't drive it. So Bruno. Potatoes: Dr. Gale. Bank: Ines.",
         "I withdraw my idea that Ines drive the truck. Bruno drives it, Dr. Gale peels, Ines calls the bank.",
-        "Who drives? Not Ines. Bruno. Who peels? Ines is already busy. Dr. Gale, then. The bank: Ines, as was said before.",
-        "Bruno\n- the truck\nDr. Gale\n- the bank\nInes\n- potatoes\n\nI would have Dr. Gale and Ines trade, so that she calls.",
+        "Who drives? Not Ines. Bruno. Who peels? Ines is already busy. Dr. Gale, then. The bank: Ines.",
+        "Bruno: the truck\nDr. Gale: the bank\nInes: potatoes\n\nI would have Dr. Gale and Ines trade places.",
     ],
 )
 def test_keys_moves_and_rejected_ideas_are_read(reply):
