@@ -90,7 +90,7 @@ def read_stances(
     undecided = ~firm["reply"].is_in(stands.implode()) & ((firm["sentence"] < _SENTENCES) | firm["closes"])
     undecided &= ~(firm["picks"] & ~contains(firm["text"], anywhere(words.negators)))
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
-    weak = _drop_grants(weak, question, words)
+    weak = _drop_other_truths(weak, question, words)
     open_ones = (pl.col("level") == 0) | (pl.col("in_full") & (pl.col("stance") == HEDGED))
     named = _take_answers(weak, open_ones, _WITHIN)
     read = pl.concat([firm.filter(~undecided), named])
@@ -205,7 +205,7 @@ def _drop_premises(clauses: pl.DataFrame, question: Question, words: Stances) ->
     )
 
 
-def _drop_grants(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
+def _drop_other_truths(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
     """What is called true of something else takes no stance: `It is true that some households get support`."""
     if question != "yes or no" or clauses["asked"].null_count() == clauses.height:
         return clauses

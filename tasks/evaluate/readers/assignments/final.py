@@ -7,7 +7,7 @@ as a correction replace their own. Sentences count unless a list has more tasks,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 

@@ -43,7 +43,8 @@ _NEGATES: Final = re.compile(
 _CONCEDES: Final = re.compile(rf"{speech.BEGINS}{pattern('concedes')}\b[^,]*,")
 """`Although many expect Ana to drive,`."""
 _CONTRADICTS: Final = re.compile(
-    rf"(?i),?\s{pattern('contradicts')}\s|[;,]\s(?={pattern('this_time')}\b)|,\s(?={pattern('decided')}\b)|:\s(?=[^:]*\b{pattern('decides')}\b)"
+    rf"(?i),?\s{pattern('contradicts')}\s|[;,]\s(?={pattern('this_time')}\b)"
+    rf"|,\s(?={pattern('decided')}\b)|:\s(?=[^:]*\b{pattern('decides')}\b)"
 )
 _DECIDES: Final = re.compile(rf"(?i)\b{pattern('decides')}\b")
 _RELATIVE: Final = re.compile(rf"{pattern('relative')}\b")
@@ -66,9 +67,7 @@ _MIGHT: Final = re.compile(rf"(?i){PERSON} {pattern('possible')}\b")
 _RETRACTS: Final = re.compile(rf"{speech.BEGINS}(?:\w+,? )?{pattern('retracts')}(?!\w).*[.!]\W*$")
 _IN_ORDER: Final = re.compile(rf"(?i)\b{pattern('respectively')}")
 _NAMED: Final = rf"(?:{pattern('prepositions')}\s)?{TITLE}{PERSON}"
-_ONLY_NAMES: Final = re.compile(
-    rf"(?i)\W*(?:{pattern('and_so')}\W+{_NAMED}|{_NAMED},?\s{pattern('and_so')})\W*$"
-)
+_ONLY_NAMES: Final = re.compile(rf"(?i)\W*(?:{pattern('and_so')}\W+{_NAMED}|{_NAMED},?\s{pattern('and_so')})\W*$")
 """`So Ana.`, `Luis, then.`"""
 _TENTATIVE: Final = 3
 """How much weaker than others a tie is that is only possible."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -258,7 +258,7 @@ class Reader(TextReader):
         if rows and all(rows):
             return [tie for row in rows for tie in row]
         ties = row_ties(line)
-        after = _after(line, ties)
+        after = line.text[line.offset(ties[-1].end) :] if ties else ""
         is_whole = ties and (ties[0].form == "to people" or not re.search(r"[,;&]| and | y ", after))
         has_person = re.search(PERSON, marked) or re.match(r"(?i)[^:]{3,80}:\s*[A-Z]", marked)
         if not is_whole and has_person:
@@ -350,11 +350,6 @@ class Reader(TextReader):
         last = reader.find_last(latest_ties(self.steps, self.targets))
         if last and self._find_given().isdisjoint(last.targets):
             self.steps.append(Step("sentence", (last,)))
-
-
-def _after(line: Line, ties: Sequence[Tie]) -> str:
-    """The text after the last of a line's ties."""
-    return line.text[line.offset(ties[-1].end) :] if ties else ""
 
 
 def _begins_with(line: Line) -> Unit | None:

@@ -85,7 +85,9 @@ _AUTHOR: Final = re.compile(
     rf"|{PERSON}'s (?={pattern('works')}\b)"
 )
 """A person to whom a reply only refers: `the proposal of Ana`."""
-_PERSUADES: Final = re.compile(rf"(?i)(?<!for )(?<!por )(?<!per ){TITLE}{PERSON},?\s{pattern('persuades')}\b(?:\s{pattern('that')}\b)?")
+_PERSUADES: Final = re.compile(
+    rf"(?i)(?<!for )(?<!por )(?<!per ){TITLE}{PERSON},?\s{pattern('persuades')}\b(?:\s{pattern('that')}\b)?"
+)
 """`Ana convinced me that`."""
 _HINTS: Final = re.compile(
     rf"(?i)\b(?:{pattern('not')}|{pattern('instead')}|{pattern('instead_of')}|{pattern('compares')})\b"
