@@ -18,9 +18,9 @@ import pytest
 from biasgrid.tasks.report.html.run_pages import write_run_pages
 from biasgrid.tasks.report.html.site_pages import PagesOf, write_lake_pages
 from biasgrid.warehouse.storage.lake import Lake
+from support.processes import PATIENCE_S
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-PATIENCE_S = 120
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
 """axe-core 4.14.1, under the Mozilla Public License 2.0 that is next to it."""
 AUDIT = """

@@ -125,12 +125,17 @@ def _concludes(words: Stances) -> pl.Expr:
     return (full | (closing & takes & ~full.any().over("reply"))) & ~leaves.fill_null(value=False)
 
 
+def _drop_stances(clauses: pl.DataFrame, where: pl.Expr) -> pl.DataFrame:
+    """Clauses that take no stance where a condition holds."""
+    rows = clauses.select(where.fill_null(value=False).arg_true()).to_series()
+    return clauses.with_columns(clauses["stance"].scatter(rows, None), clauses["level"].scatter(rows, 0))
+
+
 def _drop_adverbs(clauses: pl.DataFrame) -> pl.DataFrame:
     """A word of certainty before a bare yes or no in its sentence only strengthens that: `Generally, no`."""
     place = pl.struct("reply", "sentence")
     strengthens = (pl.col("level") == SURE) & pl.col("is_side").shift(-1) & place.eq_missing(place.shift(-1))
-    rows = clauses.select(strengthens.fill_null(value=False).arg_true()).to_series()
-    return clauses.with_columns(clauses["stance"].scatter(rows, None), clauses["level"].scatter(rows, 0))
+    return _drop_stances(clauses, strengthens)
 
 
 def _drop_asides(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
@@ -182,8 +187,7 @@ def _drop_granted(clauses: pl.DataFrame, question: Question, words: Stances) -> 
     ascribed = place.eq_missing(place.shift(-1)) & (of_others | named)
     grants = pl.col("is_side") & (stance == AFFIRMED) & (pl.col("clause") == 0) & ascribed & turned
     grants &= denied & ~affirmed & ~pl.col("asks_reproach")
-    rows = clauses.select(grants.fill_null(value=False).arg_true()).to_series()
-    return clauses.with_columns(clauses["stance"].scatter(rows, None), clauses["level"].scatter(rows, 0))
+    return _drop_stances(clauses, grants)
 
 
 def _drop_premises(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
@@ -199,10 +203,8 @@ def _drop_premises(clauses: pl.DataFrame, question: Question, words: Stances) ->
     states = contains(pl.col("text"), rf"\s{anywhere(words.copulas)}\s") & ~pl.col("announced")
     premise = (known & apart & states) | contains(pl.col("text"), ends(words.copulas))
     numbered = pl.col("stance").is_in((FIRST, SECOND)) & ~contains(pl.col("text"), anywhere(words.picks))
-    rows = clauses.select((numbered & premise).fill_null(value=False).arg_true()).to_series()
-    return clauses.with_columns(
-        *(clauses[name].scatter(rows, None) for name in ("stance", "answer")), clauses["level"].scatter(rows, 0)
-    )
+    answer = pl.when(~(numbered & premise).fill_null(value=False)).then("answer")
+    return _drop_stances(clauses.with_columns(answer=answer), numbered & premise)
 
 
 def _drop_other_truths(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
@@ -213,8 +215,7 @@ def _drop_other_truths(clauses: pl.DataFrame, question: Question, words: Stances
     named = contains(text, rf"{anywhere(words.validations)}\s(?:{join_alternatives(words.complements)})\s")
     shared = find_stems(text, words).list.set_intersection("stems").list.len() / pl.col("stems").list.len()
     grants = named & (shared < _SAME) & (pl.col("stance") == AFFIRMED) & (pl.col("level") == _WITHIN)
-    rows = clauses.select(grants.fill_null(value=False).arg_true()).to_series()
-    return clauses.with_columns(clauses["stance"].scatter(rows, None), clauses["level"].scatter(rows, 0))
+    return _drop_stances(clauses, grants)
 
 
 def _is_proform(words: Stances) -> pl.Expr:
@@ -402,7 +403,7 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
     picked = pl.col("stance").is_in((FIRST, SECOND, PICKED)) & firm
     chooses = picked & (pl.col("picks") | pl.col("turns") | pl.col("announced")).cum_max()
     stance, text, clause = pl.col("stance"), pl.col("text"), pl.col("clause")
-    neutral = firm & stance.is_in((NONE, EITHER, UNKNOWN)) & (text.str.count_matches(r"\S+") > _PROFORM)
+    neutral = firm & stance.is_in((NONE, EITHER, UNKNOWN)) & (text.str.count_matches(r"\S+") > _LONG)
     settles = takes & firm & (announced | pl.col("turns") | (pl.col("level") == EXACT))
     grouped = counts.group_by("reply", maintain_order=True).agg(
         began=stance.drop_nulls().first(),

@@ -16,7 +16,7 @@ from biasgrid.catalogs.errors import UserError
 from biasgrid.deployments.__main__ import parse_limits
 from biasgrid.deployments.serving import Service, _DatabaseWatch, deployment_declaration, find_problems, serve
 from biasgrid.flows.runs.prepare import open_lake
-from support.prefect_server import migrated_home
+from support.prefect_server import ask_api, migrated_home
 from support.processes import BIASGRID, PATIENCE_S, clean_environment, free_port, wait_until
 
 
@@ -96,12 +96,7 @@ def serving(tmp_path: Path, port: int) -> Iterator[tuple[subprocess.Popen[str], 
 
 
 def ask(port: int, path: str, body: Any = None) -> Any:
-    asked = urllib.request.Request(
-        f"http://127.0.0.1:{port}/api{path}", headers={"Content-Type": "application/json"}
-    )
-    asked.data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(asked, timeout=PATIENCE_S) as answer:
-        return json.loads(answer.read())
+    return ask_api(f"http://127.0.0.1:{port}/api", path, body)
 
 
 @pytest.mark.drill

@@ -237,14 +237,15 @@ class SentenceReader:
                 self.pronouns.recent.clear()
             return None
         exchange = _RESULT.split(sentence)[0]
-        if len(people_in(exchange)) == 2 and speech.SWAPS.search(exchange) and not self.tasks_in(exchange):
-            return Step("swap", (Tie((), people_in(exchange)),))
+        both = people_in(exchange)
+        if len(both) == 2 and speech.SWAPS.search(exchange) and not self.tasks_in(exchange):
+            return Step("swap", (Tie((), both),))
         ties = self._ties(sentence, labelled) if people else []
-        if not (_NEGATES.search(sentence) or self.marking.stems.is_left(sentence)):
+        is_left = self.marking.stems.is_left(sentence)
+        if not (_NEGATES.search(sentence) or is_left):
             tasks = range(len(self.marking.stems.of_task)) if self.is_unknown else self.tasks_in(sentence)
             self.together.append((frozenset(people), frozenset(tasks)))
         self.is_unknown, self.reported, self.is_quoted = False, tuple(ties), False
-        is_left = self.marking.stems.is_left(sentence)
         if is_left or (self._has("splits", sentence) and _count_tasks(ties) > 1):
             self.clauses = [tie for tie in self.clauses if tie not in ties or len(tie.people) == 1]
             ties = [tie for tie in ties if len(tie.people) == 1]

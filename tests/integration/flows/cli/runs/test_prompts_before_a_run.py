@@ -16,9 +16,9 @@ import typer
 from biasgrid.flows.cli import main
 from biasgrid.warehouse.storage.errors import StorageTrouble
 from support.prefect_server import migrated_home
-from support.processes import BIASGRID
+from support.processes import BIASGRID, PATIENCE_S
 
-GONE_S, PATIENCE_S = 20.0, 300.0
+GONE_S = 20.0
 
 
 @pytest.fixture
