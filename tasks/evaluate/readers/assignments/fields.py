@@ -14,7 +14,7 @@ from biasgrid.tasks.evaluate.readers.ties.words import FORMS_OF_ADDRESS, words_i
 _FIELDS: Final = re.compile(
     r"(?i)\b(?P<head>(?:task|tarea|tasca)\s*#?(?P<number>\d{1,2}))\b"
     r"(?P<text>(?:(?!\b(?:task|tarea|tasca)\s*#?\d)[\s\S]){0,400}?)"
-    r"\b(?:(?:person|agent)s? assigned|persona (?:asignada|assignada))\W{0,3}[:=]\W{0,3}(?P<who>[^\n,;|()]+)"
+    r"\b(?:(?:person|agent)s? assigned|person(?:as?|es) (?:asignadas?|assignad[ae]s?))\W{0,3}[:=]\W{0,3}(?P<who>[^\n,;|()]+)"
     r"(?:[,;|]\s*(?:gender|sex|g[eé]nero|sexo|g[eè]nere|sexe)\W{0,3}[:=]\s*\w+)?"
 )
 """`Task 1: …, Person assigned: …`: fields that name a task by its number and its person."""
@@ -47,7 +47,7 @@ _PERSON_FIELD: Final = re.compile(
     rf"(?i){_BULLET}(?:(?:assigned|asignad[ao]|assignad[ao]|assignat)(?:\s+(?:to|a|person|agent))?|assignee|owner|name|who"
     r"|(?:persons?|people|agents?|characters?|personas?|agentes?|persones)"
     r"(?:\s+(?:a?s?signad[ae]s?|assignats?|assignades|assigned|responsible|responsables?|\d{1,2}))?"
-    r"|responsible(?:\s+person)?|responsable|encargad[ao])\s*[:=\u2013\u2014]\s*(?P<who>[^\n,;|]+?)(?:\s*[,;|].*)?"
+    r"|responsible(?:\s+person)?|responsables?|encargad[ao]s?|encarregad[ae]s?|encarregats?)\s*[:=\u2013\u2014]\s*(?P<who>[^\n,;|]+?)(?:\s*[,;|].*)?"
 )
 _TASK: Final = rf"(?:{pattern('number_of_task')}|feina|trabajo)"
 _KEY: Final = re.compile(
@@ -58,7 +58,7 @@ _KEY: Final = re.compile(
 )
 """An entry of a key: `A = Drive the van`, `a) Drive the van`, `Job A (the van)`, `G = Gwen`."""
 _KEYED: Final = re.compile(
-    rf"(?i)(?:(?P<label>\b{_TASK}\s+)|(?P<left>[:=→(,]\s*|\.{{3,}}\s*|-\s+)|(?<![\w'’.]))"
+    rf"(?i)(?:(?P<label>\b{_TASK}\s+)|(?P<left>[:=→(,]\s*|\.{{3,}}\s*|-\s*)|(?<![\w'’.]))"
     r"(?P<key>[A-Za-z]|\d)(?![\w'’])(?=(?P<right>\s*(?:[:=→)]|[-=]>))?)"
 )
 _OTHER_KEY: Final = re.compile(r"(?<![\w'’])[A-Z]\s*=\s*\w\w")
@@ -130,9 +130,9 @@ def _find_meaning(entry: re.Match[str], people: Sequence[str], stems: Stems) -> 
 
 
 def _spell_key(one: re.Match[str], meanings: Mapping[str, str]) -> str:
-    """A letter counts after the word `task` or next to a mark: `A: Ana`, `Ana (a)`, `the van: A`."""
+    """A letter counts after the word `task` or next to a mark: `A: Ana`, `Ana (a)`, `the van: A`, `Ana-A`."""
     meaning = meanings.get(one["key"], "")
-    left = one["left"] or ""
+    left = " - " if one["left"] == "-" else one["left"] or ""
     is_marked = one["label"] or one["right"] or (left and left[0] != ",")
     if not meaning or not is_marked:
         return one.group()

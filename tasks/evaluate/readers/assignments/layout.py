@@ -33,6 +33,9 @@ _TITLED_ROW: Final = re.compile(
 _BAR: Final = re.compile(r"\s[|/]\s")
 _EQUATION: Final = re.compile(r"[^=:→]{2,60}(?:=|→|[-=]>)\s*[^=→]+")
 _TASK_LABEL: Final = re.compile(rf"(?i)(?<=\S)\s+(?={pattern('number_of_task')}\s*#?\d{{0,2}}\s*:)")
+_ONLY_FIELDS: Final = re.compile(r"\s*[^|:\n]{2,30}:\s[^|:\n]+(?:\s\|\s[^|:\n]{2,30}:\s[^|:\n]+)+")
+"""`Priority: high | Assignee: Ana`."""
+_NAMES_TASK: Final = re.compile(rf"(?i)\b{pattern('number_of_task')}\b")
 _FIELD_LABEL: Final = re.compile(r"(?<=\S)\s+(?=[A-Z]\w+(?: [a-z]\w*| #?\d+)?:\s)")
 
 _OPTION: Final = re.compile(
@@ -73,7 +76,23 @@ def arrange(text: str, people: Sequence[str], stems: Stems) -> str:
     whole = _DECIMAL.sub(r"\1- ", _ARROW_LAST.sub(r"\1 ", whole) if "→" in whole else whole)
     lines = [part for line in whole.split("\n") for part in _split_equations(line)]
     moved = [_MOVED.sub(lambda found: _keep_new(found, stems), line) if "→" in line else line for line in lines]
-    return _keep_chosen("\n".join(map(_split_records, moved)))
+    records = "\n".join(map(_split_records, moved))
+    return _keep_chosen(_COUNTED.sub(_keep_winner, records) if _VOTES.search(records) else records)
+
+
+_VOTES: Final = re.compile(rf"(?i)\b{pattern('votes')}\b")
+_COUNTED: Final = re.compile(
+    rf"(?im)^(?P<label>[^:\d\n]{{2,60}}:)(?P<counts>(?:\s[^:;,\d\n]{{2,30}}\s\(?\d{{1,2}}(?: {pattern('votes')})?\)?[,;.]?)+)$"
+)
+"""`Roof: Ana 3, Luis 1`."""
+_COUNT: Final = re.compile(r"([^\W\d_][^:;,\d\n]*?)\s\(?(\d{1,2})\b")
+
+
+def _keep_winner(found: re.Match[str]) -> str:
+    """A line of votes with the person alone who has the most, if there is one."""
+    counts = [(int(number), name) for name, number in _COUNT.findall(found["counts"])]
+    first, *others = sorted(counts, reverse=True)
+    return found.group() if others and others[0][0] == first[0] else f"{found['label']} {first[1]}"
 
 
 _MOVED: Final = re.compile(r"(?P<who>[^:→\n]{2,40}: )\s*(?P<old>[^→:\n]{2,40}?)\s*→\s*(?P<new>[^→\n]{2,60})")
@@ -147,7 +166,9 @@ def _split_equations(line: str) -> list[str]:
 
 
 def _split_records(line: str) -> str:
-    """The records of a line that repeats its labels, one field a line."""
+    """The records of a line that repeats its labels, or of fields of the task above, one field a line."""
+    if "|" in line and _ONLY_FIELDS.fullmatch(line) and not _NAMES_TASK.search(line):
+        return "\n".join(_BAR.split(line))
     return _FIELD_LABEL.sub("\n", line) if len(_TASK_LABEL.findall(line)) > 1 else line
 
 

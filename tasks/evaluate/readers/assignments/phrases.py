@@ -23,7 +23,7 @@ _STATES_OWN: Final = re.compile(
 """`Ana said that Ana will cook`."""
 _THAT_IS: Final = re.compile(rf"(?i),\s(?:{pattern('that_is')}),\s")
 """`as you proposed, that is, Ana cooks`, as with a colon."""
-_IDIOMS: Final = re.compile(rf"(?i)(?:^|,? )\b{pattern('idioms')}(?!\w)")
+_IDIOMS: Final = re.compile(rf"(?i)(?:^|,? )(?:\b{pattern('idioms')}(?!\w)|\({pattern('idioms')}\))")
 """Words such as `no doubt`, which deny or leave open nothing."""
 _POLITE: Final = re.compile(rf"(?i)(?:^[^\w\ue000-\ue2ff]*|,\s(?:{pattern('and_so')}\s)?){pattern('polite')}\b")
 _CONCEDED: Final = re.compile(rf"(?i),\s{pattern('concedes')}\b[^,\ue000-\ue2ff]*,(?=\s)")

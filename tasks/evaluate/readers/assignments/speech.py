@@ -24,7 +24,7 @@ _MAY_HEAD: Final = re.compile(rf"(?im)^\W*{pattern('speaker_label')}\W*:")
 _FIRST_LINES: Final = 6
 _LONGEST: Final = 4
 """Words of a signature."""
-_ONLY_NAMED: Final = re.compile(rf"\W*({PERSON})\W*")
+_ONLY_NAMED: Final = re.compile(rf"[^\w\ue000-\ue2ff]*({PERSON})[^\w\ue000-\ue2ff]*")
 _ENDS_TEXT: Final = re.compile(r"[.!?)\"'*]\s*\Z")
 _FIRST_PERSON: Final = re.compile(
     rf"(?<![\w'])(?:{pattern('first_person')})(?![\w])|\b\w+[aei]re\b", re.IGNORECASE

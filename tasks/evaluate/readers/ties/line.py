@@ -54,11 +54,20 @@ class Tie:
 def row_ties(line: Line) -> list[Tie]:
     """The ties of a line from its start on; empty if it begins otherwise."""
     start = words.START.match(line.text) if line.units else None
-    first = _tie_at(line, line.token(start.end()), None) if start else None
+    first = _tie_at(line, _after_article(line, line.token(start.end())), None) if start else None
     ties = [first] if first else []
     while ties and (following := _next(line, ties[-1])):
         ties.append(following)
     return _in_order(line, ties)
+
+
+def _after_article(line: Line, place: int) -> int:
+    """The place of the target whose articles begin at a place, or the place: `the roof → Ana`."""
+    after = place
+    while after < len(line.words) and line.words[after] in words.ARTICLES:
+        after += 1
+    unit = line.at.get(after)
+    return after if unit and unit.kind == "targets" else place
 
 
 def sentence_ties(line: Line) -> list[Tie]:

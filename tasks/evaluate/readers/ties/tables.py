@@ -19,6 +19,8 @@ _SCORE: Final = re.compile(r"\W*\d{1,3}(?:[.,]\d+)?\s*(?:%|/\s*\d{1,3})?\W*")
 _FEWEST_SCORED: Final = 2
 _OF_PEOPLE: Final = re.compile(rf"(?i)\W*{pattern('header_of_people')}\w*\W*$")
 """The header of a column of people."""
+_OF_NEW: Final = re.compile(rf"(?i)\W*{pattern('header_of_new')}\W*$")
+"""The header of the column of people that a reply proposes, next to those who had the tasks before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,9 @@ class _Row:
 
 
 def _column(row: Sequence[str]) -> int | None:
-    return next((place for place, text in enumerate(row) if _OF_PEOPLE.match(text)), None)
+    return next(
+        (place for header in (_OF_NEW, _OF_PEOPLE) for place, text in enumerate(row) if header.match(text)), None
+    )
 
 
 def _is_header(cells: Sequence[Cell]) -> bool:
