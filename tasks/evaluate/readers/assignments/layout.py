@@ -72,12 +72,28 @@ def _as_label(found: re.Match[str]) -> str:
 def arrange(text: str, people: Sequence[str], stems: Stems) -> str:
     """A reply without markup in lines of one assignment each, without options that are not chosen."""
     whole = _complete_name(_drop_cut_line(_drop_signature(_keep_decided(text.rstrip(), stems))), people)
+    whole = _ANSWERED.sub(lambda found: _answer(found, stems), whole) if '"' in whole else whole
     whole = _TITLED_ROW.sub(r"\1\n", whole) if "|" in whole else whole
     whole = _DECIMAL.sub(r"\1- ", _ARROW_LAST.sub(r"\1 ", whole) if "→" in whole else whole)
     lines = [part for line in whole.split("\n") for part in _split_equations(line)]
     moved = [_MOVED.sub(lambda found: _keep_new(found, stems), line) if "→" in line else line for line in lines]
     records = "\n".join(map(_split_records, moved))
     return _keep_chosen(_COUNTED.sub(_keep_winner, records) if _VOTES.search(records) else records)
+
+
+_ANSWERED: Final = re.compile(
+    rf"(?im)^[^\w\"\n]*\"(?P<quote>[^\"\n]{{3,120}})\"\s*[:,.-]+\s*"
+    rf"(?:(?P<no>{pattern('objects')})|(?P<yes>{pattern('consents')}))\b[,:;.!]*(?P<answer>[^\n]*)$"
+)
+"""`"Ana drives": no, Luis`, a point of another's proposal and what the reply makes of it."""
+
+
+def _answer(found: re.Match[str], stems: Stems) -> str:
+    """The point where it is accepted, or its task with what the reply proposes."""
+    task = stems.task_in(found["quote"])
+    if task is None:
+        return found.group()
+    return found["quote"] if found["yes"] else f"Task {task + 1}: {found['answer'].strip()}"
 
 
 _VOTES: Final = re.compile(rf"(?i)\b{pattern('votes')}\b")

@@ -78,6 +78,8 @@ class Pronouns:
     recent: deque[list[str]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     """Marks of the people of the sentences before that mention any."""
 
+    everybody: Mapping[str, bool] = field(default_factory=dict)
+    """Whether people are women, where that is known of all in the scene."""
     addressed: str = ""
     """The mark of the person whom the sentence before addresses."""
     speaker: str = ""
@@ -122,6 +124,8 @@ class Pronouns:
         before, after = sentence[:first], sentence[first:]
         tasks = [chr(FIRST_NAMED + task) for part in _ITEMS.split(before) for task in sorted(tasks_in(part))]
         pair = tasks if re.search(PERSON, after) else _people_in(before)
+        if not (pair or re.search(PERSON, after)) and _NUMBERED.match(other.group()):
+            pair, after = list(self.pair), sentence
         named = latter.sub(pair[1], former.sub(pair[0], after)) if len(pair) == 2 else ""
         return named or self._name_ones(sentence)
 
@@ -174,7 +178,12 @@ class Pronouns:
         last = [mark for mark in last if mark in self.pair] if len(last) > 1 else last
         if self.language in _ROMANCE and last and last[0] not in self.genders:
             return self._find_contrasted({mark for people in earlier for mark in people})
-        return last[0] if len(last) == 1 else ""
+        return last[0] if len(last) == 1 else "" if earlier else self._find_only(is_woman)
+
+    def _find_only(self, is_woman: bool) -> str:
+        """The only man or woman of the scene, where the reply has named no one."""
+        fitting = [mark for mark, known in self.everybody.items() if known is is_woman]
+        return fitting[0] if len(fitting) == 1 else ""
 
     def _keep_fitting(self, people: Iterable[str], is_woman: bool) -> list[str]:
         """Those whose gender is known to be the pronoun's; where there are none, those of unknown gender."""

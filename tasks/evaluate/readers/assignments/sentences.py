@@ -106,6 +106,8 @@ class SentenceReader:
     """The mark of the only person of the sentence before."""
     topic: str = ""
     """What a question, a report or a denial before was about, as a label."""
+    denied: str = ""
+    """The mark of the only person to whom the sentence before denies a task."""
     doubted: tuple[int, ...] = ()
     """The people to whom that gave it, in the words of others or to deny it."""
     reported: tuple[Tie, ...] = ()
@@ -147,7 +149,7 @@ class SentenceReader:
         """The assignment or correction that a sentence makes, with what it consents to."""
         offered = self._consent(spoken)
         self.pronouns.speaker = self.voice
-        self.is_final |= _CONCLUDES.match(spoken) is not None
+        self.is_final |= bool(_CONCLUDES.match(spoken) or _RETRACTS.match(spoken))
         step = self._read_spoken(spoken)
         self.is_final |= step is None and TURNS.search(spoken) is not None
         if step is None and not self.tasks_in(spoken) and _RETRACTS.match(spoken):
@@ -186,6 +188,8 @@ class SentenceReader:
             return Step("join", (Tie(tuple(self.tasks_in(sentence)), places_of(self.voice)),))
         if self.reported and not self.tasks_in(sentence) and (answer := self._answer_report(sentence)):
             return answer
+        if step := self._read_preferred(sentence):
+            return step
         topic = self.topic if self._answers(sentence) else ""
         labelled = self.marking.with_labels(f"{topic}{sentence}", closing=False)
         people = people_in(labelled)
@@ -206,6 +210,15 @@ class SentenceReader:
         if step is None and not people and not self.topic:
             self.topic, self.must_resume = self._topic_of(sentence), True
         return step
+
+    def _read_preferred(self, sentence: str) -> Step | None:
+        """The task that a sentence would rather give the person to whom the one before denies another."""
+        who, self.denied = self.denied, ""
+        tasks = tuple(self.tasks_in(sentence))
+        if who and len(tasks) == 1 and not people_in(sentence) and self._has("rather", sentence):
+            return Step("sentence", (Tie(tasks, places_of(who)),))
+        self.denied = _only_person(sentence) if tasks and DENIES.search(sentence) else ""
+        return None
 
     def _read(self, sentence: str, labelled: str, people: tuple[int, ...]) -> Step | None:
         """The step of a sentence whose people and task are named; what it leaves open is the next one's topic."""
@@ -237,7 +250,7 @@ class SentenceReader:
                 self.pronouns.recent.clear()
             return None
         exchange = _RESULT.split(sentence)[0]
-        both = people_in(exchange)
+        both = self._find_others(exchange) if self._has("other_two", exchange) else people_in(exchange)
         if len(both) == 2 and speech.SWAPS.search(exchange) and not self.tasks_in(exchange):
             return Step("swap", (Tie((), both),))
         ties = self._ties(sentence, labelled) if people else []
@@ -251,7 +264,8 @@ class SentenceReader:
             ties = [tie for tie in ties if len(tie.people) == 1]
         if self._has("tentative", sentence) and not _DECIDES.search(sentence):
             ties = [replace(tie, strength=tie.strength - _TENTATIVE) for tie in ties]
-        return Step("sentence", tuple(ties), self.is_final or bool(TURNS.search(sentence))) if ties else None
+        is_later = self.is_final or TURNS.search(sentence) or speech.SWAPS.search(exchange)
+        return Step("sentence", tuple(ties), bool(is_later)) if ties else None
 
     def find_last(self, of_task: Mapping[int, Tie]) -> Tie | None:
         """The tie of the only task and the only person left where all others have one each, if one sentence
@@ -351,7 +365,7 @@ class SentenceReader:
         if heirs:
             self.heirs, self.remaining = people_in(heirs.group()), count_stated(heirs.group())
         ties = self._read_ties(sentence, labelled)
-        ties = pair_in_order(ties) if _IN_ORDER.search(sentence) else ties
+        ties = pair_in_order(ties) if _IN_ORDER.search(sentence) else [_weaken(tie) for tie in ties]
         self.clauses += ties
         return ties
 
@@ -383,6 +397,11 @@ class SentenceReader:
         """The people of a report, and the speaker."""
         return {*places_of(self.voice), *(person for tie in self.reported for person in tie.people)}
 
+    def _find_others(self, sentence: str) -> tuple[int, ...]:
+        """The people who have tasks so far, without those whom a sentence names."""
+        people = dict.fromkeys(person for tie in self.clauses for person in tie.people)
+        return tuple(person for person in people if person not in people_in(sentence))
+
     def _swap_reported(self) -> Step:
         """The step of a sentence such as `let's swap them`, after a report of two ties; later words replace it."""
         one, two = self.reported
@@ -392,6 +411,12 @@ class SentenceReader:
             replace(two, people=one.people, strength=CARRIED),
         )
         return Step("sentence", swapped, True)
+
+
+def _weaken(tie: Tie) -> Tie:
+    """A tie of several people to several tasks, which says what they can do together, as a weaker one."""
+    is_shared = len(tie.people) > 1 and len(tie.targets) > 1
+    return replace(tie, strength=min(tie.strength, CARRIED)) if is_shared else tie
 
 
 def _given_in(line: Line) -> list[Tie]:

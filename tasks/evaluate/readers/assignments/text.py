@@ -361,7 +361,8 @@ def _begins_with(line: Line) -> Unit | None:
 
 
 def _new_reader(marking: Marking) -> SentenceReader:
-    return SentenceReader(marking, Pronouns(marking.language, marking.genders))
+    everybody = marking.genders if len(marking.genders) == marking.people else {}
+    return SentenceReader(marking, Pronouns(marking.language, marking.genders, everybody=everybody))
 
 
 def _label_sentences(line: str) -> Iterator[str]:
@@ -392,4 +393,4 @@ def _from_person(parts: list[str]) -> list[str]:
 
 def _is_listed(marked: str) -> bool:
     """Whether a line begins like a list item."""
-    return bool(re.match(r"\s*(?:[-*+>#]|\(?\d{1,2}[.)\]]|\[)", marked))
+    return bool(re.match(r"\s*(?:[-*+>#@]|\(?\d{1,2}[.)\]]|\[)", marked))

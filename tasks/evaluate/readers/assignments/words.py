@@ -98,6 +98,7 @@ CANNOT: Final = re.compile(rf"(?i)\s+(?:\w+(?:n't|\snot)|cannot|no)\b(?!\s+{patt
 """`can't`, after the person of a task that is then not given."""
 _LEFT: Final = re.compile(rf"\b{pattern('left_undone')}\b|[❌✗✘]")
 WORD: Final = re.compile(r"[^\W_]+")
+_COMPOUND: Final = re.compile(r"\b[a-z]+-[a-z]+\b")
 _SMALL: Final = word_set("small")
 _ENDINGS: Final = (
     "aciones", "iciones", "acion", "icion", "ciones", "iendo", "amiento", "imiento", "ando", "ions", "ing",
@@ -158,6 +159,13 @@ _SYNONYMS: Final = [
 """Words of tasks, and all that can stand for them."""
 
 
+def split_words(text: str) -> list[str]:
+    """The words of a text in lower case, and its compounds in one: `make`, `up` and `makeup`."""
+    low = text.lower()
+    compounds = [word.replace("-", "") for word in _COMPOUND.findall(low)] if "-" in low else []
+    return [*WORD.findall(low), *compounds]
+
+
 @dataclass(frozen=True, slots=True)
 class Stems:
     """The stems of a scene's tasks."""
@@ -174,7 +182,7 @@ class Stems:
         """The place of the task that a mark or the words of a text mean; None if none or several match."""
         if marked := _TARGETS.search(text):
             return ord(marked.group()) & PLACE
-        words = WORD.findall(text.lower())
+        words = split_words(text)
         content = [word for word in words if word not in _SMALL]
         named = {one for word in content if (one := self._stem(word)) in self.weights or word not in LINKS}
         if named.isdisjoint(self.weights) or len(words) > _LONGEST:
@@ -188,7 +196,7 @@ class Stems:
 
     def tasks_in(self, text: str) -> set[int]:
         """The places of tasks that a text mentions by a mark or by a stem that no other task shares."""
-        named = {self._stem(word) for word in WORD.findall(text.lower()) if word not in _SMALL}
+        named = {self._stem(word) for word in split_words(text) if word not in _SMALL}
         return {ord(mark) & PLACE for mark in _TARGETS.findall(text)} | {
             place for place, own in enumerate(self.of_task) if any(self.weights[one] == 1 for one in named & own)
         }
@@ -231,5 +239,5 @@ def _meanings(tasks: Sequence[list[str]], all_stems: set[str]) -> dict[str, str]
 
 
 def _stems(task: str) -> frozenset[str]:
-    words = WORD.findall(fold(task))
+    words = split_words(fold(task))
     return frozenset(stem(word) for word in words if word not in _SMALL) or frozenset(map(stem, words))
