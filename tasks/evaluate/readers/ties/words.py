@@ -76,7 +76,7 @@ OPEN: Final = re.compile(rf"(?i)\s*,?\s*\b{pattern('left_open')}\b\s*(?:else\s+|
 """Words that leave open who is meant."""
 LABEL: Final = rf"(?:\b{pattern('label')}\b\s*[:=-]*\s*)*+"
 LEAD: Final = (
-    r"[^\w\ue000-\ue2ff(]*+(?:\(?(?P<number>\d{1,2}|[a-h](?=[.)]))\s*[.):,\]=→-]+\s*)?[^\w\ue000-\ue2ff]*+"
+    r"[^\w\ue000-\ue2ff(]*+(?:\(?(?P<number>\d{1,2}|[a-h](?=[.):]))\s*[.):,\]=→-]+\s*)?[^\w\ue000-\ue2ff]*+"
 )
 START: Final = re.compile(rf"(?i){LEAD}{LABEL}")
 """The list mark and the label with which a line begins."""
