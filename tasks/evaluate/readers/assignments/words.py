@@ -147,16 +147,20 @@ _CERTAIN: Final = 5
 """Letters of a stem with which a synonym is known in its other forms."""
 
 
-def _forms(words: Iterable[str]) -> frozenset[str]:
-    """The long stems of words, and the short ones' words, whose stems others may share: `car`, `care`."""
-    return frozenset(one if len(one := stem(word)) >= _CERTAIN else word for word in words)
+def _form(word: str) -> str:
+    """The stem of a word if it is long, else the word, whose stem others may share: `car`, `care`."""
+    return one if len(one := stem(word)) >= _CERTAIN else word
 
 
-_SYNONYMS: Final = [
-    (_forms(tasks.split()), _forms([*tasks.split(), *others.split()]))
-    for tasks, _, others in (line.partition(":") for line in lines_of("synonyms"))
-]
-"""Words of tasks, and all that can stand for them."""
+_SYNONYMS: Final[list[frozenset[str]]] = []
+"""Words that can stand for those of a task, and these."""
+_GROUPS: Final[dict[str, list[int]]] = {}
+"""Their places in that list by words of tasks."""
+for _line in lines_of("synonyms"):
+    _tasks, _, _others = _line.partition(":")
+    for _named in {_form(word) for word in _tasks.split()}:
+        _GROUPS.setdefault(_named, []).append(len(_SYNONYMS))
+    _SYNONYMS.append(frozenset(_form(word) for word in (*_tasks.split(), *_others.split())))
 
 
 def split_words(text: str) -> list[str]:
@@ -229,13 +233,16 @@ def stems_of(tasks: tuple[str, ...]) -> Stems:
 
 def _meanings(tasks: Sequence[list[str]], all_stems: set[str]) -> dict[str, str]:
     """The stem in place of each synonym, where that can mean only one task."""
-    found: dict[str, set[str]] = {}
-    for named, others in _SYNONYMS:
-        meant = [[stem(word) for word in words if _forms([word]) <= named] for words in tasks]
-        own = [stems[0] for stems in meant if stems]
-        for one in others - all_stems if len(own) == 1 else ():
-            found.setdefault(one, set()).add(own[0])
-    return {one: own.pop() for one, own in found.items() if len(own) == 1}
+    own: dict[int, dict[int, str]] = {}
+    for place, words in enumerate(tasks):
+        for word in reversed(words):
+            for group in _GROUPS.get(_form(word), ()):
+                own.setdefault(group, {})[place] = stem(word)
+    found: dict[str, dict[int, str]] = {}
+    for group, meant in own.items():
+        for one in _SYNONYMS[group] - all_stems if len(meant) == 1 else ():
+            found.setdefault(one, {}).update(meant)
+    return {one: next(iter(meant.values())) for one, meant in found.items() if len(meant) == 1}
 
 
 def _stems(task: str) -> frozenset[str]:
