@@ -25,7 +25,9 @@ AFFIRMED, DENIED, FIRST, SECOND = "affirmed", "denied", "first", "second"
 
 def read_polarity(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     """Denied where the negations of a clause and of its complements are odd in number, else affirmed."""
-    whole = pl.col("text").str.replace(_rejected(words), "$1")
+    wrong = (*words.rejections, *words.reproaches)
+    named = pl.col("text").str.replace(_repeated(words.misconceptions, wrong, words.complements), "$1")
+    whole = named.str.replace(_repeated(words.reproaches, words.reproaches, words.complements), "$1")
     joined = whole.str.replace_all(_comparison(words), "$1 ")
     parted = joined.str.replace_all(_apart(words.complements), "\n")
     text = parted.str.replace(rf"{_apart(words.causes)}(?s:.*)$", "").str.split("\n")
@@ -88,10 +90,10 @@ def _comparison(words: Stances) -> str:
 
 
 @lru_cache(maxsize=64)
-def _rejected(words: Stances) -> str:
-    """Finds what repeats that a misconception is one: `a generalization that i reject`."""
-    rejected = rf"{_apart(words.complements)}(?:\S+\s){{0,3}}?(?:{join_alternatives(words.rejections)})\W*$"
-    return rf"({anywhere(words.misconceptions)}(?s:.*?)){rejected}"
+def _repeated(named: tuple[str, ...], repeats: tuple[str, ...], complements: tuple[str, ...]) -> str:
+    """Finds what says again that a misconception is one: `a generalization that i reject`, `that doesn't hold`."""
+    repeated = rf"{_apart(complements)}(?:\S+\s){{0,3}}?(?:{join_alternatives(repeats)})\W*$"
+    return rf"({anywhere(named)}(?s:.*?)){repeated}"
 
 
 @lru_cache(maxsize=64)
