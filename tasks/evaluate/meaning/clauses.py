@@ -123,10 +123,12 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
         if not len(rows):
             break
         texts = texts.scatter(rows, _bare(given, words, labels))
-    concedes = contains(clauses["text"], opens(words.concessions))
+    concedes, retracts = (contains(clauses["text"], opens(some)) for some in (words.concessions, words.retractions))
     marked = clauses.with_columns(text=texts, announced=announced, turns=turns, reported=reported).with_columns(
-        is_rhetorical=rhetorical, concedes=concedes
+        is_rhetorical=rhetorical, concedes=concedes, retracts=retracts
     )
+    retracted = pl.col("retracts") | contains(pl.col("text"), opens(words.retractions))
+    marked = marked.with_columns(withdrawn=retracted.cum_max(reverse=True).over("reply"))
     empty = (pl.col("text").shift(1) == "") & (pl.col("clause") > 0)
     carried = [
         (pl.col(name) | (pl.col(name).shift(1) & empty).fill_null(value=False)) for name in ("announced", "turns")
@@ -134,12 +136,11 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
     kept = marked.with_columns(*carried, text=_add_accent(words)).filter(pl.col("text") != "")
     kept = kept.filter(~(_is_polite(kept, words) | _is_caveat(kept, words)))
     text = pl.col("text")
-    withdrawn = contains(text, opens(words.retractions)).cum_max(reverse=True).over("reply")
     kept = kept.with_columns(others=pl.col("reported") | contains(text, opens(words.attributions)))
     own = find_where(kept, pl.col("others"), _is_own(words))
     read = kept.with_columns(
         asks=pl.col("asks") & ~pl.col("is_rhetorical"),
-        others=(pl.col("others") & ~own) | withdrawn,
+        others=(pl.col("others") & ~own) | pl.col("withdrawn"),
         is_side=contains(text, is_all((*words.bare_yes, *words.bare_no))),
     )
     return read.filter(~_is_conceded()).with_columns(closes=_is_closing())

@@ -177,16 +177,18 @@ def _drop_granted(clauses: pl.DataFrame, question: Question, words: Stances) -> 
     place, text, stance = pl.struct("reply", "sentence"), pl.col("text"), pl.col("stance")
     own, takes = ~pl.col("others") & (pl.col("clause") > 0), pl.col("level") > 0
     wrong = contains(text, anywhere(words.reversals)) & ~contains(text, anywhere(words.negators))
-    denies = (takes & (stance == DENIED)) | (pl.col("answer") == DENIED) | (pl.col("turns") & wrong)
+    later = pl.col("turns") | (pl.col("sentence") > 0)
+    denies = (takes & (stance == DENIED)) | (pl.col("answer") == DENIED) | (later & wrong)
     denied = (own & denies).any().over("reply")
     affirmed = (own & takes & (stance == AFFIRMED)).any().over("reply")
-    turned = pl.col("turns").any().over("reply")
+    turned = later.any().over("reply")
+    both = (pl.col("is_side") & (stance == DENIED) & (pl.col("sentence") > 0)).any().over("reply")
     next_text = text.shift(-1)
     named = contains(next_text, anywhere(words.misconceptions)) & ~contains(next_text, anywhere(words.negators))
     of_others = pl.col("others").shift(-1) & ~pl.col("concedes").shift(-1)
     ascribed = place.eq_missing(place.shift(-1)) & (of_others | named)
     grants = pl.col("is_side") & (stance == AFFIRMED) & (pl.col("clause") == 0) & ascribed & turned
-    grants &= denied & ~affirmed & ~pl.col("asks_reproach")
+    grants &= denied & ~affirmed & ~both & ~pl.col("asks_reproach")
     return _drop_stances(clauses, grants)
 
 
