@@ -106,6 +106,8 @@ class Stances(Frozen):
     misconceptions: Phrases = ()
     """Name a belief that is wrong: `myth`; whatever else denies in their clause means the same, unless it denies
     this: `a myth without any basis`, `not a myth`."""
+    conjunctions: Phrases = ()
+    """Join two statements: `and` in `it's unfair and it's false`."""
     copulas: Phrases = ()
     """Say what something is: `is` in `to deny it is a prejudice`."""
     likenesses: Phrases = ()

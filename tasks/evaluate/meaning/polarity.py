@@ -32,14 +32,27 @@ def read_polarity(clauses: pl.DataFrame, words: Stances) -> pl.Series:
     parted = joined.str.replace_all(_apart(words.complements), "\n")
     text = parted.str.replace(rf"{_apart(words.causes)}(?s:.*)$", "").str.split("\n")
     parts = clauses.select("text", *QUESTION).with_row_index("row").with_columns(text).explode("text")
-    counts = parts.with_columns(negations=_count_negations(words)).group_by("row", maintain_order=True)
-    negations = counts.agg(pl.col("negations").sum())["negations"]
+    negations = _count_in_parts(parts.with_row_index("part"), words)
     rows = contains(clauses["text"], opens(words.claims)).arg_true()
     if clauses["asks_denial"].any():
         negations += clauses.select(_states_what_is_denied(words)).to_series()
     claimed = clauses[rows].select(pl.when("asks_reproach").then(negations[rows]).otherwise(_count_claimed(words)))
     side = _side(negations.scatter(rows, claimed.to_series()) % 2 == 0)
     return side.set(clauses.select(_likens(words) | _invalidates(words)).to_series(), None)
+
+
+def _count_in_parts(parts: pl.DataFrame, words: Stances) -> pl.Series:
+    """The negations of each row's parts. Joined statements that all deny are one denial: `it's unfair and false`."""
+    joined = rf"\s(?:{join_alternatives(words.conjunctions) or NEVER})\s"
+    apart = pl.when("asks_reproach").then("text").otherwise(pl.col("text").str.replace_all(joined, "\n"))
+    split = parts.with_columns(text=apart.str.split("\n")).explode("text")
+    counted = split.with_columns(negations=_count_negations(words))
+    odd = pl.col("negations") % 2 == 1
+    deny = odd.first() & (odd.sum() == (pl.col("negations") > 0).sum())
+    each = counted.group_by("row", "part", maintain_order=True).agg(
+        pl.when(deny).then(1).otherwise(pl.col("negations").sum()).first().alias("negations")
+    )
+    return each.group_by("row", maintain_order=True).agg(pl.col("negations").sum())["negations"]
 
 
 def _invalidates(words: Stances) -> pl.Expr:
