@@ -80,7 +80,8 @@ def read_stances(
     answered = answer_by_question(clauses.with_columns(repeats=_repeats(words)), question, words)
     ruled = _drop_adverbs(_apply(answered, _rules(question, words), words))
     opened = _drop_premises(_drop_asides(_drop_granted(ruled, question, words), question, words), question, words)
-    opened = _answer_rhetorical(_turn_others_round(opened, question, words), question, words)
+    opened = _drop_other_truths(_turn_others_round(opened, question, words), question, words)
+    opened = _answer_rhetorical(opened, question, words)
     excused = (pl.col("stance") == EXCUSED).any().over("reply")
     whole = pl.col("in_full") | (excused & pl.col("closes"))
     stated = (pl.col("turns") | pl.col("closes")) & whole & (pl.col("level") == 0)
@@ -210,14 +211,19 @@ def _drop_premises(clauses: pl.DataFrame, question: Question, words: Stances) ->
 
 
 def _drop_other_truths(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
-    """What is called true of something else takes no stance: `It is true that some households get support`."""
+    """What is called true of something else takes no stance: `It is true that some households get support`, `I agree
+    that the system has flaws`."""
     if question != "yes or no" or clauses["asked"].null_count() == clauses.height:
         return clauses
-    text = pl.col("text")
-    named = contains(text, rf"{anywhere(words.validations)}\s(?:{join_alternatives(words.complements)})\s")
-    shared = find_stems(text, words).list.set_intersection("stems").list.len() / pl.col("stems").list.len()
-    grants = named & (shared < _SAME) & (pl.col("stance") == AFFIRMED) & (pl.col("level") == _WITHIN)
-    return _drop_stances(clauses, grants)
+    text, level = pl.col("text"), pl.col("level")
+    about = rf"\s(?:{join_alternatives(words.complements)})\s"
+    named = (level == _WITHIN) & contains(text, rf"{anywhere(words.validations)}{about}")
+    spoken = find_stems(text, words).list.unique()
+    agreed = contains(text, rf"{opens(words.affirmations)}(?:\s\S+)?{about}(?:\S+\s){{3}}")
+    agreed &= ~contains(text, anywhere((*words.negators, *words.reversals))) & (spoken.list.set_difference("stems").list.len() > 1)
+    named |= (level == _OPENS) & agreed
+    shared = spoken.list.set_intersection("stems").list.len() / pl.col("stems").list.len()
+    return _drop_stances(clauses, named & (shared < _SAME) & (pl.col("stance") == AFFIRMED))
 
 
 def _is_proform(words: Stances) -> pl.Expr:
