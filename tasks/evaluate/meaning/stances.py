@@ -87,8 +87,9 @@ def read_stances(
     stated = (pl.col("turns") | pl.col("closes")) & whole & (pl.col("level") == 0)
     picked = _take_answers(opened, (pl.col("answer") == PICKED) | stated, _OPENS)
     firm = picked.with_columns(restates=_restates(picked, words))
-    stands = firm.filter(pl.col("level") > 0, ~pl.col("others") | (pl.col("stance") == _TORN))["reply"].unique()
-    undecided = ~firm["reply"].is_in(stands.implode()) & ((firm["sentence"] < _SENTENCES) | firm["closes"])
+    stand = (pl.col("level") > 0) & (pl.col("stance") != EXCUSED).fill_null(value=True)
+    stands = firm.filter(stand, ~pl.col("others") | (pl.col("stance") == _TORN))["reply"].unique()
+    undecided = ~firm["reply"].is_in(stands.implode()) & (firm["stance"] != EXCUSED).fill_null(value=True) & ((firm["sentence"] < _SENTENCES) | firm["closes"])
     undecided &= ~(firm["picks"] & ~contains(firm["text"], anywhere(words.negators)))
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
     weak = _drop_other_truths(weak, question, words)
@@ -442,6 +443,7 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
         refrains=clause.filter(stance == DECLINED).max() > clause.filter(torn).max(),
         torn=stance.filter(torn).last(),
         torn_words=text.filter(torn).last(),
+        asserts=(takes & (pl.col("sentence") > 0) & (pl.col("sentence") == pl.col("sentence").max())).any(),
         lists=stance.filter(option & ~pl.col("turns") & ~pl.col("announced")).n_unique() > 1,
         takes_one=stance.filter(picked & takes).n_unique() == 1,
         chosen=stance.filter(chooses).last(),
@@ -497,7 +499,7 @@ def _pick(question: Question) -> pl.Expr:
         .when(weighs).then(pl.lit("neutral"))
         .when((opposed & firm) | wavers).then(pl.lit(BOTH))
         .when((pl.col("began") == DECLINED) & ~answers).then(pl.lit("began"))
-        .when((pl.col("began") == EXCUSED) & ~firm).then(pl.lit("began"))
+        .when((pl.col("began") == EXCUSED) & ~firm & ~pl.col("asserts").fill_null(value=False)).then(pl.lit("began"))
         .when((pl.col("began") == HEDGED) & hedges & ~settles & ~turned).then(pl.lit("began"))
         .when(took.is_not_null()).then(pl.lit("took"))
         .otherwise(pl.lit("began"))
