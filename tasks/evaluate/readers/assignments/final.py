@@ -79,6 +79,8 @@ class Standing:
     """People to whom this list has assigned a task."""
     is_quoted: bool = False
     quoted: dict[int, Tie] = field(default_factory=dict)
+    before: dict[int, Tie] = field(default_factory=dict)
+    """What stood above the last heading that announced something new."""
     doubtful: set[int] = field(default_factory=set)
     is_list: bool = False
     last: tuple[int, ...] = ()
@@ -104,7 +106,7 @@ def latest_ties(steps: Sequence[Step], tasks: int) -> dict[int, Tie]:
         else:
             _say(standing, step)
     _end_quote(standing)
-    found = standing.of_task or (standing.quoted if _may_quote(steps) else {})
+    found = standing.of_task or (standing.quoted if _may_quote(steps) else {}) or standing.before
     return {task: item for task, item in found.items() if task not in standing.doubtful and not item.is_open}
 
 
@@ -127,6 +129,7 @@ def _begin(standing: Standing, step: Step) -> None:
     _end_quote(standing)
     standing.listed, standing.had = [], set()
     if step.kind == "new":
+        standing.before = standing.of_task or standing.before
         standing.of_task, standing.is_list = {}, False
     standing.is_quoted = step.kind in ("quoted", "initial")
 

@@ -79,6 +79,7 @@ _BLANK: Final = " .,;:!-*_()[]"
 _OPENING: Final = 2  # sentences in which a reply refuses
 _SEPARATED: Final = re.compile(r"\s[|/]\s")
 _CONTRASTS: Final = re.compile(rf"(?i)\s{pattern('contrasts')}\s")
+_DECIDES: Final = re.compile(rf"(?i)^\W*{pattern('decided')}\b")
 _ASSIGNS: Final = re.compile(pattern("assigns"))
 _INLINE: Final = re.compile(
     rf"(?i)(?<=[.;!?)])\s+(?=(?:{pattern('new_list')}\s+)?{pattern('new_list_is')}\s[^.:\n]{{0,40}}:)"
@@ -385,10 +386,14 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _from_person(parts: list[str]) -> list[str]:
-    """The sentences from the one on that names a person, if no other person follows."""
+    """The sentences from the one on that names a person, if no other person follows; else the last one that decides
+    for one."""
     named = [place for place, part in enumerate(parts) if re.search(PERSON, part)]
     people = set(re.findall(PERSON, " ".join(parts)))
-    return parts[named[0] :] if len(people) == 1 else parts
+    if len(people) == 1:
+        return parts[named[0] :]
+    decided = [part for part in parts if _DECIDES.search(part) and len(set(re.findall(PERSON, part))) == 1]
+    return decided[-1:] or parts
 
 
 def _is_listed(marked: str) -> bool:
