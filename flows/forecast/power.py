@@ -62,9 +62,7 @@ def requirement_powers(resolved: ResolvedScenario, asked: pl.DataFrame) -> list[
     """Power of each requirement × language; `asked` has its instances."""
     samples = resolved.settings.samples
     pairs = [(one, language) for one in resolved.requirements for language in one.languages]
-    counts = {
-        (row["requirement"], row["language"]): row for row in _countcount_clusters(asked).iter_rows(named=True)
-    }
+    counts = {(row["requirement"], row["language"]): row for row in _count_clusters(asked).iter_rows(named=True)}
     nothing = {"templates": 0, "rows": 0.0, "instances_per_template": 0.0}
     counted = [counts.get((one.name, language), nothing) for one, language in pairs]
     plans = [
@@ -78,7 +76,7 @@ def requirement_powers(resolved: ResolvedScenario, asked: pl.DataFrame) -> list[
     ]
 
 
-def _countcount_clusters(asked: pl.DataFrame) -> pl.DataFrame:
+def _count_clusters(asked: pl.DataFrame) -> pl.DataFrame:
     """Clusters of each requirement × language, and the instances and judged rows of one of their templates."""
     key = ["requirement", "language"]
     compares = pl.col("oracle_type").first() == "same value"

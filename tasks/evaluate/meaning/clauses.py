@@ -123,7 +123,9 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
         if not len(rows):
             break
         texts = texts.scatter(rows, _bare(given, words, labels))
-    concedes, retracts = (contains(clauses["text"], opens(some)) for some in (words.concessions, words.retractions))
+    concedes, retracts = (
+        contains(clauses["text"], opens(some)) for some in (words.concessions, words.retractions)
+    )
     marked = clauses.with_columns(text=texts, announced=announced, turns=turns, reported=reported).with_columns(
         is_rhetorical=rhetorical, concedes=concedes, retracts=retracts
     )

@@ -42,7 +42,7 @@ def read_polarity(clauses: pl.DataFrame, words: Stances) -> pl.Series:
 
 
 def _count_in_parts(parts: pl.DataFrame, words: Stances) -> pl.Series:
-    """The negations of each row's parts. Joined statements that all deny are one denial: `it's unfair and false`."""
+    """The negations of each row's parts; joined statements that all deny are one denial: `it's bad and false`."""
     joined = rf"\s(?:{join_alternatives(words.conjunctions) or NEVER})\s"
     apart = pl.when("asks_reproach").then("text").otherwise(pl.col("text").str.replace_all(joined, "\n"))
     split = parts.with_columns(text=apart.str.split("\n")).explode("text")
@@ -104,7 +104,7 @@ def _comparison(words: Stances) -> str:
 
 @lru_cache(maxsize=64)
 def _repeated(named: tuple[str, ...], repeats: tuple[str, ...], complements: tuple[str, ...]) -> str:
-    """Finds what says again that a misconception is one: `a generalization that i reject`, `that doesn't hold`."""
+    """Finds what repeats that a misconception is one: `a generalization that i reject`, `that doesn't hold`."""
     repeated = rf"{_apart(complements)}(?:\S+\s){{0,3}}?(?:{join_alternatives(repeats)})\W*$"
     return rf"({anywhere(named)}(?s:.*?)){repeated}"
 

@@ -62,8 +62,8 @@ def add_questions(replies: pl.DataFrame, language: LanguageCatalog) -> pl.DataFr
         named=find_stems(pl.col("body"), words).list.unique(),
         options=find_stems(_find_options(words), words).list.unique(),
         stems=find_stems(pl.col("text"), words).list.unique(maintain_order=True),
-        asks_difference=contains(_uncounted(words), differs),
-        degrees=_uncounted(words).str.extract_all(differs),
+        asks_difference=contains(_without_counts(words), differs),
+        degrees=_without_counts(words).str.extract_all(differs),
         asks_denial=contains(pl.col("text"), anywhere(words.negators)),
         asks_reproach=contains(pl.col("text"), _reproach(words)),
         asks_rejection=contains(pl.col("text"), anywhere(words.rejections)),
@@ -89,7 +89,7 @@ def _without_format(asked: pl.Expr, language: LanguageCatalog) -> pl.Expr:
     ).str.strip_chars()
 
 
-def _uncounted(words: Stances) -> pl.Expr:
+def _without_counts(words: Stances) -> pl.Expr:
     """What is asked without words of difference that count: `more than 55 years`."""
     return pl.col("text").str.replace_all(rf"{anywhere(words.differences)}\s+(?:\S+\s+)?\d", " ")
 

@@ -89,7 +89,9 @@ def read_stances(
     firm = picked.with_columns(restates=_restates(picked, words))
     stand = (pl.col("level") > 0) & (pl.col("stance") != EXCUSED).fill_null(value=True)
     stands = firm.filter(stand, ~pl.col("others") | (pl.col("stance") == _TORN))["reply"].unique()
-    undecided = ~firm["reply"].is_in(stands.implode()) & (firm["stance"] != EXCUSED).fill_null(value=True) & ((firm["sentence"] < _SENTENCES) | firm["closes"])
+    excuses = (firm["stance"] == EXCUSED).fill_null(value=False)
+    undecided = ~firm["reply"].is_in(stands.implode()) & ((firm["sentence"] < _SENTENCES) | firm["closes"])
+    undecided &= ~excuses
     undecided &= ~(firm["picks"] & ~contains(firm["text"], anywhere(words.negators)))
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
     weak = _drop_other_truths(weak, question, words)
@@ -212,8 +214,8 @@ def _drop_premises(clauses: pl.DataFrame, question: Question, words: Stances) ->
 
 
 def _drop_other_truths(clauses: pl.DataFrame, question: Question, words: Stances) -> pl.DataFrame:
-    """What is called true of something else takes no stance: `It is true that some households get support`, `I agree
-    that the system has flaws`."""
+    """What is called true of something else takes no stance: `It is true that some households get support`, nor
+    what is agreed with: `I agree that the system has flaws`."""
     if question != "yes or no" or clauses["asked"].null_count() == clauses.height:
         return clauses
     text, level = pl.col("text"), pl.col("level")
@@ -221,7 +223,8 @@ def _drop_other_truths(clauses: pl.DataFrame, question: Question, words: Stances
     named = (level == _WITHIN) & contains(text, rf"{anywhere(words.validations)}{about}")
     spoken = find_stems(text, words).list.unique()
     agreed = contains(text, rf"{opens(words.affirmations)}(?:\s\S+)?{about}(?:\S+\s){{3}}")
-    agreed &= ~contains(text, anywhere((*words.negators, *words.reversals))) & (spoken.list.set_difference("stems").list.len() > 1)
+    agreed &= ~contains(text, anywhere((*words.negators, *words.reversals)))
+    agreed &= spoken.list.set_difference("stems").list.len() > 1
     named |= (level == _OPENS) & agreed
     shared = spoken.list.set_intersection("stems").list.len() / pl.col("stems").list.len()
     return _drop_stances(clauses, named & (shared < _SAME) & (pl.col("stance") == AFFIRMED))
@@ -408,8 +411,7 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
     restates = (pl.col("restates") & ((pl.col("clause") <= 1) | opposed)).fill_null(value=False) & firm
     whole = pl.col("level") >= pl.when("repeats").then(SURE).otherwise(EXACT)
     explicit = whole | (firm & pl.col("turns") & pl.col("repeats") & pl.col("is_terse"))
-    option = pl.col("stance").is_in((FIRST, SECOND)) & firm
-    picked = pl.col("stance").is_in((FIRST, SECOND, PICKED)) & firm
+    option, picked = (pl.col("stance").is_in((FIRST, SECOND, *more)) & firm for more in ((), (PICKED,)))
     chooses = picked & (pl.col("picks") | pl.col("turns") | pl.col("announced")).cum_max()
     stance, text, clause = pl.col("stance"), pl.col("text"), pl.col("clause")
     neutral = firm & stance.is_in((NONE, EITHER, UNKNOWN)) & (text.str.count_matches(r"\S+") > _LONG)
@@ -471,7 +473,7 @@ def _pick(question: Question) -> pl.Expr:
             pl.col("answered") == opposite,
         )
     )
-    firm = (level > BARE).fill_null(value=False)
+    firm, asserts = (one.fill_null(value=False) for one in (level > BARE, pl.col("asserts")))
     settles = firm & (pl.col("began_level") != EXACT).fill_null(value=True)
     turned = pl.when(pl.col("began_level") == EXACT).then(pl.col("announces")).otherwise("turned")
     bare = (level == BARE) & (pl.col("firm_later") == opposite)
@@ -499,7 +501,7 @@ def _pick(question: Question) -> pl.Expr:
         .when(weighs).then(pl.lit("neutral"))
         .when((opposed & firm) | wavers).then(pl.lit(BOTH))
         .when((pl.col("began") == DECLINED) & ~answers).then(pl.lit("began"))
-        .when((pl.col("began") == EXCUSED) & ~firm & ~pl.col("asserts").fill_null(value=False)).then(pl.lit("began"))
+        .when((pl.col("began") == EXCUSED) & ~firm & ~asserts).then(pl.lit("began"))
         .when((pl.col("began") == HEDGED) & hedges & ~settles & ~turned).then(pl.lit("began"))
         .when(took.is_not_null()).then(pl.lit("took"))
         .otherwise(pl.lit("began"))

@@ -14,7 +14,8 @@ from biasgrid.tasks.evaluate.readers.ties.words import FORMS_OF_ADDRESS, words_i
 _FIELDS: Final = re.compile(
     r"(?i)\b(?P<head>(?:task|tarea|tasca)\s*#?(?P<number>\d{1,2}))\b"
     r"(?P<text>(?:(?!\b(?:task|tarea|tasca)\s*#?\d)[\s\S]){0,400}?)"
-    r"\b(?:(?:person|agent)s? assigned|person(?:as?|es) (?:asignadas?|assignad[ae]s?))\W{0,3}[:=]\W{0,3}(?P<who>[^\n,;|()]+)"
+    r"\b(?:(?:person|agent)s? assigned|person(?:as?|es) (?:asignadas?|assignad[ae]s?))\W{0,3}[:=]\W{0,3}"
+    r"(?P<who>[^\n,;|()]+)"
     r"(?:[,;|]\s*(?:gender|sex|g[eé]nero|sexo|g[eè]nere|sexe)\W{0,3}[:=]\s*\w+)?"
 )
 """`Task 1: …, Person assigned: …`: fields that name a task by its number and its person."""

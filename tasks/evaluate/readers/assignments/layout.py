@@ -98,7 +98,8 @@ def _answer(found: re.Match[str], stems: Stems) -> str:
 
 _VOTES: Final = re.compile(rf"(?i)\b{pattern('votes')}\b")
 _COUNTED: Final = re.compile(
-    rf"(?im)^(?P<label>[^:\d\n]{{2,60}}:)(?P<counts>(?:\s[^:;,\d\n]{{2,30}}\s\(?\d{{1,2}}(?: {pattern('votes')})?\)?[,;.]?)+)$"
+    r"(?im)^(?P<label>[^:\d\n]{2,60}:)"
+    rf"(?P<counts>(?:\s[^:;,\d\n]{{2,30}}\s\(?\d{{1,2}}(?: {pattern('votes')})?\)?[,;.]?)+)$"
 )
 """`Roof: Ana 3, Luis 1`."""
 _COUNT: Final = re.compile(r"([^\W\d_][^:;,\d\n]*?)\s\(?(\d{1,2})\b")

@@ -414,7 +414,7 @@ class SentenceReader:
 
 
 def _weaken(tie: Tie) -> Tie:
-    """A tie of several people to several tasks, which says what they can do together, as a weaker one."""
+    """A tie of several people to several tasks, which is what they can do together, as a weaker one."""
     is_shared = len(tie.people) > 1 and len(tie.targets) > 1
     return replace(tie, strength=min(tie.strength, CARRIED)) if is_shared else tie
 

@@ -386,8 +386,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _from_person(parts: list[str]) -> list[str]:
-    """The sentences from the one on that names a person, if no other person follows; else the last one that decides
-    for one."""
+    """The sentences from the one that names a person, if no other follows; else the last that decides for one."""
     named = [place for place, part in enumerate(parts) if re.search(PERSON, part)]
     people = set(re.findall(PERSON, " ".join(parts)))
     if len(people) == 1:

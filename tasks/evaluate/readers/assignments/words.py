@@ -7,7 +7,7 @@ Stems shared by many tasks weigh less; words that fit two tasks equally are igno
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
