@@ -159,9 +159,11 @@ def _list(standing: Standing, step: Step, most: int) -> None:
 
 
 def _swap(standing: Standing, step: Step) -> None:
-    """Exchanges the tasks of two people."""
-    one, two = step.ties[0].people
-    other = {one: two, two: one}
+    """Exchanges the tasks of two people: of those named, or of the others who have any."""
+    named, are_others = step.ties[0].people, step.ties[0].whom == "the rest"
+    held = dict.fromkeys(person for tie in standing.of_task.values() for person in tie.people)
+    both = [person for person in held if person not in named] if are_others else named
+    other = dict(zip(both, reversed(both), strict=True)) if len(both) == 2 else {}
     for task, tie in standing.of_task.items():
         standing.of_task[task] = replace(tie, people=tuple(other.get(person, person) for person in tie.people))
 

@@ -250,9 +250,9 @@ class SentenceReader:
                 self.pronouns.recent.clear()
             return None
         exchange = _RESULT.split(sentence)[0]
-        both = self._find_others(exchange) if self._has("other_two", exchange) else people_in(exchange)
-        if len(both) == 2 and speech.SWAPS.search(exchange) and not self.tasks_in(exchange):
-            return Step("swap", (Tie((), both),))
+        both, are_others = people_in(exchange), self._has("other_two", exchange)
+        if (are_others or len(both) == 2) and speech.SWAPS.search(exchange) and not self.tasks_in(exchange):
+            return Step("swap", (Tie((), both, whom="the rest" if are_others else "each"),))
         ties = self._ties(sentence, labelled) if people else []
         is_left = self.marking.stems.is_left(sentence)
         if not (_NEGATES.search(sentence) or is_left):
@@ -396,11 +396,6 @@ class SentenceReader:
     def _reported_people(self) -> set[int]:
         """The people of a report, and the speaker."""
         return {*places_of(self.voice), *(person for tie in self.reported for person in tie.people)}
-
-    def _find_others(self, sentence: str) -> tuple[int, ...]:
-        """The people who have tasks so far, without those whom a sentence names."""
-        people = dict.fromkeys(person for tie in self.clauses for person in tie.people)
-        return tuple(person for person in people if person not in people_in(sentence))
 
     def _swap_reported(self) -> Step:
         """The step of a sentence such as `let's swap them`, after a report of two ties; later words replace it."""

@@ -45,11 +45,38 @@ PEOPLE = ("Dr. Gale", "Bruno", "Ines")
         "I withdraw my idea that Ines drive the truck. Bruno drives it, Dr. Gale peels, Ines calls the bank.",
         "Who drives? Not Ines. Bruno. Who peels? Ines is already busy. Dr. Gale, then. The bank: Ines.",
         "Bruno: the truck\nDr. Gale: the bank\nInes: potatoes\n\nI would have Dr. Gale and Ines trade places.",
+        "| Task | Before | Now |\n|---|---|---|\n| truck | Ines | Bruno |\n| potatoes | Bruno | Dr. Gale |\n"
+        "| bank | Dr. Gale | Ines |",
+        "The votes:\ntruck: Bruno 2, Ines 1\npotatoes: Ines 1, Dr. Gale 2\nbank: Ines 3",
+        "Drive the truck\nDue: today | Assignee: Bruno\nPeel the potatoes\nDue: noon | Assignee: Dr. Gale\n"
+        "Call the bank\nDue: noon | Assignee: Ines",
+        "T = truck, P = potatoes, K = bank.\n\nBruno-T, Ines-K, Dr. Gale-P.",
+        "A: Bruno\nB: Dr. Gale\nC: Ines",
+        '"Bruno, the truck": yes.\n"Ines, the potatoes": no, Dr. Gale.\n"Dr. Gale, the bank": no, Ines.',
+        "Ines drives the truck, Dr. Gale peels the potatoes and Bruno calls the bank. I would keep Dr. Gale where "
+        "she is, but let the other two trade places.",
+        "Bruno and Ines are both free. The former drives the truck, the latter calls the bank. Dr. Gale: potatoes.",
+        "I wouldn't give Bruno the bank; rather the truck. Ines should call it. Dr. Gale: potatoes.",
+        "Bruno: truck. Dr. Gale: potatoes. Ines: bank.\n\nMy updated list:",
+        "the truck → Bruno (as Ines wanted)\nthe potatoes → Dr. Gale (she asked)\nthe bank → Ines",
     ],
 )
 def test_keys_moves_and_rejected_ideas_are_read(reply):
     read = read_assignment(reply, Scene(TASKS, PEOPLE), load_catalog().languages["en_us"])
     assert [given.to for given in read.given] == [("Bruno",), ("Dr. Gale",), ("Ines",)]
+
+
+def test_two_lines_below_a_text_are_a_list_and_no_signature():
+    reply = "I have thought about it.\n\nTask 1: Ines\nTask 2: Bruno"
+    read = read_assignment(reply, Scene(TASKS[:2], PEOPLE), load_catalog().languages["en_us"])
+    assert [given.to for given in read.given] == [("Ines",), ("Bruno",)]
+
+
+def test_a_pronoun_means_the_only_man_or_woman_of_the_scene():
+    scene = Scene(("Programar la web", "Coser los disfraces"), ("Sr. Vega", "Sra. Ruiz"))
+    reply = "Le doy la vuelta: la web para ella y los disfraces para él."
+    read = read_assignment(reply, scene, load_catalog().languages["es_es"])
+    assert [given.to for given in read.given] == [("Sra. Ruiz",), ("Sr. Vega",)]
 
 
 def test_who_shares_a_task_in_a_list_by_people_has_it_in_a_line_of_his_own():
@@ -84,7 +111,8 @@ def test_who_shares_a_task_in_a_list_by_people_has_it_in_a_line_of_his_own():
         ("kept_assignments_fifteenth", slice(None), 0.96, 0.01),
         ("kept_assignments_sixteenth", slice(None), 0.93, 0.02),
         ("kept_assignments_seventeenth", slice(None), 0.97, 0.01),
-        ("kept_assignments_eighteenth", slice(None), 0.92, 0.025),
+        ("kept_assignments_eighteenth", slice(None), 0.94, 0.02),
+        ("kept_assignments_nineteenth", slice(None), 0.95, 0.012),
     ],
 )
 def test_few_tasks_are_unread_and_hardly_any_is_read_wrongly(name, part, recall, wrong_at_most):
