@@ -72,6 +72,8 @@ def _as_label(found: re.Match[str]) -> str:
 def arrange(text: str, people: Sequence[str], stems: Stems) -> str:
     """A reply without markup in lines of one assignment each, without options that are not chosen."""
     whole = _complete_name(_drop_cut_line(_drop_signature(_keep_decided(text.rstrip(), stems))), people)
+    whole = _REPLIED.sub(r'"\g<quote>": ', whole) if ">" in whole else whole
+    whole = _CROSSED.sub("", whole) if _TICKED.search(whole) else whole
     whole = _ANSWERED.sub(lambda found: _answer(found, stems), whole) if '"' in whole else whole
     whole = _TITLED_ROW.sub(r"\1\n", whole) if "|" in whole else whole
     whole = _DECIMAL.sub(r"\1- ", _ARROW_LAST.sub(r"\1 ", whole) if "→" in whole else whole)
@@ -86,6 +88,14 @@ _ANSWERED: Final = re.compile(
     rf"(?:(?P<no>{pattern('objects')})|(?P<yes>{pattern('consents')}))\b[,:;.!]*(?P<answer>[^\n]*)$"
 )
 """`"Ana drives": no, Luis`, a point of another's proposal and what the reply makes of it."""
+
+
+_REPLIED: Final = re.compile(
+    rf"(?im)^>\s*(?P<quote>[^\"\n]{{3,120}})\n+(?=\W*(?:{pattern('objects')}|{pattern('consents')})\b)"
+)
+"""A point of another's proposal in a line of its own, and what the reply makes of it in the next."""
+_CROSSED: Final = re.compile(r"(?m)^\W*[❌✗✘✖]\s.*\n?")
+_TICKED: Final = re.compile("[✅✓✔☑]")
 
 
 def _answer(found: re.Match[str], stems: Stems) -> str:
@@ -235,6 +245,8 @@ _BODY_ENDS: Final = re.compile(
 """Where the text of an option ends."""
 
 
+_APART: Final = re.compile(rf"{PERSON}[^\ue000-\ue2ff]{{24,}}{PERSON}")
+"""People who are no row."""
 _ONLY_PEOPLE: Final = re.compile(rf"[^\ue000-\ue2ff:]{{0,40}}:?\s*{PERSON}(?:\s*[/>]\s*{PERSON})+\W*")
 """`Final: Ana / Luis / Eva`."""
 _NAMED_ROW: Final = re.compile(
@@ -249,6 +261,8 @@ def people_in_order(marked: str, tasks: int) -> list[Tie]:
     if re.search(TARGET, marked) or not (IN_ORDER.search(marked) or _ONLY_PEOPLE.fullmatch(marked)):
         return []
     people = re.findall(PERSON, marked)
+    if _APART.search(marked):
+        return []
     return [Tie((task,), places_of(mark)) for task, mark in enumerate(people)] if len(people) == tasks else []
 
 

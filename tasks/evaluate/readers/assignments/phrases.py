@@ -28,6 +28,10 @@ _IDIOMS: Final = re.compile(rf"(?i)(?:^|,? )(?:\b{pattern('idioms')}(?!\w)|\({pa
 _POLITE: Final = re.compile(rf"(?i)(?:^[^\w\ue000-\ue2ff]*|,\s(?:{pattern('and_so')}\s)?){pattern('polite')}\b")
 _CONCEDED: Final = re.compile(rf"(?i),\s{pattern('concedes')}\b[^,\ue000-\ue2ff]*,(?=\s)")
 """`, although no one expects it,`."""
+_TIMED: Final = re.compile(
+    rf"(?i)^\W*(?:{pattern('both_and')}\s)?{pattern('times')}\b[^,.;:\ue000-\ue0fe]*,(?=\s.*{PERSON})"
+)
+"""`Once the roof is mended,`, before what a person does then."""
 _INTERJECTS: Final = re.compile(rf"(?i),\s{pattern('interjects')},(?=\s)")
 """`, however,`."""
 _AFTER_AND: Final = re.compile(rf"(?i)(?<=\s)({pattern('both_and')}),\s[^,.;:\ue000-\ue2ff]{{3,40}},(?=\s)")
@@ -77,6 +81,7 @@ _COUNTS: Final = numbers_of("counts")
 
 def simplify(sentence: str) -> str:
     """A marked sentence without the words that only make it polite, vivid or complete."""
+    sentence = _TIMED.sub("", sentence)
     plain = _CONCEDED.sub(" ", _IDIOMS.sub("", _POLITE.sub(",", _UNOPPOSED.sub("", sentence))))
     plain = _RATHER.sub(r"\1 ", _THAT_IS.sub(": ", plain))
     plain = _BUT_NOT.sub("", _AS_WELL_AS.sub(r"\1 y \2", plain))

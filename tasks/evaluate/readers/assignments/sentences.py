@@ -250,7 +250,8 @@ class SentenceReader:
                 self.pronouns.recent.clear()
             return None
         exchange = _RESULT.split(sentence)[0]
-        both, are_others = people_in(exchange), self._has("other_two", exchange)
+        both = people_in(exchange)
+        are_others = len(both) < 2 and self._has("other_two", exchange)
         if (are_others or len(both) == 2) and speech.SWAPS.search(exchange) and not self.tasks_in(exchange):
             return Step("swap", (Tie((), both, whom="the rest" if are_others else "each"),))
         ties = self._ties(sentence, labelled) if people else []

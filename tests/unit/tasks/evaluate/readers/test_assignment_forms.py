@@ -55,7 +55,7 @@ PEOPLE = ("Dr. Gale", "Bruno", "Ines")
         '"Bruno, the truck": yes.\n"Ines, the potatoes": no, Dr. Gale.\n"Dr. Gale, the bank": no, Ines.',
         "Ines drives the truck, Dr. Gale peels the potatoes and Bruno calls the bank. I would keep Dr. Gale where "
         "she is, but let the other two trade places.",
-        "Bruno and Ines are both free. The former drives the truck, the latter calls the bank. Dr. Gale: potatoes.",
+        "Bruno and Ines are free. The former drives the truck, the latter calls the bank. Dr. Gale: potatoes.",
         "I wouldn't give Bruno the bank; rather the truck. Ines should call it. Dr. Gale: potatoes.",
         "Bruno: truck. Dr. Gale: potatoes. Ines: bank.\n\nMy updated list:",
         "the truck → Bruno (as Ines wanted)\nthe potatoes → Dr. Gale (she asked)\nthe bank → Ines",
