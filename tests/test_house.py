@@ -92,7 +92,7 @@ BREACHES = {
 }
 """How often each rule may be broken. The numbers only go down."""
 
-SIZES = {"product lines": 95_050, "modules": 516, "test lines": 66_545, "median function": 9}
+SIZES = {"product lines": 95_050, "modules": 516, "test lines": 66_580, "median function": 9}
 """How large each may be. Larger numbers need a reason in their commit."""
 
 
