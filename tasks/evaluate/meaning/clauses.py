@@ -123,19 +123,17 @@ def _mark(clauses: pl.DataFrame, words: Stances, labels: tuple[str, ...]) -> pl.
         if not len(rows):
             break
         texts = texts.scatter(rows, _bare(given, words, labels))
-    concedes, retracts = (
-        contains(clauses["text"], opens(some)) for some in (words.concessions, words.retractions)
-    )
+    concedes = contains(clauses["text"], opens(words.concessions))
+    retracts = contains(clauses["text"], opens(words.retractions)) | contains(texts, opens(words.retractions))
     marked = clauses.with_columns(text=texts, announced=announced, turns=turns, reported=reported).with_columns(
-        is_rhetorical=rhetorical, concedes=concedes, retracts=retracts
+        is_rhetorical=rhetorical, concedes=concedes, withdrawn=retracts
     )
-    retracted = pl.col("retracts") | contains(pl.col("text"), opens(words.retractions))
-    marked = marked.with_columns(withdrawn=retracted.cum_max(reverse=True).over("reply"))
     empty = (pl.col("text").shift(1) == "") & (pl.col("clause") > 0)
     carried = [
         (pl.col(name) | (pl.col(name).shift(1) & empty).fill_null(value=False)) for name in ("announced", "turns")
     ]
-    kept = marked.with_columns(*carried, text=_add_accent(words)).filter(pl.col("text") != "")
+    withdrawn = pl.col("withdrawn").cum_max(reverse=True).over("reply")
+    kept = marked.with_columns(*carried, withdrawn, text=_add_accent(words)).filter(pl.col("text") != "")
     kept = kept.filter(~(_is_polite(kept, words) | _is_caveat(kept, words)))
     text = pl.col("text")
     kept = kept.with_columns(others=pl.col("reported") | contains(text, opens(words.attributions)))

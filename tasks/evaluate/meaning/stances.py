@@ -82,16 +82,15 @@ def read_stances(
     opened = _drop_premises(_drop_asides(_drop_granted(ruled, question, words), question, words), question, words)
     opened = _drop_other_truths(_turn_others_round(opened, question, words), question, words)
     opened = _answer_rhetorical(opened, question, words)
-    excused = (pl.col("stance") == EXCUSED).any().over("reply")
-    whole = pl.col("in_full") | (excused & pl.col("closes"))
+    excuses = (pl.col("stance") == EXCUSED).fill_null(value=False)
+    whole = pl.col("in_full") | (excuses.any().over("reply") & pl.col("closes"))
     stated = (pl.col("turns") | pl.col("closes")) & whole & (pl.col("level") == 0)
     picked = _take_answers(opened, (pl.col("answer") == PICKED) | stated, _OPENS)
     firm = picked.with_columns(restates=_restates(picked, words))
-    stand = (pl.col("level") > 0) & (pl.col("stance") != EXCUSED).fill_null(value=True)
-    stands = firm.filter(stand, ~pl.col("others") | (pl.col("stance") == _TORN))["reply"].unique()
-    excuses = (firm["stance"] == EXCUSED).fill_null(value=False)
+    takes = (pl.col("level") > 0) & ~excuses & (~pl.col("others") | (pl.col("stance") == _TORN))
+    stands = firm.filter(takes)["reply"].unique()
     undecided = ~firm["reply"].is_in(stands.implode()) & ((firm["sentence"] < _SENTENCES) | firm["closes"])
-    undecided &= ~excuses
+    undecided &= ~firm.select(excuses).to_series()
     undecided &= ~(firm["picks"] & ~contains(firm["text"], anywhere(words.negators)))
     weak = _apply(firm.filter(undecided), _weak_rules(question, words), words)
     weak = _drop_other_truths(weak, question, words)
@@ -221,13 +220,14 @@ def _drop_other_truths(clauses: pl.DataFrame, question: Question, words: Stances
     text, level = pl.col("text"), pl.col("level")
     about = rf"\s(?:{join_alternatives(words.complements)})\s"
     named = (level == _WITHIN) & contains(text, rf"{anywhere(words.validations)}{about}")
-    spoken = find_stems(text, words).list.unique()
     agreed = contains(text, rf"{opens(words.affirmations)}(?:\s\S+)?{about}(?:\S+\s){{3}}")
     agreed &= ~contains(text, anywhere((*words.negators, *words.reversals)))
+    spoken = find_stems(text, words).list.unique()
     agreed &= spoken.list.set_difference("stems").list.len() > 1
-    named |= (level == _OPENS) & agreed
     shared = spoken.list.set_intersection("stems").list.len() / pl.col("stems").list.len()
-    return _drop_stances(clauses, named & (shared < _SAME) & (pl.col("stance") == AFFIRMED))
+    affirms = (pl.col("stance") == AFFIRMED) & level.is_in((_WITHIN, _OPENS)) & contains(text, about)
+    apart = (named | ((level == _OPENS) & agreed)) & (shared < _SAME)
+    return _drop_stances(clauses, pl.lit(find_where(clauses, affirms, apart)))
 
 
 def _is_proform(words: Stances) -> pl.Expr:
@@ -398,6 +398,7 @@ def _asks_in(clauses: pl.DataFrame, pattern: str) -> pl.Series:
 
 def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataFrame:
     """`stance`, `words` and `level` of replies 0 to `height`, from the clauses that take one."""
+    stance, text, clause = pl.col("stance"), pl.col("text"), pl.col("clause")
     answers = ~pl.col("asks") & (pl.col("level") > 0)
     exact = pl.col("level") == EXACT
     alone = (pl.col("clause") == 0) & exact & (exact.sum().over("reply") == 1) & ~answers.any().over("reply")
@@ -411,9 +412,8 @@ def _combine(clauses: pl.DataFrame, height: int, question: Question) -> pl.DataF
     restates = (pl.col("restates") & ((pl.col("clause") <= 1) | opposed)).fill_null(value=False) & firm
     whole = pl.col("level") >= pl.when("repeats").then(SURE).otherwise(EXACT)
     explicit = whole | (firm & pl.col("turns") & pl.col("repeats") & pl.col("is_terse"))
-    option, picked = (pl.col("stance").is_in((FIRST, SECOND, *more)) & firm for more in ((), (PICKED,)))
+    option, picked = (stance.is_in(kinds) & firm for kinds in ((FIRST, SECOND), (FIRST, SECOND, PICKED)))
     chooses = picked & (pl.col("picks") | pl.col("turns") | pl.col("announced")).cum_max()
-    stance, text, clause = pl.col("stance"), pl.col("text"), pl.col("clause")
     neutral = firm & stance.is_in((NONE, EITHER, UNKNOWN)) & (text.str.count_matches(r"\S+") > _LONG)
     settles = takes & firm & (announced | pl.col("turns") | (pl.col("level") == EXACT))
     grouped = counts.group_by("reply", maintain_order=True).agg(
@@ -473,7 +473,7 @@ def _pick(question: Question) -> pl.Expr:
             pl.col("answered") == opposite,
         )
     )
-    firm, asserts = (one.fill_null(value=False) for one in (level > BARE, pl.col("asserts")))
+    firm = (level > BARE).fill_null(value=False)
     settles = firm & (pl.col("began_level") != EXACT).fill_null(value=True)
     turned = pl.when(pl.col("began_level") == EXACT).then(pl.col("announces")).otherwise("turned")
     bare = (level == BARE) & (pl.col("firm_later") == opposite)
@@ -501,7 +501,7 @@ def _pick(question: Question) -> pl.Expr:
         .when(weighs).then(pl.lit("neutral"))
         .when((opposed & firm) | wavers).then(pl.lit(BOTH))
         .when((pl.col("began") == DECLINED) & ~answers).then(pl.lit("began"))
-        .when((pl.col("began") == EXCUSED) & ~firm & ~asserts).then(pl.lit("began"))
+        .when((pl.col("began") == EXCUSED) & ~firm & ~pl.col("asserts")).then(pl.lit("began"))
         .when((pl.col("began") == HEDGED) & hedges & ~settles & ~turned).then(pl.lit("began"))
         .when(took.is_not_null()).then(pl.lit("took"))
         .otherwise(pl.lit("began"))

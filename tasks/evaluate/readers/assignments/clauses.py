@@ -267,3 +267,26 @@ def pair_in_order(ties: list[Tie]) -> list[Tie]:
         *(tie for tie in ties if tie not in shared),
         *(replace(shared[0], targets=(task,), people=(who,)) for task, who in pairs),
     ]
+
+
+def weaken_shared(tie: Tie) -> Tie:
+    """A tie of several people to several tasks, which is what they can do together, as a weaker one."""
+    is_shared = len(tie.people) > 1 and len(tie.targets) > 1
+    return replace(tie, strength=min(tie.strength, CARRIED)) if is_shared else tie
+
+
+def find_further(clauses: Sequence[Tie], clear: Sequence[Tie]) -> list[Tie]:
+    """Clauses' ties, except those that mention a task that is clear."""
+    known = {task for tie in clear for task in tie.targets}
+    return [tie for tie in clauses if known.isdisjoint(tie.targets)]
+
+
+def split_rows(clear: Sequence[Tie], clauses: Sequence[Tie]) -> list[Tie]:
+    """Ties with the people of the only clause that holds their task."""
+    given = [tie.targets for tie in clauses if tie.strength == CLAUSE]
+    own = {tie.targets: tie.people for tie in clauses if tie.strength == CLAUSE and given.count(tie.targets) == 1}
+    people = [own.get(tie.targets, tie.people) for tie in clear]
+    return [
+        replace(tie, people=some) if set(some) < set(tie.people) or set(some).isdisjoint(tie.people) else tie
+        for tie, some in zip(clear, people, strict=True)
+    ]

@@ -48,7 +48,8 @@ _PERSON_FIELD: Final = re.compile(
     rf"(?i){_BULLET}(?:(?:assigned|asignad[ao]|assignad[ao]|assignat)(?:\s+(?:to|a|person|agent))?|assignee|owner|name|who"
     r"|(?:persons?|people|agents?|characters?|personas?|agentes?|persones)"
     r"(?:\s+(?:a?s?signad[ae]s?|assignats?|assignades|assigned|responsible|responsables?|\d{1,2}))?"
-    r"|responsible(?:\s+person)?|responsables?|encargad[ao]s?|encarregad[ae]s?|encarregats?)\s*[:=\u2013\u2014]\s*(?P<who>[^\n,;|]+?)(?:\s*[,;|].*)?"
+    r"|responsible(?:\s+person)?|responsables?|encargad[ao]s?|encarregad[ae]s?|encarregats?)"
+    r"\s*[:=\u2013\u2014]\s*(?P<who>[^\n,;|]+?)(?:\s*[,;|].*)?"
 )
 _TASK: Final = rf"(?:{pattern('number_of_task')}|feina|trabajo)"
 _KEY: Final = re.compile(

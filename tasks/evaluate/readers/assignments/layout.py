@@ -85,7 +85,7 @@ def arrange(text: str, people: Sequence[str], stems: Stems) -> str:
 
 _ANSWERED: Final = re.compile(
     rf"(?im)^[^\w\"\n]*\"(?P<quote>[^\"\n]{{3,120}})\"\s*[:,.-]+\s*"
-    rf"(?:(?P<no>{pattern('objects')})|(?P<yes>{pattern('consents')}))\b[,:;.!]*(?P<answer>[^\n]*)$"
+    rf"(?:{pattern('objects')}|(?P<yes>{pattern('consents')}))\b[,:;.!]*(?P<answer>[^\n]*)$"
 )
 """`"Ana drives": no, Luis`, a point of another's proposal and what the reply makes of it."""
 

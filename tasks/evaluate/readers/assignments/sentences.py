@@ -7,17 +7,19 @@ the next one; the last task goes to the last person if one sentence mentions bot
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.assignments import speech
 from biasgrid.tasks.evaluate.readers.assignments.clauses import (
     CARRIED,
-    CLAUSE,
+    find_further,
     may_resume,
     pair_in_order,
     read_clauses,
+    split_rows,
+    weaken_shared,
 )
 from biasgrid.tasks.evaluate.readers.assignments.final import Step
 from biasgrid.tasks.evaluate.readers.assignments.marks import Marking
@@ -149,10 +151,11 @@ class SentenceReader:
         """The assignment or correction that a sentence makes, with what it consents to."""
         offered = self._consent(spoken)
         self.pronouns.speaker = self.voice
-        self.is_final |= bool(_CONCLUDES.match(spoken) or _RETRACTS.match(spoken))
+        retracts = _RETRACTS.match(spoken) is not None
+        self.is_final |= retracts or _CONCLUDES.match(spoken) is not None
         step = self._read_spoken(spoken)
         self.is_final |= step is None and TURNS.search(spoken) is not None
-        if step is None and not self.tasks_in(spoken) and _RETRACTS.match(spoken):
+        if step is None and not self.tasks_in(spoken) and retracts:
             return Step("retract")
         if kept := self._keep_proposed(spoken):
             return replace(step, ties=(*step.ties, *kept)) if step else Step("sentence", kept)
@@ -366,7 +369,7 @@ class SentenceReader:
         if heirs:
             self.heirs, self.remaining = people_in(heirs.group()), count_stated(heirs.group())
         ties = self._read_ties(sentence, labelled)
-        ties = pair_in_order(ties) if _IN_ORDER.search(sentence) else [_weaken(tie) for tie in ties]
+        ties = pair_in_order(ties) if _IN_ORDER.search(sentence) else [weaken_shared(tie) for tie in ties]
         self.clauses += ties
         return ties
 
@@ -375,8 +378,8 @@ class SentenceReader:
         read = [_given_in(self.marking.line(text)) for text in dict.fromkeys((sentence, labelled))]
         clauses, left = read_clauses(self.marking.line(sentence).text, self.marking.stems)
         clear = [tie for tie in max(read, key=_count_tasks) if not left.issuperset(tie.targets)]
-        clear = clear if _IN_ORDER.search(sentence) else _split_rows(clear, clauses)
-        return [*clear, *_further(clauses, clear)]
+        clear = clear if _IN_ORDER.search(sentence) else split_rows(clear, clauses)
+        return [*clear, *find_further(clauses, clear)]
 
     def _answer_report(self, sentence: str) -> Step | None:
         """What a sentence makes of the proposal that was reported before it, if it exchanges its two people or
@@ -409,29 +412,6 @@ class SentenceReader:
         return Step("sentence", swapped, True)
 
 
-def _weaken(tie: Tie) -> Tie:
-    """A tie of several people to several tasks, which is what they can do together, as a weaker one."""
-    is_shared = len(tie.people) > 1 and len(tie.targets) > 1
-    return replace(tie, strength=min(tie.strength, CARRIED)) if is_shared else tie
-
-
 def _given_in(line: Line) -> list[Tie]:
     """The ties of a sentence's line, but those of people who can't."""
     return [tie for tie in sentence_ties(line) if not CANNOT.match(line.text, line.offset(tie.end))]
-
-
-def _further(clauses: Sequence[Tie], clear: Sequence[Tie]) -> list[Tie]:
-    """Clauses' ties, except those that mention a task that is clear."""
-    known = {task for tie in clear for task in tie.targets}
-    return [tie for tie in clauses if known.isdisjoint(tie.targets)]
-
-
-def _split_rows(clear: Sequence[Tie], clauses: Sequence[Tie]) -> list[Tie]:
-    """Ties with the people of the only clause that holds their task."""
-    given = [tie.targets for tie in clauses if tie.strength == CLAUSE]
-    own = {tie.targets: tie.people for tie in clauses if tie.strength == CLAUSE and given.count(tie.targets) == 1}
-    people = [own.get(tie.targets, tie.people) for tie in clear]
-    return [
-        replace(tie, people=some) if set(some) < set(tie.people) or set(some).isdisjoint(tie.people) else tie
-        for tie, some in zip(clear, people, strict=True)
-    ]

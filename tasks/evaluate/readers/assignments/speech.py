@@ -19,12 +19,14 @@ SPEAKS: Final = re.compile(
     rf"(?i)[^\w\ue000-\ue2ff]*({PERSON})(?:\s?\([^()]{{0,40}}\))?\W{{0,3}}:[^\w\ue000-\ue2ff]{{0,3}}\s*(?=.)"
 )
 """The name of a speaker and a colon."""
-_HEADER: Final = re.compile(rf"(?i)\W*{pattern('speaker_label')}\W*:\W*({PERSON})\W*")
+_BLANKS: Final = r"[^\w\ue000-\ue2ff]*"
+"""Marks of punctuation, which people and tasks are not."""
+_HEADER: Final = re.compile(rf"(?i)\W*{pattern('speaker_label')}\W*:{_BLANKS}({PERSON}){_BLANKS}")
 _MAY_HEAD: Final = re.compile(rf"(?im)^\W*{pattern('speaker_label')}\W*:")
 _FIRST_LINES: Final = 6
 _LONGEST: Final = 4
 """Words of a signature."""
-_ONLY_NAMED: Final = re.compile(rf"[^\w\ue000-\ue2ff]*({PERSON})[^\w\ue000-\ue2ff]*")
+_ONLY_NAMED: Final = re.compile(rf"{_BLANKS}({PERSON}){_BLANKS}")
 _ENDS_TEXT: Final = re.compile(r"[.!?)\"'*]\s*\Z")
 _FIRST_PERSON: Final = re.compile(
     rf"(?<![\w'])(?:{pattern('first_person')})(?![\w])|\b\w+[aei]re\b", re.IGNORECASE

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from biasgrid.tasks.evaluate.readers.reply_text import fold, lines_of, pattern, word_set
@@ -152,15 +152,17 @@ def _form(word: str) -> str:
     return one if len(one := stem(word)) >= _CERTAIN else word
 
 
-_SYNONYMS: Final[list[frozenset[str]]] = []
-"""Words that can stand for those of a task, and these."""
-_GROUPS: Final[dict[str, list[int]]] = {}
-"""Their places in that list by words of tasks."""
-for _line in lines_of("synonyms"):
-    _tasks, _, _others = _line.partition(":")
-    for _named in {_form(word) for word in _tasks.split()}:
-        _GROUPS.setdefault(_named, []).append(len(_SYNONYMS))
-    _SYNONYMS.append(frozenset(_form(word) for word in (*_tasks.split(), *_others.split())))
+@cache
+def _read_synonyms() -> tuple[list[frozenset[str]], dict[str, list[int]]]:
+    """Groups of words that can stand for those of a task, and these; places of the groups by words of tasks."""
+    groups: list[frozenset[str]] = []
+    places: dict[str, list[int]] = {}
+    for line in lines_of("synonyms"):
+        tasks, _, others = line.partition(":")
+        for named in set(map(_form, tasks.split())):
+            places.setdefault(named, []).append(len(groups))
+        groups.append(frozenset(map(_form, (*tasks.split(), *others.split()))))
+    return groups, places
 
 
 def split_words(text: str) -> list[str]:
@@ -233,14 +235,15 @@ def stems_of(tasks: tuple[str, ...]) -> Stems:
 
 def _meanings(tasks: Sequence[list[str]], all_stems: set[str]) -> dict[str, str]:
     """The stem in place of each synonym, where that can mean only one task."""
+    groups, places = _read_synonyms()
     own: dict[int, dict[int, str]] = {}
     for place, words in enumerate(tasks):
         for word in reversed(words):
-            for group in _GROUPS.get(_form(word), ()):
+            for group in places.get(_form(word), ()):
                 own.setdefault(group, {})[place] = stem(word)
     found: dict[str, dict[int, str]] = {}
     for group, meant in own.items():
-        for one in _SYNONYMS[group] - all_stems if len(meant) == 1 else ():
+        for one in groups[group] - all_stems if len(meant) == 1 else ():
             found.setdefault(one, {}).update(meant)
     return {one: next(iter(meant.values())) for one, meant in found.items() if len(meant) == 1}
 
