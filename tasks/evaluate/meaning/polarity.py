@@ -104,7 +104,7 @@ def _comparison(words: Stances) -> str:
 
 @lru_cache(maxsize=64)
 def _repeated(named: tuple[str, ...], repeats: tuple[str, ...], complements: tuple[str, ...]) -> str:
-    """Finds what repeats that a misconception is one: `a generalization that i reject`, `that doesn't hold`."""
+    """Finds what repeats that a misconception is one: `a generalization that i reject`, `doesn't hold up`."""
     repeated = rf"{_apart(complements)}(?:\S+\s){{0,3}}?(?:{join_alternatives(repeats)})\W*$"
     return rf"({anywhere(named)}(?s:.*?)){repeated}"
 
